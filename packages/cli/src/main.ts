@@ -1,0 +1,3 @@
+export async function runClient(_process: NodeJS.Process): Promise<number> {
+  return 0
+}

@@ -1,0 +1,2897 @@
+// Made by packages/contract/generate-api.ts from the routes; edit those.
+export interface paths {
+    "/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process answers */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests are served; 503 while a part is away */
+        get: operations["getReady"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/owner-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a one-time link that signs its opener in to the dashboard as the caller */
+        post: operations["createOwnerLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user of this token and the accounts they belong to */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Exchange the code of an owner link for a dashboard cookie; the code works once */
+        post: operations["signInWithOwnerLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End this dashboard session */
+        post: operations["signOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/cli-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tokens of a project, never their values */
+        get: operations["listProjectTokens"];
+        put?: never;
+        /** Mint a project token; a token bound to a session gets one bound to the same session */
+        post: operations["mintProjectToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user tokens of the caller, never their values */
+        get: operations["listUserTokens"];
+        put?: never;
+        /** Mint a user token */
+        post: operations["mintUserToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/cli-token/{tokenId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a project token; the next request with it fails */
+        delete: operations["revokeProjectToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/tokens/{tokenId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a user token; the next request with it fails */
+        delete: operations["revokeUserToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who this token is */
+        get: operations["whoAmI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The projects of the accounts the caller belongs to, newest first */
+        get: operations["listProjects"];
+        put?: never;
+        /** Make a project from a git repository, or with a new managed one */
+        post: operations["createProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One project */
+        get: operations["getProject"];
+        put?: never;
+        post?: never;
+        /** Delete a project with its change requests, sessions, secrets and its managed repository */
+        delete: operations["deleteProject"];
+        options?: never;
+        head?: never;
+        /** Change a project: its name, its settings, the credential of its git host */
+        patch: operations["updateProject"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/git/clone-credential": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A git credential that lives 15 minutes and may write exactly the session branch */
+        get: operations["getCloneCredential"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a secret */
+        delete: operations["deleteSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The names of the secrets and what the manifest asks for; never a value */
+        get: operations["listSecrets"];
+        put?: never;
+        /** Set a secret; sandboxes started from now on see it */
+        post: operations["setSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Abort what the agent is doing now */
+        post: operations["abortSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The sessions of a project, newest first */
+        get: operations["listSessions"];
+        put?: never;
+        /** Cut a session branch and start a sandbox on it */
+        post: operations["createSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One session */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /** Stop and delete a session; its branch and its change requests stay */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        /** Rename a session or replace its metadata */
+        patch: operations["updateSession"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The steps of the last start with their durations */
+        get: operations["getTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversation as the service keeps it, oldest first; readable after the session stopped */
+        get: operations["getTranscript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a prompt to the agent; a stopped session is started for it */
+        post: operations["promptSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a session again in a new sandbox, from its branch */
+        post: operations["restartSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a session: its sandbox is torn down, its branch stays */
+        post: operations["stopSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Server-sent events of one session: first what is, then what changes */
+        get: operations["streamSessionEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Close a change request without merging it */
+        post: operations["closeChangeRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a change request changes; `Accept: text/x-diff` answers the patch alone */
+        get: operations["diffChangeRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One change request, with live branch tips while it is open */
+        get: operations["getChangeRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Edit title, description or metadata of a change request that is not merged */
+        patch: operations["editChangeRequest"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The change requests of a project, newest first, with live branch tips */
+        get: operations["listChangeRequests"];
+        put?: never;
+        /** Open a change request */
+        post: operations["openChangeRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Merge an open change request: a fast-forward where possible, else a merge commit */
+        post: operations["mergeChangeRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/merge-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a change request merges, and which files would conflict */
+        get: operations["previewChangeRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reopen a closed change request */
+        post: operations["reopenChangeRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            error: string;
+            code: string;
+            hint?: string;
+        } & {
+            [key: string]: unknown;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "ok";
+                        version: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getReady: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        status: "ready";
+                        version: string;
+                        sandbox: {
+                            driver: string;
+                            ready: boolean;
+                            problem: string | null;
+                            install: string | null;
+                        };
+                        /** @enum {string} */
+                        model: "upstream" | "scripted" | "none";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createOwnerLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        url: string;
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            /** Format: uuid */
+                            user_id: string;
+                            name: string;
+                            email: string | null;
+                        };
+                        account: {
+                            /** Format: uuid */
+                            account_id: string;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "free" | "pro" | "team" | "selfhost";
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        };
+                        accounts: {
+                            /** Format: uuid */
+                            account_id: string;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "free" | "pro" | "team" | "selfhost";
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    signInWithOwnerLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listProjectTokens: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        token_id: string;
+                        name: string;
+                        project_id: string | null;
+                        session_id: string | null;
+                        expires_at: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        last_used_at: string | null;
+                    }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    mintProjectToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        token_id: string;
+                        name: string;
+                        project_id: string | null;
+                        session_id: string | null;
+                        expires_at: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        secret_key: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listUserTokens: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        token_id: string;
+                        name: string;
+                        project_id: string | null;
+                        session_id: string | null;
+                        expires_at: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        last_used_at: string | null;
+                    }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    mintUserToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        token_id: string;
+                        name: string;
+                        project_id: string | null;
+                        session_id: string | null;
+                        expires_at: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        secret_key: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revokeProjectToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                tokenId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revokeUserToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tokenId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    whoAmI: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        kind: "user" | "project";
+                        user: {
+                            /** Format: uuid */
+                            user_id: string;
+                            name: string;
+                            email: string | null;
+                        };
+                        account: {
+                            /** Format: uuid */
+                            account_id: string;
+                            name: string;
+                        };
+                        project_id: string | null;
+                        session_id: string | null;
+                        expires_at: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listProjects: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        project_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        slug: string;
+                        name: string;
+                        repo_url: string;
+                        git_url: string;
+                        default_branch: string;
+                        managed: boolean;
+                        config_dir: string;
+                        settings: {
+                            /**
+                             * @default deny
+                             * @enum {string}
+                             */
+                            agent_merge: "deny" | "allow";
+                            /**
+                             * @default off
+                             * @enum {string}
+                             */
+                            manifest_gate: "off" | "on";
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createProject: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    repo_url?: string;
+                    name?: string;
+                    default_branch?: string;
+                    git_token?: string;
+                    git_username?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        project_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        slug: string;
+                        name: string;
+                        repo_url: string;
+                        git_url: string;
+                        default_branch: string;
+                        managed: boolean;
+                        config_dir: string;
+                        settings: {
+                            /**
+                             * @default deny
+                             * @enum {string}
+                             */
+                            agent_merge: "deny" | "allow";
+                            /**
+                             * @default off
+                             * @enum {string}
+                             */
+                            manifest_gate: "off" | "on";
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        project_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        slug: string;
+                        name: string;
+                        repo_url: string;
+                        git_url: string;
+                        default_branch: string;
+                        managed: boolean;
+                        config_dir: string;
+                        settings: {
+                            /**
+                             * @default deny
+                             * @enum {string}
+                             */
+                            agent_merge: "deny" | "allow";
+                            /**
+                             * @default off
+                             * @enum {string}
+                             */
+                            manifest_gate: "off" | "on";
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    default_branch?: string;
+                    git_token?: string;
+                    git_username?: string;
+                    settings?: {
+                        /** @enum {string} */
+                        agent_merge?: "deny" | "allow";
+                        /** @enum {string} */
+                        manifest_gate?: "off" | "on";
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        project_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        slug: string;
+                        name: string;
+                        repo_url: string;
+                        git_url: string;
+                        default_branch: string;
+                        managed: boolean;
+                        config_dir: string;
+                        settings: {
+                            /**
+                             * @default deny
+                             * @enum {string}
+                             */
+                            agent_merge: "deny" | "allow";
+                            /**
+                             * @default off
+                             * @enum {string}
+                             */
+                            manifest_gate: "off" | "on";
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getCloneCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        repo_url: string;
+                        auth: {
+                            /** @constant */
+                            type: "basic";
+                            /** @constant */
+                            username: "x-access-token";
+                            token: string;
+                        };
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSecrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: {
+                            name: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                            created_by: string | null;
+                        }[];
+                        required: string[];
+                        optional: string[];
+                        missing: string[];
+                        revision: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    value: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        created_by: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    abortSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                status?: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed" | "all";
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    agent_name?: string;
+                    base_ref?: string;
+                    initial_prompt?: string;
+                    model?: string;
+                    metadata?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    metadata?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        phases: {
+                            name: string;
+                            /** Format: date-time */
+                            started_at: string;
+                            ms: number | null;
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTranscript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messages: {
+                            message_id: string;
+                            /** @enum {string} */
+                            role: "user" | "assistant";
+                            /** Format: date-time */
+                            created_at: string;
+                            completed_at: string | null;
+                            error: string | null;
+                            parts: ({
+                                /** @constant */
+                                type: "text";
+                                id: string;
+                                text: string;
+                            } | {
+                                /** @constant */
+                                type: "reasoning";
+                                id: string;
+                                text: string;
+                            } | {
+                                /** @constant */
+                                type: "tool";
+                                id: string;
+                                tool: string;
+                                /** @enum {string} */
+                                status: "pending" | "running" | "completed" | "error";
+                                title: string;
+                                input: string;
+                                output: string;
+                            })[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    promptSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        prompt_id: string;
+                        /** @enum {string} */
+                        status: "accepted" | "delivered" | "failed";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    restartSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    stopSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        name: string;
+                        branch_name: string;
+                        base_ref: string;
+                        agent_name: string;
+                        model: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        error: string | null;
+                        sandbox_url: string | null;
+                        sandbox: {
+                            /** Format: uuid */
+                            sandbox_id: string;
+                            driver: string;
+                            /** @enum {string} */
+                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                            generation: number;
+                        } | null;
+                        created_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** Format: date-time */
+                        last_active_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    streamSessionEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /** @constant */
+                        type: "session";
+                        session: {
+                            /** Format: uuid */
+                            session_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            name: string;
+                            branch_name: string;
+                            base_ref: string;
+                            agent_name: string;
+                            model: string | null;
+                            /** @enum {string} */
+                            status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                            error: string | null;
+                            sandbox_url: string | null;
+                            sandbox: {
+                                /** Format: uuid */
+                                sandbox_id: string;
+                                driver: string;
+                                /** @enum {string} */
+                                status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                                generation: number;
+                            } | null;
+                            created_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                            /** Format: date-time */
+                            last_active_at: string;
+                        };
+                    } | {
+                        /** @constant */
+                        type: "message";
+                        message: {
+                            message_id: string;
+                            /** @enum {string} */
+                            role: "user" | "assistant";
+                            /** Format: date-time */
+                            created_at: string;
+                            completed_at: string | null;
+                            error: string | null;
+                            parts: ({
+                                /** @constant */
+                                type: "text";
+                                id: string;
+                                text: string;
+                            } | {
+                                /** @constant */
+                                type: "reasoning";
+                                id: string;
+                                text: string;
+                            } | {
+                                /** @constant */
+                                type: "tool";
+                                id: string;
+                                tool: string;
+                                /** @enum {string} */
+                                status: "pending" | "running" | "completed" | "error";
+                                title: string;
+                                input: string;
+                                output: string;
+                            })[];
+                        };
+                    } | {
+                        /** @constant */
+                        type: "turn";
+                        /** @enum {string} */
+                        status: "busy" | "idle" | "error";
+                        error: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    closeChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        cr_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        number: number;
+                        title: string;
+                        description: string;
+                        base_ref: string;
+                        head_ref: string;
+                        /** @enum {string} */
+                        status: "open" | "merged" | "closed";
+                        head_commit_sha: string | null;
+                        base_commit_sha: string | null;
+                        origin_session_id: string | null;
+                        created_by: string | null;
+                        merged_at: string | null;
+                        merged_by: string | null;
+                        merge_commit_sha: string | null;
+                        closed_at: string | null;
+                        closed_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    diffChangeRequest: {
+        parameters: {
+            query?: {
+                renames?: "0" | "1";
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        cr_id: string;
+                        base_ref: string;
+                        head_ref: string;
+                        base_sha: string;
+                        head_sha: string;
+                        merge_base: string | null;
+                        files: {
+                            path: string;
+                            old_path: string | null;
+                            /** @enum {string} */
+                            status: "added" | "modified" | "deleted" | "renamed";
+                            additions: number;
+                            deletions: number;
+                            binary: boolean;
+                        }[];
+                        files_changed: number;
+                        additions: number;
+                        deletions: number;
+                        patch: string;
+                        truncated: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_request: {
+                            /** Format: uuid */
+                            cr_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            number: number;
+                            title: string;
+                            description: string;
+                            base_ref: string;
+                            head_ref: string;
+                            /** @enum {string} */
+                            status: "open" | "merged" | "closed";
+                            head_commit_sha: string | null;
+                            base_commit_sha: string | null;
+                            origin_session_id: string | null;
+                            created_by: string | null;
+                            merged_at: string | null;
+                            merged_by: string | null;
+                            merge_commit_sha: string | null;
+                            closed_at: string | null;
+                            closed_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    editChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    title?: string;
+                    description?: string;
+                    metadata?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        cr_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        number: number;
+                        title: string;
+                        description: string;
+                        base_ref: string;
+                        head_ref: string;
+                        /** @enum {string} */
+                        status: "open" | "merged" | "closed";
+                        head_commit_sha: string | null;
+                        base_commit_sha: string | null;
+                        origin_session_id: string | null;
+                        created_by: string | null;
+                        merged_at: string | null;
+                        merged_by: string | null;
+                        merge_commit_sha: string | null;
+                        closed_at: string | null;
+                        closed_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listChangeRequests: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                status?: "open" | "merged" | "closed" | "all";
+                number?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_requests: {
+                            /** Format: uuid */
+                            cr_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            number: number;
+                            title: string;
+                            description: string;
+                            base_ref: string;
+                            head_ref: string;
+                            /** @enum {string} */
+                            status: "open" | "merged" | "closed";
+                            head_commit_sha: string | null;
+                            base_commit_sha: string | null;
+                            origin_session_id: string | null;
+                            created_by: string | null;
+                            merged_at: string | null;
+                            merged_by: string | null;
+                            merge_commit_sha: string | null;
+                            closed_at: string | null;
+                            closed_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    openChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    title: string;
+                    /** @default  */
+                    description?: string;
+                    head_ref: string;
+                    base_ref?: string;
+                    session_id?: string | null;
+                    metadata?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        cr_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        number: number;
+                        title: string;
+                        description: string;
+                        base_ref: string;
+                        head_ref: string;
+                        /** @enum {string} */
+                        status: "open" | "merged" | "closed";
+                        head_commit_sha: string | null;
+                        base_commit_sha: string | null;
+                        origin_session_id: string | null;
+                        created_by: string | null;
+                        merged_at: string | null;
+                        merged_by: string | null;
+                        merge_commit_sha: string | null;
+                        closed_at: string | null;
+                        closed_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    mergeChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    message?: string;
+                    expected_head_sha?: string;
+                    expected_base_sha?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_request: {
+                            /** Format: uuid */
+                            cr_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            number: number;
+                            title: string;
+                            description: string;
+                            base_ref: string;
+                            head_ref: string;
+                            /** @enum {string} */
+                            status: "open" | "merged" | "closed";
+                            head_commit_sha: string | null;
+                            base_commit_sha: string | null;
+                            origin_session_id: string | null;
+                            created_by: string | null;
+                            merged_at: string | null;
+                            merged_by: string | null;
+                            merge_commit_sha: string | null;
+                            closed_at: string | null;
+                            closed_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        merge: {
+                            merge_commit_sha: string;
+                            fast_forward: boolean;
+                            up_to_date: boolean;
+                            base_sha_before: string;
+                            base_sha_after: string;
+                        };
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    previewChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        base_sha: string;
+                        head_sha: string;
+                        merge_base: string | null;
+                        is_up_to_date: boolean;
+                        can_merge: boolean;
+                        can_fast_forward: boolean;
+                        conflicts: string[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    reopenChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        cr_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** Format: uuid */
+                        project_id: string;
+                        number: number;
+                        title: string;
+                        description: string;
+                        base_ref: string;
+                        head_ref: string;
+                        /** @enum {string} */
+                        status: "open" | "merged" | "closed";
+                        head_commit_sha: string | null;
+                        base_commit_sha: string | null;
+                        origin_session_id: string | null;
+                        created_by: string | null;
+                        merged_at: string | null;
+                        merged_by: string | null;
+                        merge_commit_sha: string | null;
+                        closed_at: string | null;
+                        closed_by: string | null;
+                        metadata: {
+                            [key: string]: unknown;
+                        };
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+}

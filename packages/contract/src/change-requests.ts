@@ -1,0 +1,212 @@
+import { z } from 'zod'
+import { branchName } from './projects.ts'
+import { metadata, page, route, timestamp, uuid } from './route.ts'
+
+export const changeRequestStatuses = ['open', 'merged', 'closed'] as const
+export type ChangeRequestStatus = (typeof changeRequestStatuses)[number]
+
+/** The one table of allowed moves; the dashboard reads it too. Closing a closed one changes nothing. */
+export const changeRequestMoves = {
+  edit: { from: ['open', 'closed'], to: null },
+  close: { from: ['open', 'closed'], to: 'closed' },
+  reopen: { from: ['closed'], to: 'open' },
+  merge: { from: ['open'], to: 'merged' },
+} as const satisfies Record<string, { from: readonly ChangeRequestStatus[]; to: ChangeRequestStatus | null }>
+
+export type ChangeRequestMove = keyof typeof changeRequestMoves
+
+/** Why a move is refused now, or null when it is allowed. */
+export function refuseMove(move: ChangeRequestMove, status: ChangeRequestStatus): string | null {
+  const from: readonly ChangeRequestStatus[] = changeRequestMoves[move].from
+  if (from.includes(status)) return null
+  const past = { edit: 'edited', close: 'closed', reopen: 'reopened', merge: 'merged' }[move]
+  return `This change request is ${status}, so it cannot be ${past}.`
+}
+
+export const titleMax = 256
+export const descriptionBytesMax = 64 * 1024
+export const mergeMessageBytesMax = 16 * 1024
+
+const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
+const title = z.string('is required').trim().min(1, 'is required').max(titleMax)
+const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
+const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
+
+/** Exactly the fields of the table. */
+export const changeRequest = z.object({
+  cr_id: uuid,
+  account_id: uuid,
+  project_id: uuid,
+  number: z.number().int(),
+  title: z.string(),
+  description: z.string(),
+  base_ref: z.string(),
+  head_ref: z.string(),
+  status: z.enum(changeRequestStatuses),
+  head_commit_sha: z.string().nullable(),
+  base_commit_sha: z.string().nullable(),
+  origin_session_id: z.string().nullable(),
+  created_by: uuid.nullable(),
+  merged_at: timestamp.nullable(),
+  merged_by: uuid.nullable(),
+  merge_commit_sha: z.string().nullable(),
+  closed_at: timestamp.nullable(),
+  closed_by: uuid.nullable(),
+  metadata: z.record(z.string(), z.json()),
+  created_at: timestamp,
+  updated_at: timestamp,
+})
+export type ChangeRequest = z.infer<typeof changeRequest>
+
+const base = '/v1/projects/:projectId/change-requests'
+
+export const listChangeRequestsRoute = route({
+  name: 'listChangeRequests',
+  summary: 'The change requests of a project, newest first, with live branch tips',
+  method: 'GET',
+  path: base,
+  access: 'project-write',
+  query: page.extend({
+    status: z.enum([...changeRequestStatuses, 'all']).default('all'),
+    number: z.coerce.number().int().min(1).max(2147483647).optional(),
+  }),
+  reply: z.object({ change_requests: z.array(changeRequest) }),
+})
+
+export const openChangeRequestRoute = route({
+  name: 'openChangeRequest',
+  summary: 'Open a change request',
+  method: 'POST',
+  path: base,
+  access: 'project-write',
+  body: z.object({
+    title,
+    description: description.default(''),
+    head_ref: branchName,
+    base_ref: branchName.optional(),
+    session_id: z.string().max(200).nullable().optional(),
+    metadata: metadata.optional(),
+  }),
+  status: 201,
+  idempotent: true,
+  reply: changeRequest,
+})
+
+export const getChangeRequestRoute = route({
+  name: 'getChangeRequest',
+  summary: 'One change request, with live branch tips while it is open',
+  method: 'GET',
+  path: `${base}/:crId`,
+  access: 'project-write',
+  reply: z.object({ change_request: changeRequest }),
+})
+
+export const editChangeRequestRoute = route({
+  name: 'editChangeRequest',
+  summary: 'Edit title, description or metadata of a change request that is not merged',
+  method: 'PATCH',
+  path: `${base}/:crId`,
+  access: 'project-write',
+  body: z.object({ title: title.optional(), description: description.optional(), metadata: metadata.optional() }),
+  reply: changeRequest,
+})
+
+export const diffFile = z.object({
+  path: z.string(),
+  old_path: z.string().nullable(),
+  status: z.enum(['added', 'modified', 'deleted', 'renamed']),
+  additions: z.number().int(),
+  deletions: z.number().int(),
+  binary: z.boolean(),
+})
+
+export const diff = z.object({
+  cr_id: uuid,
+  base_ref: z.string(),
+  head_ref: z.string(),
+  base_sha: z.string(),
+  head_sha: z.string(),
+  merge_base: z.string().nullable(),
+  files: z.array(diffFile),
+  files_changed: z.number().int(),
+  additions: z.number().int(),
+  deletions: z.number().int(),
+  patch: z.string(),
+  truncated: z.boolean(),
+})
+export type ChangeRequestDiff = z.infer<typeof diff>
+
+export const diffChangeRequestRoute = route({
+  name: 'diffChangeRequest',
+  summary: 'What a change request changes; `Accept: text/x-diff` answers the patch alone',
+  method: 'GET',
+  path: `${base}/:crId/diff`,
+  access: 'project-write',
+  query: z.object({ renames: z.enum(['0', '1']).default('0') }),
+  stream: true,
+  reply: diff,
+})
+
+export const mergePreview = z.object({
+  base_sha: z.string(),
+  head_sha: z.string(),
+  merge_base: z.string().nullable(),
+  is_up_to_date: z.boolean(),
+  can_merge: z.boolean(),
+  can_fast_forward: z.boolean(),
+  conflicts: z.array(z.string()),
+})
+export type MergePreview = z.infer<typeof mergePreview>
+
+export const previewChangeRequestRoute = route({
+  name: 'previewChangeRequest',
+  summary: 'Whether a change request merges, and which files would conflict',
+  method: 'GET',
+  path: `${base}/:crId/merge-preview`,
+  access: 'project-write',
+  reply: mergePreview,
+})
+
+export const mergeChangeRequestRoute = route({
+  name: 'mergeChangeRequest',
+  summary: 'Merge an open change request: a fast-forward where possible, else a merge commit',
+  method: 'POST',
+  path: `${base}/:crId/merge`,
+  access: 'project-write',
+  body: z
+    .object({
+      message: z.string().refine(bytesAtMost(mergeMessageBytesMax), 'is larger than 16 KiB').optional(),
+      expected_head_sha: sha.optional(),
+      expected_base_sha: sha.optional(),
+    })
+    .optional(),
+  idempotent: true,
+  reply: z.object({
+    change_request: changeRequest,
+    merge: z.object({
+      merge_commit_sha: z.string(),
+      fast_forward: z.boolean(),
+      up_to_date: z.boolean(),
+      base_sha_before: z.string(),
+      base_sha_after: z.string(),
+    }),
+  }),
+})
+
+export const closeChangeRequestRoute = route({
+  name: 'closeChangeRequest',
+  summary: 'Close a change request without merging it',
+  method: 'POST',
+  path: `${base}/:crId/close`,
+  access: 'project-write',
+  reply: changeRequest,
+})
+
+export const reopenChangeRequestRoute = route({
+  name: 'reopenChangeRequest',
+  summary: 'Reopen a closed change request',
+  method: 'POST',
+  path: `${base}/:crId/reopen`,
+  access: 'project-write',
+  reply: changeRequest,
+})

@@ -1,0 +1,156 @@
+/** What the server and the daemon inside a sandbox agree on: ports, sockets, environment names, control bodies. Loads no zod: the daemon's start is on the path of every session. */
+
+/** SVC_SERVICE_PORT: the daemon's own port. */
+export const daemonPort = 8000
+export const runtimePort = 4096
+/** On loopback inside the sandbox: each connection is piped to the host's relay socket. */
+export const relayPort = 61080
+export const workspaceDir = '/workspace'
+export const runtimeHome = '/opt/svc/home'
+export const runDir = '/run/svc'
+export const daemonSocketPath = `${runDir}/daemon.sock`
+/** The host's end of the relay, bound into the sandbox by the driver. */
+export const relaySocketPath = `${runDir}/relay.sock`
+export const agentUid = 1000
+
+/** Everything the platform injects; secrets of the project come beside it. */
+export interface BootEnvironment {
+  SVC_PROJECT_ID: string
+  SVC_SESSION_ID: string
+  SVC_BRANCH_NAME: string
+  SVC_HEAD_REF: string
+  SVC_REPO_URL: string
+  SVC_DEFAULT_BRANCH: string
+  SVC_BASE_REF: string
+  SVC_SERVICE_PORT: string
+  SVC_API_URL: string
+  SVC_AGENT_NAME: string
+  SVC_RUNTIME_MODEL?: string
+  SVC_INITIAL_PROMPT?: string
+  SVC_PROJECT_AUTO_CLONE: '1'
+  SVC_PROJECT_SECRET_NAMES: string
+  SVC_PROJECT_SECRETS_REVISION: string
+  SVC_TOKEN: string
+  SVC_CLI_TOKEN: string
+  SVC_EXECUTOR_TOKEN: string
+  SVC_BOOTSTRAP_RUNTIME_SESSION?: '1'
+  SVC_LLM_API_KEY?: string
+  SVC_LLM_BASE_URL?: string
+  SVC_ALT_API_KEY?: string
+  SVC_ALT_URL?: string
+  /** Which sandbox this is; the daemon reports it so that a stale one is recognised. */
+  SVC_SANDBOX_GENERATION: string
+  /** Where the driver puts the work tree when no image bakes it. */
+  SVC_WORKSPACE: string
+  /** `[runtime] config_dir` of the manifest. */
+  SVC_CONFIG_DIR: string
+}
+
+export type BootStep = 'listen' | 'clone' | 'configure' | 'runtime' | 'prime' | 'prompt'
+
+export interface DaemonHealth {
+  daemon: 'ok'
+  status: 'booting' | 'ready' | 'failed'
+  runtime: 'starting' | 'ready' | 'stopped' | 'failed'
+  repository: string
+  branch: string
+  commit: string | null
+  generation: number
+  uptime_ms: number
+  /** `at_ms` counts from the daemon's start; `ms` is null while the step runs. */
+  boot: { step: BootStep; at_ms: number; ms: number | null }[]
+  error: string | null
+}
+
+export interface PromptBody {
+  text: string
+  /** The prompt's id at the service: delivered twice, it is run once. */
+  prompt_id?: string
+}
+export interface PromptReply {
+  ok: true
+  runtime_session_id: string
+}
+export interface RefreshReply {
+  ok: true
+  before: string
+  after: string
+}
+export interface EnvBody {
+  revision: string
+  env: Record<string, string>
+}
+export interface EnvReply {
+  ok: true
+  /** Names only. */
+  changed: string[]
+}
+
+export const userContextHeader = 'x-svc-user-context'
+export const userContextSecondsMax = 60
+
+export interface UserContext {
+  user_id: string
+  session_id: string
+  generation: number
+  role: string
+  method: string
+  path: string
+  /** Unix seconds. */
+  iat: number
+  exp: number
+  jti: string
+}
+
+const utf8 = new TextEncoder()
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '')
+}
+
+function fromBase64url(text: string): Uint8Array<ArrayBuffer> | null {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) return null
+  try {
+    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+  } catch {
+    return null
+  }
+}
+
+/** The key that signs user contexts. Derived, so that a signature never exposes what the token itself could be used for. */
+export async function userContextKey(sandboxKey: string): Promise<CryptoKey> {
+  const material = await crypto.subtle.importKey('raw', utf8.encode(sandboxKey), 'HKDF', false, ['deriveKey'])
+  return crypto.subtle.deriveKey(
+    { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info: utf8.encode('svc user context v1') },
+    material,
+    { name: 'HMAC', hash: 'SHA-256', length: 256 },
+    false,
+    ['sign', 'verify'],
+  )
+}
+
+export async function signUserContext(key: CryptoKey, context: UserContext): Promise<string> {
+  const payload = base64url(utf8.encode(JSON.stringify(context)))
+  const mac = await crypto.subtle.sign('HMAC', key, utf8.encode(payload))
+  return `${payload}.${base64url(new Uint8Array(mac))}`
+}
+
+/** The context if its signature holds over the exact bytes sent, else null. Expiry, method, path and single use are the caller's to check. */
+export async function readUserContext(key: CryptoKey, header: string): Promise<UserContext | null> {
+  const [payload, mac, ...rest] = header.split('.')
+  if (!payload || !mac || rest.length > 0 || header.length > 4096) return null
+  const macBytes = fromBase64url(mac)
+  const payloadBytes = fromBase64url(payload)
+  if (macBytes === null || payloadBytes === null) return null
+  // One byte string has one spelling: a MAC with stray trailing bits is refused, so a header cannot be replayed in another form.
+  if (base64url(macBytes) !== mac) return null
+  if (!(await crypto.subtle.verify('HMAC', key, macBytes, utf8.encode(payload)))) return null
+  try {
+    return JSON.parse(new TextDecoder().decode(payloadBytes)) as UserContext
+  } catch {
+    return null
+  }
+}

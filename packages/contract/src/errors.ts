@@ -1,0 +1,97 @@
+/** Every refusal the service can give. The class decides the HTTP status; the code tells a program what exactly happened. */
+
+export const statusOfClass = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  limit_reached: 429,
+  unprocessable: 422,
+  unavailable: 503,
+  internal: 500,
+} as const
+
+export type ErrorClass = keyof typeof statusOfClass
+
+/** Narrower codes, each with its class. Add one only if a program would act differently on it. */
+export const classOfCode = {
+  agent_not_found: 'invalid',
+  ref_not_found: 'invalid',
+  reserved_name: 'invalid',
+  repository_refused: 'invalid',
+  agent_merge_forbidden: 'forbidden',
+  merge_conflict: 'conflict',
+  merge_rejected: 'conflict',
+  head_moved: 'conflict',
+  base_moved: 'conflict',
+  ref_missing: 'conflict',
+  not_open: 'conflict',
+  idempotency_mismatch: 'conflict',
+  idempotency_in_progress: 'conflict',
+  concurrent_session_limit: 'limit_reached',
+  manifest_invalid: 'unprocessable',
+  body_too_large: 'invalid',
+  repository_unreachable: 'unavailable',
+  runtime_booting: 'unavailable',
+  model_not_configured: 'unavailable',
+  model_upstream_failed: 'unavailable',
+} as const satisfies Record<string, ErrorClass>
+
+export type ErrorCode = ErrorClass | keyof typeof classOfCode
+
+/** The two codes whose status HTTP itself names more narrowly than their class does. */
+const statusOfCode: Partial<Record<ErrorCode, number>> = {
+  body_too_large: 413,
+  repository_unreachable: 502,
+  model_upstream_failed: 502,
+}
+
+export function errorStatus(code: ErrorCode): number {
+  return statusOfCode[code] ?? statusOfClass[errorClass(code)]
+}
+
+export function errorClass(code: ErrorCode): ErrorClass {
+  return code in classOfCode ? classOfCode[code as keyof typeof classOfCode] : (code as ErrorClass)
+}
+
+export interface ErrorBody {
+  error: string
+  code: string
+  hint?: string
+  [fact: string]: unknown
+}
+
+/** A refusal a client must understand; the same error on both sides of the wire. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string | null
+  readonly detail: Record<string, unknown>
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; detail?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.name = 'ServiceError'
+    this.code = code
+    this.hint = options.hint ?? null
+    this.detail = options.detail ?? {}
+  }
+
+  toBody(): ErrorBody {
+    return { error: this.message, code: this.code, ...(this.hint === null ? {} : { hint: this.hint }), ...this.detail }
+  }
+}
+
+/** Our own mistake: never shown to a user, always in the log. */
+export class InvariantError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'InvariantError'
+  }
+}
+
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message)
+}

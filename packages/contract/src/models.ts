@@ -1,0 +1,6 @@
+/** The model gateway is OpenAI-compatible, so its bodies are the upstream's; only its place is ours. */
+export const modelGatewayPath = '/v1/llm'
+/** The name under which the agent runtime knows the gateway's provider and its model. */
+export const modelProvider = 'svc'
+/** Shown wherever a session runs against the stand-in that ships for `svc tour`. */
+export const scriptedModelName = 'svc-scripted-demo'

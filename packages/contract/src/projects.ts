@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { ok, page, route, timestamp, uuid } from './route.ts'
+
+export const projectSettings = z.object({
+  /** Whether agents may merge into the default branch. Kept in the database, never in svc.toml, which agents can edit. */
+  agent_merge: z.enum(['deny', 'allow']).default('deny'),
+  /** Whether a head with a broken svc.toml is refused at merge. */
+  manifest_gate: z.enum(['off', 'on']).default('off'),
+})
+export type ProjectSettings = z.infer<typeof projectSettings>
+
+export const project = z.object({
+  project_id: uuid,
+  account_id: uuid,
+  slug: z.string(),
+  name: z.string(),
+  repo_url: z.string(),
+  git_url: z.string(),
+  default_branch: z.string(),
+  managed: z.boolean(),
+  config_dir: z.string(),
+  settings: projectSettings,
+  created_at: timestamp,
+  updated_at: timestamp,
+})
+export type Project = z.infer<typeof project>
+
+/** What git itself accepts as a branch name, checked without asking it: see git-check-ref-format(1). */
+export const branchName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(255)
+  .refine(
+    (name) => !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock$|\.lock\/|^\.|\/\./.test(name) && name !== '@',
+    'is not a valid branch name',
+  )
+
+const name = z.string().trim().min(1).max(100)
+
+export const createProjectRoute = route({
+  name: 'createProject',
+  summary: 'Make a project from a git repository, or with a new managed one',
+  method: 'POST',
+  path: '/v1/projects',
+  access: 'user',
+  body: z.object({
+    repo_url: z.string().trim().min(1).max(2048).optional(),
+    name: name.optional(),
+    default_branch: branchName.optional(),
+    /** Password part of the host's credential; the user part is `x-access-token` unless `git_username` says otherwise. */
+    git_token: z.string().min(1).max(4096).optional(),
+    git_username: z.string().min(1).max(200).optional(),
+  }),
+  status: 201,
+  idempotent: true,
+  reply: project,
+})
+
+export const listProjectsRoute = route({
+  name: 'listProjects',
+  summary: 'The projects of the accounts the caller belongs to, newest first',
+  method: 'GET',
+  path: '/v1/projects',
+  access: 'user',
+  query: page,
+  reply: z.array(project),
+})
+
+export const getProjectRoute = route({
+  name: 'getProject',
+  summary: 'One project',
+  method: 'GET',
+  path: '/v1/projects/:projectId',
+  access: 'project-read',
+  reply: project,
+})
+
+export const updateProjectRoute = route({
+  name: 'updateProject',
+  summary: 'Change a project: its name, its settings, the credential of its git host',
+  method: 'PATCH',
+  path: '/v1/projects/:projectId',
+  access: 'project-admin',
+  body: z.object({
+    name: name.optional(),
+    default_branch: branchName.optional(),
+    git_token: z.string().min(1).max(4096).optional(),
+    git_username: z.string().min(1).max(200).optional(),
+    settings: z
+      .object({ agent_merge: z.enum(['deny', 'allow']).optional(), manifest_gate: z.enum(['off', 'on']).optional() })
+      .optional(),
+  }),
+  reply: project,
+})
+
+export const deleteProjectRoute = route({
+  name: 'deleteProject',
+  summary: 'Delete a project with its change requests, sessions, secrets and its managed repository',
+  method: 'DELETE',
+  path: '/v1/projects/:projectId',
+  access: 'project-admin',
+  reply: ok,
+})
+
+export const getCloneCredentialRoute = route({
+  name: 'getCloneCredential',
+  summary: 'A git credential that lives 15 minutes and may write exactly the session branch',
+  method: 'GET',
+  path: '/v1/projects/:projectId/git/clone-credential',
+  access: 'sandbox',
+  reply: z.object({
+    repo_url: z.string(),
+    auth: z.object({ type: z.literal('basic'), username: z.literal('x-access-token'), token: z.string() }),
+    expires_at: timestamp,
+  }),
+})

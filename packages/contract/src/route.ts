@@ -1,0 +1,106 @@
+import { z } from 'zod'
+
+/**
+ * Who may call a route. Required by its type, so a route nobody thought about does not compile.
+ * - `public`: anybody
+ * - `token`: any valid user or project token
+ * - `account`: user tokens only; lies under /v1/accounts, where project tokens are refused before routing
+ * - `user`: user tokens only, elsewhere
+ * - `project-read`: whoever may see the project, viewers included
+ * - `project-write`: members and up, and the project's own tokens
+ * - `project-admin`: owners and admins by a user token; no project token
+ * - `sandbox`: the sandbox service key (`SVC_TOKEN`)
+ */
+export type Access =
+  | 'public'
+  | 'token'
+  | 'account'
+  | 'user'
+  | 'project-read'
+  | 'project-write'
+  | 'project-admin'
+  | 'sandbox'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export interface Route<
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> {
+  /** camelCase, unique: the operation id of the OpenAPI document. */
+  name: string
+  summary: string
+  method: Method
+  /** `:name` marks a parameter. */
+  path: string
+  access: Access
+  params: Params
+  query: Query
+  body: Body | null
+  reply: Reply
+  status: 200 | 201 | 202
+  /** POSTs that create or merge honour Idempotency-Key. */
+  idempotent: boolean
+  /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
+  stream: boolean
+}
+
+const noQuery = z.object({})
+
+type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? { [K in Name]: z.ZodString } & ParamsOf<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? { [K in Name]: z.ZodString }
+    : Record<never, z.ZodString>
+
+/** Parameters are plain strings here: a malformed UUID is an unknown id (404), not a bad request. */
+export function route<
+  const Path extends string,
+  Reply extends z.ZodType,
+  Query extends z.ZodObject = typeof noQuery,
+  Body extends z.ZodType = z.ZodUndefined,
+>(def: {
+  name: string
+  summary: string
+  method: Method
+  path: Path
+  access: Access
+  query?: Query
+  body?: Body
+  reply: Reply
+  status?: 200 | 201 | 202
+  idempotent?: boolean
+  stream?: boolean
+}): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply> {
+  const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
+  const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
+  return {
+    name: def.name,
+    summary: def.summary,
+    method: def.method,
+    path: def.path,
+    access: def.access,
+    params: params as unknown as z.ZodObject<ParamsOf<Path>>,
+    query: (def.query ?? noQuery) as Query,
+    body: def.body ?? null,
+    reply: def.reply,
+    status: def.status ?? 200,
+    idempotent: def.idempotent ?? false,
+    stream: def.stream ?? false,
+  }
+}
+
+export const uuid = z.uuid()
+export const timestamp = z.iso.datetime({ precision: 3 })
+export const ok = z.object({ ok: z.literal(true) })
+export const metadata = z
+  .record(z.string(), z.json())
+  .refine((value) => JSON.stringify(value).length <= 16 * 1024, 'is larger than 16 KiB')
+
+/** `limit` and `cursor` of every list; the next page is in the `Link` header. */
+export const page = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  cursor: z.string().max(200).optional(),
+})

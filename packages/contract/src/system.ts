@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { route } from './route.ts'
+
+export const healthRoute = route({
+  name: 'getHealth',
+  summary: 'The process answers',
+  method: 'GET',
+  path: '/v1/health',
+  access: 'public',
+  reply: z.object({ status: z.literal('ok'), version: z.string() }),
+})
+
+export const readyRoute = route({
+  name: 'getReady',
+  summary: 'Requests are served; 503 while a part is away',
+  method: 'GET',
+  path: '/v1/ready',
+  access: 'public',
+  reply: z.object({
+    status: z.literal('ready'),
+    version: z.string(),
+    /** Whether sandboxes can be started here, and if not, what mends it. */
+    sandbox: z.object({
+      driver: z.string(),
+      ready: z.boolean(),
+      problem: z.string().nullable(),
+      install: z.string().nullable(),
+    }),
+    /** `scripted` is the labelled stand-in of the tour. */
+    model: z.enum(['upstream', 'scripted', 'none']),
+  }),
+})

@@ -1,0 +1,1 @@
+export async function runAgent(_args: string[]): Promise<void> {}

@@ -1,0 +1,1 @@
+export async function runServer(_args: string[]): Promise<void> {}

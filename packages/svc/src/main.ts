@@ -1,0 +1,9 @@
+/** The one program. By its name and first word it loads the client, the server or the daemon, and nothing else. */
+import { basename } from 'node:path'
+
+const name = basename(process.argv0)
+
+if (name === 'svc-entrypoint') await (await import('@svc/daemon/entrypoint')).runEntrypoint()
+else if (name === 'svc-agent') await (await import('@svc/daemon')).runAgent(process.argv.slice(2))
+else if (process.argv[2] === 'server') await (await import('@svc/server')).runServer(process.argv.slice(3))
+else process.exitCode = await (await import('@svc/cli')).runClient(process)
