@@ -28,6 +28,7 @@ export interface Route<
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
   Reply extends z.ZodType = z.ZodType,
+  A extends Access = Access,
 > {
   /** camelCase, unique: the operation id of the OpenAPI document. */
   name: string
@@ -35,7 +36,7 @@ export interface Route<
   method: Method
   /** `:name` marks a parameter. */
   path: string
-  access: Access
+  access: A
   params: Params
   query: Query
   body: Body | null
@@ -59,6 +60,7 @@ type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${inf
 export function route<
   const Path extends string,
   Reply extends z.ZodType,
+  const A extends Access,
   Query extends z.ZodObject = typeof noQuery,
   Body extends z.ZodType = z.ZodUndefined,
 >(def: {
@@ -66,14 +68,14 @@ export function route<
   summary: string
   method: Method
   path: Path
-  access: Access
+  access: A
   query?: Query
   body?: Body
   reply: Reply
   status?: 200 | 201 | 202
   idempotent?: boolean
   stream?: boolean
-}): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply> {
+}): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
   return {

@@ -1,0 +1,62 @@
+/** The list of every resource's routes. The server and its tests both call buildApp. */
+import { openApiDocument } from '@svc/contract/openapi'
+import { errorClass, ServiceError } from '@svc/contract'
+import { Hono } from 'hono'
+import { accountRoutes } from './accounts/routes.ts'
+import { refuseByPath } from './auth/allow.ts'
+import { authenticate } from './auth/authenticate.ts'
+import { changeRequestRoutes } from './change-requests/routes.ts'
+import type { Deps } from './deps.ts'
+import { refuseForeignHost } from './http/host-allow-list.ts'
+import { type App, mount } from './http/mount.ts'
+import { replyError } from './http/reply-error.ts'
+import { requestLog } from './http/request-log.ts'
+import { type AppContext, credentialsOf } from './http/request-info.ts'
+import { modelRoutes } from './models/routes.ts'
+import { dashboardRoutes } from './page/routes.ts'
+import { gitGatewayRoutes } from './projects/git-gateway.ts'
+import { projectRoutes } from './projects/routes.ts'
+import { secretRoutes } from './secrets/routes.ts'
+import { sandboxEdgeRoutes } from './sessions/edge.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { systemRoutes } from './system/routes.ts'
+import { tokenRoutes } from './tokens/routes.ts'
+import { version } from './version.ts'
+
+export function buildApp(deps: Deps): App {
+  const app: App = new Hono()
+  app.use(requestLog(deps))
+  app.use(refuseForeignHost(deps))
+  app.get('/v1/openapi.json', (c) => c.json(openApiDocument(version)))
+  mount(app, deps, [
+    ...systemRoutes(deps),
+    ...accountRoutes(deps),
+    ...tokenRoutes(deps),
+    ...projectRoutes(deps),
+    ...secretRoutes(deps),
+    ...sessionRoutes(deps),
+    ...changeRequestRoutes(deps),
+  ])
+  gitGatewayRoutes(app, deps)
+  modelRoutes(app, deps)
+  sandboxEdgeRoutes(app, deps)
+  dashboardRoutes(app, deps)
+  app.notFound((c) => unknownRoute(deps, c))
+  app.onError((error, c) =>
+    replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
+  )
+  return app
+}
+
+/** An unknown path answers by the same rules as a known one: who may not see that part of the API is told that, and nothing of what is there. */
+async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
+  const request = { id: c.get('requestId'), method: c.req.method, path: c.req.path }
+  try {
+    if (c.req.path.startsWith('/v1/accounts') || c.req.path.startsWith('/v1/projects'))
+      refuseByPath(await authenticate(deps, credentialsOf(c.req.raw)), c.req.path)
+    throw new ServiceError('not_found', 'There is no such route.', { hint: 'GET /v1/openapi.json lists them all.' })
+  } catch (error) {
+    if (error instanceof ServiceError && errorClass(error.code) === 'internal') deps.log.error({ err: error })
+    return replyError(error, request, deps.log)
+  }
+}

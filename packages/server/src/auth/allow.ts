@@ -1,0 +1,89 @@
+import type { Access, Role } from '@svc/contract'
+import { ServiceError } from '@svc/contract'
+import type { Deps } from '../deps.ts'
+import type { Row } from '../db/schema.ts'
+import { type Actor, mayAdminister, mayWrite } from './actor.ts'
+
+export interface AuthorizedProject extends Row<'projects'> {
+  /** The caller's role in the project's account, which a token of theirs is cut to. */
+  role: Role
+}
+
+const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export function isUuid(text: string): boolean {
+  return uuidShape.test(text)
+}
+
+export function notFound(what: string): ServiceError {
+  return new ServiceError('not_found', `There is no such ${what}.`)
+}
+
+/** What holds for a path before routing, so for unknown paths too: account routes take user tokens, project routes the project's own. */
+export function refuseByPath(actor: Actor, path: string): void {
+  if (actor.kind === 'user') return
+  if (/^\/v1\/accounts(\/|$)/.test(path))
+    throw new ServiceError('forbidden', 'A project token cannot use account routes.', {
+      hint: 'Use a user token: `svc login`.',
+    })
+  const projectId = /^\/v1\/projects\/([^/]+)/.exec(path)?.[1]
+  if (projectId !== undefined && projectId.toLowerCase() !== actor.project_id)
+    throw new ServiceError('forbidden', 'This token belongs to another project.')
+}
+
+/** Access x actor x project, for HTTP and WebSocket alike. Answers with the project when the route is of one. */
+export async function allow(
+  deps: Pick<Deps, 'db'>,
+  input: { access: Access; actor: Actor; projectId: string | undefined },
+): Promise<AuthorizedProject | null> {
+  const { access, actor } = input
+  switch (access) {
+    case 'public':
+    case 'token':
+      return null
+    case 'account':
+    case 'user':
+      if (actor.kind !== 'user')
+        throw new ServiceError('forbidden', 'A project token reaches its own project only.', {
+          hint: 'Use a user token: `svc login`.',
+        })
+      return null
+    case 'sandbox':
+    case 'project-read':
+    case 'project-write':
+    case 'project-admin':
+      return authorizeProject(deps, access, actor, input.projectId ?? '')
+    default:
+      return access satisfies never
+  }
+}
+
+async function authorizeProject(
+  deps: Pick<Deps, 'db'>,
+  access: 'sandbox' | 'project-read' | 'project-write' | 'project-admin',
+  actor: Actor,
+  projectId: string,
+): Promise<AuthorizedProject> {
+  if (!isUuid(projectId)) throw notFound('project')
+  const row = await deps.db
+    .selectFrom('projects')
+    .leftJoin('account_members', (join) =>
+      join
+        .onRef('account_members.account_id', '=', 'projects.account_id')
+        .on('account_members.user_id', '=', actor.user_id),
+    )
+    .selectAll('projects')
+    .select('account_members.role as role')
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('project')
+  const { role } = row
+  if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
+  if (access === 'project-write' && !mayWrite(role))
+    throw new ServiceError('forbidden', 'Your role here is viewer, which may not write.', {
+      hint: 'Ask an owner of the account for the member role.',
+    })
+  if (access === 'project-admin' && (actor.kind !== 'user' || !mayAdminister(role)))
+    throw new ServiceError('forbidden', 'This needs the user token of an owner or admin of the account.')
+  return { ...row, role }
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import {
+  cloneCredentialPrefix,
+  isWellFormedToken,
+  modelKeyPrefix,
+  sandboxKeyPrefix,
+  ServiceError,
+  tokenPrefix,
+} from '@svc/contract'
+import type { Deps } from '../deps.ts'
+import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+export function unauthenticated(
+  message: string,
+  hint = 'Sign in with `svc login`, or send `Authorization: Bearer <token>`.',
+): ServiceError {
+  return new ServiceError('unauthenticated', message, { hint })
+}
+
+/** The actor of a `svc_pat_` token. Throws `unauthenticated` for one that is malformed, unknown, expired or revoked. */
+export async function actorOfToken(
+  deps: Pick<Deps, 'db' | 'now' | 'log'>,
+  token: string,
+): Promise<UserActor | ProjectActor> {
+  if (!token.startsWith(tokenPrefix)) throw unauthenticated('This is not a token of the service.')
+  if (!isWellFormedToken(token)) throw unauthenticated('This token is malformed: it was cut or mistyped.')
+  const row = await deps.db
+    .selectFrom('tokens')
+    .select([
+      'token_id',
+      'user_id',
+      'project_id',
+      'session_id',
+      'generation',
+      'expires_at',
+      'revoked_at',
+      'last_used_at',
+    ])
+    .where('sha256', '=', sha256(token))
+    .executeTakeFirst()
+  if (row === undefined) throw unauthenticated('This token is unknown.')
+  if (row.revoked_at !== null) throw unauthenticated('This token was revoked.')
+  const now = deps.now()
+  if (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())
+    throw unauthenticated('This token has expired.')
+  if (row.last_used_at === null || Date.parse(row.last_used_at) < now.getTime() - 60_000) noteUse(deps, row.token_id)
+  const { token_id, user_id, project_id, session_id, generation, expires_at } = row
+  if (project_id === null) return { kind: 'user', user_id, token_id, expires_at }
+  return { kind: 'project', user_id, token_id, project_id, session_id, generation, expires_at }
+}
+
+/** When a token was last used is a courtesy to its owner: it must not slow or fail the request. */
+function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, tokenId: string): void {
+  deps.db
+    .updateTable('tokens')
+    .set({ last_used_at: deps.now() })
+    .where('token_id', '=', tokenId)
+    .execute()
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a token was not noted'))
+}
+
+const kindOfPrefix = {
+  [sandboxKeyPrefix]: 'service',
+  [cloneCredentialPrefix]: 'clone',
+  [modelKeyPrefix]: 'model',
+} as const
+
+/** The sandbox generation a service key, clone credential or model key belongs to. Throws `unauthenticated` when it is not `kind` or no longer alive. */
+export async function actorOfSandboxCredential(
+  deps: Pick<Deps, 'db' | 'now'>,
+  kind: 'service' | 'clone' | 'model',
+  credential: string,
+): Promise<SandboxActor> {
+  const prefix = Object.keys(kindOfPrefix).find((prefix) => credential.startsWith(prefix)) as
+    | keyof typeof kindOfPrefix
+    | undefined
+  if (prefix === undefined || kindOfPrefix[prefix] !== kind) throw unauthenticated('This credential is not valid here.')
+  const row = await deps.db
+    .selectFrom('sandbox_credentials')
+    .select(['user_id', 'project_id', 'session_id', 'sandbox_id', 'generation', 'expires_at', 'revoked_at'])
+    .where('sha256', '=', sha256(credential))
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  if (row === undefined) throw unauthenticated('This credential is unknown.')
+  if (row.revoked_at !== null) throw unauthenticated('The sandbox of this credential was stopped.')
+  if (row.expires_at !== null && Date.parse(row.expires_at) <= deps.now().getTime())
+    throw unauthenticated('This credential has expired; fetch a new one.')
+  const { user_id, project_id, session_id, sandbox_id, generation } = row
+  return { kind: 'sandbox', user_id, project_id, session_id, sandbox_id, generation }
+}
+
+export function describeActor(actor: Actor): {
+  actor_kind: string
+  actor_user_id: string
+  token_id: string | null
+  session_id: string | null
+} {
+  return {
+    actor_kind: actor.kind === 'project' && actor.session_id !== null ? 'agent' : actor.kind,
+    actor_user_id: actor.user_id,
+    token_id: actor.kind === 'sandbox' ? null : actor.token_id,
+    session_id: actor.kind === 'user' ? null : actor.session_id,
+  }
+}

@@ -1,0 +1,116 @@
+/** The only file of the server that reads the environment. Throws once, listing every bad variable. */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isWellFormedToken } from '@svc/contract/token-format'
+
+export interface Config {
+  host: string
+  port: number
+  dataDir: string
+  /** Without a trailing slash and without /v1. */
+  publicUrl: string
+  databaseUrl: string | null
+  bootstrapToken: string | null
+  sandboxDriver: 'auto' | 'local' | 'none'
+  model: { url: string; key: string | null; name: string } | null
+  masterKeyFile: string
+  sessionLimit: number | null
+  previewDomain: string
+  allowPrivateGitHosts: boolean
+  roles: { api: boolean; worker: boolean }
+  log: 'json' | 'pretty'
+  /** Folder searched for programs npm installed (PostgreSQL, the agent runtime). */
+  programDirs: string[]
+}
+
+export class ConfigError extends Error {
+  constructor(problems: string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+  }
+}
+
+type Env = Record<string, string | undefined>
+
+export function readConfig(): Config {
+  return parseConfig(process.env)
+}
+
+export function parseConfig(env: Env): Config {
+  const problems: string[] = []
+  const read = <T>(name: string, fallback: T, parse: (text: string) => T | string, isText = false): T => {
+    const text = env[name]
+    if (text === undefined || text === '') return fallback
+    const value = parse(text)
+    // A parser answers with what is wrong as text, unless text is what it is for.
+    if (typeof value === 'string' && !isText) {
+      problems.push(`${name} ${value}, but is ${JSON.stringify(text)}.`)
+      return fallback
+    }
+    return value as T
+  }
+  const url = (name: string): string | null => {
+    const text = env[name]
+    if (!text) return null
+    if (/^https?:\/\/[^/]/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
+    problems.push(`${name} has to be an http or https address, but is ${JSON.stringify(text)}.`)
+    return null
+  }
+  const integer = (min: number, max: number) => (text: string) =>
+    /^\d{1,9}$/.test(text) && +text >= min && +text <= max ? +text : `has to be a whole number from ${min} to ${max}`
+  const flag = (text: string) =>
+    text === '1' || text === 'true' ? true : text === '0' || text === 'false' ? false : 'has to be 1 or 0'
+
+  const host = env.SVC_HOST || '127.0.0.1'
+  const port = read('SVC_PORT', 8420, integer(0, 65535))
+  const databaseUrl = env.DATABASE_URL || null
+  if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl))
+    problems.push('DATABASE_URL has to start with postgres:// or postgresql://.')
+  const bootstrapToken = env.SVC_BOOTSTRAP_TOKEN || null
+  if (bootstrapToken !== null && !isWellFormedToken(bootstrapToken))
+    problems.push('SVC_BOOTSTRAP_TOKEN is not a well-formed svc_pat_ token (its checksum does not fit).')
+  const modelUrl = url('SVC_LLM_UPSTREAM_URL')
+  if (modelUrl !== null && !env.SVC_LLM_MODEL)
+    problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL has to name the model to use there.')
+  const roles = (env.SVC_ROLES || 'api,worker').split(',').map((role) => role.trim())
+  for (const role of roles)
+    if (role !== 'api' && role !== 'worker')
+      problems.push(`SVC_ROLES knows api and worker, not ${JSON.stringify(role)}.`)
+  const isLoopback = host === '127.0.0.1' || host === '::1' || host === 'localhost'
+
+  const config: Config = {
+    host,
+    port,
+    dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
+    publicUrl:
+      url('SVC_PUBLIC_URL') ?? `http://${isLoopback ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`,
+    databaseUrl,
+    bootstrapToken,
+    sandboxDriver: read<Config['sandboxDriver']>(
+      'SVC_SANDBOX_DRIVER',
+      'auto',
+      (text) =>
+        ['auto', 'local', 'none'].includes(text)
+          ? text
+          : (problems.push(`SVC_SANDBOX_DRIVER has to be auto, local or none, but is ${JSON.stringify(text)}.`),
+            'auto'),
+      true,
+    ),
+    model:
+      modelUrl === null
+        ? null
+        : { url: modelUrl, key: env.SVC_LLM_UPSTREAM_KEY || null, name: env.SVC_LLM_MODEL ?? '' },
+    masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
+    sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
+    previewDomain: env.SVC_PREVIEW_DOMAIN || 'localhost',
+    // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
+    allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
+    roles: { api: roles.includes('api'), worker: roles.includes('worker') },
+    log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',
+    programDirs: [join(process.execPath, '../../node_modules'), join(import.meta.dir, '../../../node_modules')],
+  }
+  if (env.SVC_LOG && env.SVC_LOG !== 'json' && env.SVC_LOG !== 'pretty')
+    problems.push(`SVC_LOG has to be json or pretty, but is ${JSON.stringify(env.SVC_LOG)}.`)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}

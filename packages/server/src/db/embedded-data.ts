@@ -1,0 +1,195 @@
+/** The data folder of the PostgreSQL that comes along: made once, checked at every start. */
+import { execFile } from 'node:child_process'
+import { mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { EmbeddedPostgresError, explainFileError, explainOutput, inUse } from './embedded-error.ts'
+import { postgresEnvironment, type PostgresPrograms } from './embedded-programs.ts'
+
+const run = promisify(execFile)
+
+/** A PostgreSQL that was told to stop may write for a while; one that merely runs will not go away by waiting. */
+const stoppingMsMax = 30_000
+const runningMsMax = 1_000
+
+/** The major version that made the folder, or null when there is none yet. */
+export async function dataMajor(dir: string): Promise<number | null> {
+  const version = await readIfThere(join(dir, 'PG_VERSION'), dir)
+  if (version !== null) return Number(version.trim())
+  const entries = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw explainFileError(error, dir)
+  })
+  if (entries.length > 0) {
+    throw new EmbeddedPostgresError(
+      'foreign-data',
+      `${dir} holds files that are not PostgreSQL's: nothing was touched.`,
+    )
+  }
+  return null
+}
+
+export async function prepareData(
+  dir: string,
+  programs: PostgresPrograms,
+  options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const major = await dataMajor(dir)
+  if (major === null) return await makeData(dir, programs, options)
+  if (major !== programs.major) {
+    const kind = major > programs.major ? 'newer-data' : 'older-data'
+    const cure = kind === 'newer-data' ? 'start the newer version of this program' : 'dump it with that version first'
+    throw new EmbeddedPostgresError(
+      kind,
+      `The data folder ${dir} was made by PostgreSQL ${major} and this program brings ${programs.major}: ${cure}. Nothing was changed.`,
+    )
+  }
+  await own(dir, programs)
+  await removeStalePid(dir, options)
+}
+
+/** Made aside and renamed: a folder with the real name is always complete, whenever the power goes. */
+async function makeData(
+  dir: string,
+  programs: PostgresPrograms,
+  options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
+): Promise<void> {
+  options.log('Preparing the database for its first start')
+  const half = `${dir}.new-${process.pid}`
+  try {
+    await mkdir(dirname(dir), { recursive: true, mode: 0o700 })
+    await sweepHalves(dir)
+    await mkdir(half, { mode: 0o700 })
+    await own(half, programs)
+  } catch (error) {
+    throw explainFileError(error, dir)
+  }
+  // From 17 on the collation can be PostgreSQL's own: the same order on every machine, whatever its C library says.
+  const locale = programs.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
+  const sync = options.sync ? [] : ['--no-sync']
+  const [program, ...args] = [
+    ...programs.prefix,
+    join(programs.binDir, 'initdb'),
+    `--pgdata=${half}`,
+    '--username=svc',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--no-instructions',
+    ...locale,
+    ...sync,
+  ] as [string, ...string[]]
+  try {
+    await run(program, args, { env: postgresEnvironment(), cwd: '/', signal: options.signal, maxBuffer: 1 << 20 })
+  } catch (error) {
+    await rm(half, { recursive: true, force: true })
+    options.signal?.throwIfAborted()
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
+    throw explainOutput(`${stdout}\n${stderr}`.trim() === '' ? message : `${stdout}\n${stderr}`, dir)
+  }
+  try {
+    await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    await rename(half, dir)
+    if (options.sync) await syncFolder(dirname(dir))
+  } catch (error) {
+    await rm(half, { recursive: true, force: true })
+    const code = (error as NodeJS.ErrnoException).code
+    // Two first starts at once: the other was quicker and its folder is in use.
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') throw inUse(dir, null)
+    throw explainFileError(error, dir)
+  }
+}
+
+/** What a first start left that died half-way. */
+async function sweepHalves(dir: string): Promise<void> {
+  const start = `${basename(dir)}.new-`
+  for (const name of await readdir(dirname(dir))) {
+    if (name.startsWith(start) && !isAlive(Number(name.slice(start.length)))) {
+      await rm(join(dirname(dir), name), { recursive: true, force: true })
+    }
+  }
+}
+
+/** The folder changes hands when the server runs as another user than last time, or leaves root another way. */
+async function own(dir: string, programs: PostgresPrograms): Promise<void> {
+  if (process.getuid?.() !== 0 || (await stat(dir)).uid === programs.owner.uid) return
+  await run('chown', ['-R', `${programs.owner.uid}:${programs.owner.gid}`, dir])
+}
+
+/**
+ * PostgreSQL refuses to start beside a `postmaster.pid` whose process exists, and after a crash that number may be a zombie's
+ * or a stranger's. The truth is that every process of PostgreSQL has the data folder as its working directory, so the
+ * file is removed when no process has.
+ */
+async function removeStalePid(
+  dir: string,
+  options: { log: (message: string) => void; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const path = join(dir, 'postmaster.pid')
+  const began = Date.now()
+  let said = false
+  for (;;) {
+    const text = await readIfThere(path, dir)
+    if (text === null) return
+    const pid = Number(text.split('\n')[0])
+    const living = await livingIn(dir, pid)
+    if (living === null) break
+    const stopping = text.includes('stopping')
+    if (Date.now() - began > (stopping ? stoppingMsMax : runningMsMax)) throw inUse(dir, living)
+    if (!said) options.log('Waiting for the earlier PostgreSQL of this data folder to end')
+    said = true
+    await delay(25, undefined, { signal: options.signal })
+  }
+  await rm(path, { force: true }).catch((error: unknown) => {
+    throw explainFileError(error, dir)
+  })
+}
+
+/** A process at work in the folder, or null. */
+async function livingIn(dir: string, pid: number): Promise<number | null> {
+  if (process.platform !== 'linux') return isAlive(pid) ? pid : null
+  const real = await realpath(dir)
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const at = await readlink(`/proc/${name}/cwd`).catch((error: NodeJS.ErrnoException) => {
+      // Another user's process: only if it is the one named and it is PostgreSQL do we take it for the folder's owner.
+      // Zombies and processes that just ended have no working directory at all.
+      return error.code === 'EACCES' && Number(name) === pid ? hiddenPostgres(pid, real) : null
+    })
+    if (at === real) return Number(name)
+  }
+  return null
+}
+
+async function hiddenPostgres(pid: number, dir: string): Promise<string | null> {
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
+  return name.trim() === 'postgres' ? dir : null
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function readIfThere(path: string, dir: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw explainFileError(error, dir)
+  })
+}
+
+async function syncFolder(dir: string): Promise<void> {
+  const folder = await open(dir, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,180 @@
+/** The PostgreSQL that comes along: its own programs under our own small supervisor, for a server without DATABASE_URL. */
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { launchPostgres, type PostgresChild } from './embedded-child.ts'
+import { dataMajor, prepareData } from './embedded-data.ts'
+import { EmbeddedPostgresError, explainFileError, explainOutput } from './embedded-error.ts'
+import { findPostgresPrograms, type RootWay } from './embedded-programs.ts'
+
+export { EmbeddedPostgresError, type EmbeddedRefusal } from './embedded-error.ts'
+
+/** After a crash PostgreSQL replays its log before it answers; `max_wal_size` bounds that to well below this. */
+const readyMsMax = 120_000
+/** The server has ten seconds to drain; a shutdown slower than this is cut short and repaired at the next start. */
+const stopMsMax = 6_000
+/** The kernel's limit for the path of a unix socket, and the name PostgreSQL gives it in its folder. */
+const socketPathBytesMax = 107
+const socketName = '.s.PGSQL.5432'
+
+/** Small memory, and nothing that trades durability: fsync, full pages and synchronous commits stay on by default. */
+const settings = {
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  max_connections: '60',
+  shared_buffers: '32MB',
+  work_mem: '4MB',
+  maintenance_work_mem: '32MB',
+  max_wal_size: '256MB',
+  min_wal_size: '48MB',
+  // No replica reads this log, so it holds only what a restart needs.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  // Containers give /dev/shm 64 MB: parallel queries would fail there and gain nothing on tables like ours.
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+  huge_pages: 'off',
+  TimeZone: 'UTC',
+  log_timezone: 'UTC',
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_line_prefix: '',
+  // A refused query is its caller's to report; here only what concerns the whole database is said.
+  log_min_messages: 'log',
+  log_checkpoints: 'off',
+}
+
+export interface EmbeddedLog {
+  info(fields: object, message: string): void
+  debug(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface EmbeddedOptions {
+  dataDir: string
+  /** Default: the ones that come along, else Debian's. */
+  programs?: { binDir: string } | undefined
+  log: EmbeddedLog
+  /** Ends the start, not the running database. */
+  signal?: AbortSignal | undefined
+  /** Overrides of PostgreSQL's settings, for tests. */
+  settings?: Record<string, string> | undefined
+  /** Tests share one PostgreSQL between processes: it then ends with this process, and its folder goes with it. */
+  sharedUntilEndOf?: { pid: number; remove: string } | undefined
+  rootWays?: RootWay[] | undefined
+}
+
+export interface EmbeddedPostgres {
+  connectionString: string
+  pid: number
+  /** Settles when PostgreSQL has ended, asked to or not. */
+  exited: Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { log, signal } = options
+  const dataDir = resolve(options.dataDir)
+  signal?.throwIfAborted()
+  const wantMajor = await dataMajor(dataDir)
+  const programs = await findPostgresPrograms({
+    binDir: options.programs?.binDir,
+    copyTo: `${dataDir}-programs`,
+    wantMajor,
+    rootWays: options.rootWays,
+    signal,
+  })
+  await prepareData(dataDir, programs, {
+    sync: options.settings?.fsync !== 'off',
+    log: (message) => log.info({ dataDir }, message),
+    signal,
+  })
+  const shared = options.sharedUntilEndOf
+  const socketDir = await makeSocketDir(programs.owner).catch((error: unknown) => {
+    throw explainFileError(error, tmpdir())
+  })
+  const child = launchPostgres({
+    dataDir,
+    socketDir,
+    programs,
+    settings: { ...settings, ...options.settings },
+    livesWith: shared?.pid ?? null,
+    removeAfter: shared?.remove ?? null,
+    onLine: (line) => logLine(log, line),
+  })
+  const connectionString = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
+  try {
+    await waitUntilReady(child, { connectionString, dataDir, signal })
+  } catch (error) {
+    await stopChild(child)
+    await rm(socketDir, { recursive: true, force: true })
+    throw error
+  }
+  let stopping: Promise<void> | null = null
+  return {
+    connectionString,
+    pid: Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0]),
+    exited: child.exited,
+    stop: () => (stopping ??= stopChild(child)),
+  }
+}
+
+/** A new folder for each start, closed to others: being able to open it is the only credential PostgreSQL asks for. */
+async function makeSocketDir(owner: { uid: number; gid: number }): Promise<string> {
+  const name = 'svc-pg-XXXXXX'
+  const fits = Buffer.byteLength(join(tmpdir(), name, socketName)) <= socketPathBytesMax
+  const dir = await mkdtemp(join(fits ? tmpdir() : '/tmp', name.slice(0, -6)))
+  if (process.getuid?.() === 0) await chown(dir, owner.uid, owner.gid)
+  return dir
+}
+
+async function waitUntilReady(
+  child: PostgresChild,
+  options: { connectionString: string; dataDir: string; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const deadline = Date.now() + readyMsMax
+  while (Date.now() < deadline) {
+    options.signal?.throwIfAborted()
+    if (child.hasExited()) throw explainOutput(child.output(), options.dataDir)
+    if (await answers(options.connectionString)) return
+    await Promise.race([child.exited, delay(5)])
+  }
+  throw new EmbeddedPostgresError('failed', `PostgreSQL in ${options.dataDir} did not answer within two minutes.`)
+}
+
+/** Not there yet, not listening yet, or still repairing after a crash. */
+const notYet = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P03'])
+
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString })
+  // pg reports a connection that breaks here a second time, as an event.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (notYet.has(code ?? '') || message === 'Connection terminated unexpectedly') return false
+    throw new EmbeddedPostgresError('failed', `PostgreSQL refused the first connection: ${message}`, error)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function stopChild(child: PostgresChild): Promise<void> {
+  child.end()
+  const slow = new AbortController()
+  await Promise.race([child.exited, delay(stopMsMax, undefined, { signal: slow.signal }).catch(() => {})])
+  slow.abort()
+  if (!child.hasExited()) child.kill()
+  await child.exited
+}
+
+function logLine(log: EmbeddedLog, line: string): void {
+  // FATAL ends one connection, as every client that comes during the start learns; PANIC ends the database.
+  if (line.startsWith('PANIC:')) log.error({ from: 'postgres' }, line)
+  else log.debug({ from: 'postgres' }, line)
+}

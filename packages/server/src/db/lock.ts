@@ -1,0 +1,46 @@
+import type pg from 'pg'
+
+/**
+ * Runs `work` while nobody else, in this process or in another server on the same database, holds `key`.
+ * A session lock on a connection of its own: it ends with the process that held it, and no transaction stays open meanwhile.
+ */
+export async function withLock<T>(
+  deps: { locks: pg.Pool; localLocks: LocalLocks },
+  key: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return deps.localLocks.run(key, async () => {
+    const client = await deps.locks.connect()
+    let broken: Error | undefined
+    try {
+      await client.query('set statement_timeout = 0')
+      await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [key])
+      return await work()
+    } finally {
+      try {
+        await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key])
+      } catch (error) {
+        // Ending the connection is what releases a lock that could not be unlocked.
+        broken = error instanceof Error ? error : new Error(String(error))
+      }
+      client.release(broken)
+    }
+  })
+}
+
+/** Queues by key inside this process, so that a hundred waiters cost one database connection and not a hundred. */
+export class LocalLocks {
+  readonly #tails = new Map<string, Promise<unknown>>()
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve()
+    const mine = before.then(work, work)
+    const tail = mine.catch(() => {})
+    this.#tails.set(key, tail)
+    try {
+      return await mine
+    } finally {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key)
+    }
+  }
+}

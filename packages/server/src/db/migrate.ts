@@ -1,0 +1,57 @@
+import pg from 'pg'
+import start from './migrations/0001_start.sql' with { type: 'text' }
+
+/** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
+const migrations: { version: number; name: string; sql: string }[] = [{ version: 1, name: 'start', sql: start }]
+
+/** Any number, the same in every version of the program: whoever migrates holds it. */
+const migrationLock = 7_346_201
+
+export class NewerDatabaseError extends Error {
+  constructor(found: number, known: number) {
+    super(
+      `The data was written by a newer svc (its tables are at version ${found}, this program knows ${known}). Nothing was changed. Update svc, or start it with another SVC_DATA_DIR.`,
+    )
+    this.name = 'NewerDatabaseError'
+  }
+}
+
+/** Brings the tables up to date under a lock, each migration in a transaction of its own. Throws NewerDatabaseError before it touches anything. */
+export async function migrate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    const found = await currentVersion(client)
+    const known = migrations.at(-1)?.version ?? 0
+    if (found > known) throw new NewerDatabaseError(found, known)
+    for (const migration of migrations.filter(({ version }) => version > found)) await apply(client, migration)
+  } finally {
+    await client.end()
+  }
+}
+
+async function currentVersion(client: pg.Client): Promise<number> {
+  await client.query(
+    'create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz(3) not null default now())',
+  )
+  const { rows } = await client.query<{ version: number | null }>(
+    'select max(version) as version from schema_migrations',
+  )
+  return rows[0]?.version ?? 0
+}
+
+async function apply(client: pg.Client, migration: { version: number; name: string; sql: string }): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(migration.sql)
+    await client.query('insert into schema_migrations (version, name) values ($1, $2)', [
+      migration.version,
+      migration.name,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}

@@ -1,0 +1,46 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import type { Db, Schema } from './schema.ts'
+
+const timestamptz = 1184
+const int8 = 20
+
+const types = new pg.TypeOverrides()
+types.setTypeParser(timestamptz, (text) =>
+  new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString(),
+)
+types.setTypeParser(int8, Number)
+
+export interface Database {
+  db: Db
+  /** Connections that hold an advisory lock while its owner works over `db`: a pool of their own, so that holders never wait for themselves. */
+  locks: pg.Pool
+  close(): Promise<void>
+}
+
+export function openDatabase(url: string, log: Logger): Database {
+  const make = (max: number) => {
+    const pool = new pg.Pool({
+      connectionString: url,
+      max,
+      types,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 60_000,
+      options: '-c timezone=UTC -c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000',
+    })
+    // An idle connection that dies (a restarted database) is replaced on the next use; without a listener it would end the process.
+    pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+    return pool
+  }
+  const pool = make(20)
+  const locks = make(10)
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  return {
+    db,
+    locks,
+    async close() {
+      await Promise.all([db.destroy(), locks.end()])
+    },
+  }
+}

@@ -1,0 +1,210 @@
+/** The tables as Kysely sees them. db/schema.test.ts holds this against the migrated database. */
+import type { ChangeRequestStatus, Role, SandboxStatus, SessionStatus } from '@svc/contract'
+import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
+
+/** ISO text with milliseconds: db/pool.ts parses it so, and replies send it as it is. */
+type Timestamp = ColumnType<string, string | Date, string | Date>
+type Default<T> = Generated<T>
+type Now = ColumnType<string, string | Date | undefined, string | Date>
+type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
+
+export interface Schema {
+  installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
+  server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now }
+  accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }
+  users: { user_id: string; name: string; email: string | null; created_at: Now }
+  account_members: { account_id: string; user_id: string; role: Role; created_at: Now }
+  projects: {
+    project_id: string
+    account_id: string
+    slug: string
+    name: string
+    repo_url: string
+    default_branch: string
+    managed: boolean
+    config_dir: Default<string>
+    settings: Json
+    next_cr_number: Default<number>
+    data_key: Buffer
+    git_username: string | null
+    git_token: Buffer | null
+    secrets_revision: Default<number>
+    created_at: Now
+    updated_at: Now
+  }
+  project_sessions: {
+    session_id: string
+    account_id: string
+    project_id: string
+    name: string
+    branch_name: string
+    base_ref: string
+    agent_name: string
+    model: string | null
+    status: SessionStatus
+    desired: Default<'running' | 'stopped'>
+    generation: Default<number>
+    error: string | null
+    initial_prompt: string | null
+    initial_prompt_delivered_at: Timestamp | null
+    created_by: string | null
+    metadata: Json
+    created_at: Now
+    updated_at: Now
+    last_active_at: Now
+  }
+  session_sandboxes: {
+    sandbox_id: string
+    session_id: string
+    driver: string
+    external_id: string | null
+    status: SandboxStatus
+    generation: number
+    endpoint: string | null
+    instance_id: string
+    error: string | null
+    created_at: Now
+    updated_at: Now
+    last_active_at: Now
+  }
+  session_phases: {
+    session_id: string
+    generation: number
+    position: number
+    name: string
+    started_at: Timestamp
+    ms: number | null
+    error: string | null
+  }
+  session_prompts: {
+    prompt_id: string
+    session_id: string
+    text: string
+    status: Default<'accepted' | 'delivered' | 'failed'>
+    error: string | null
+    created_by: string | null
+    created_at: Now
+    delivered_at: Timestamp | null
+  }
+  session_messages: {
+    session_id: string
+    message_id: string
+    generation: number
+    role: 'user' | 'assistant'
+    created_at: Timestamp
+    completed_at: Timestamp | null
+    error: string | null
+    parts: Json<object[]>
+  }
+  tokens: {
+    token_id: string
+    sha256: Buffer
+    name: string
+    user_id: string
+    project_id: string | null
+    session_id: string | null
+    generation: number | null
+    expires_at: Timestamp | null
+    revoked_at: Timestamp | null
+    created_at: Now
+    last_used_at: Timestamp | null
+  }
+  sandbox_credentials: {
+    credential_id: string
+    kind: 'service' | 'clone' | 'model'
+    sha256: Buffer
+    project_id: string
+    session_id: string
+    sandbox_id: string
+    generation: number
+    user_id: string
+    expires_at: Timestamp | null
+    revoked_at: Timestamp | null
+    created_at: Now
+  }
+  owner_links: { sha256: Buffer; user_id: string; expires_at: Timestamp; used_at: Timestamp | null }
+  dashboard_sessions: { sha256: Buffer; user_id: string; created_at: Now; expires_at: Timestamp }
+  secrets: {
+    project_id: string
+    name: string
+    version: number
+    sealed: Buffer
+    value_bytes: number
+    created_by: string | null
+    created_at: Now
+    updated_at: Now
+  }
+  change_requests: {
+    cr_id: string
+    account_id: string
+    project_id: string
+    number: number
+    title: string
+    description: Default<string>
+    base_ref: string
+    head_ref: string
+    status: Default<ChangeRequestStatus>
+    head_commit_sha: string | null
+    base_commit_sha: string | null
+    origin_session_id: string | null
+    created_by: string | null
+    merged_at: Timestamp | null
+    merged_by: string | null
+    merge_commit_sha: string | null
+    closed_at: Timestamp | null
+    closed_by: string | null
+    metadata: Json
+    created_at: Now
+    updated_at: Now
+  }
+  merge_attempts: {
+    attempt_id: string
+    cr_id: string
+    project_id: string
+    base_ref: string
+    base_sha: string
+    head_sha: string
+    result_sha: string
+    kind: 'fast-forward' | 'merge-commit' | 'up-to-date'
+    message: string
+    commit_date: Timestamp
+    merged_by: string | null
+    idempotency_key: string | null
+    state: Default<'intended' | 'landed' | 'abandoned'>
+    reason: string | null
+    created_at: Now
+    settled_at: Timestamp | null
+  }
+  idempotency_keys: {
+    scope: string
+    key: string
+    request_sha256: Buffer
+    resource_id: string
+    instance_id: string
+    status: number | null
+    body: ColumnType<unknown, string | null, string | null>
+    created_at: Now
+  }
+  audit_events: {
+    event_id: Generated<number>
+    at: Now
+    account_id: string | null
+    project_id: string | null
+    actor_kind: string
+    actor_user_id: string | null
+    token_id: string | null
+    session_id: string | null
+    request_id: string | null
+    address: string | null
+    action: string
+    object_type: string
+    object_id: string
+    before: ColumnType<unknown, string | null, never>
+    after: ColumnType<unknown, string | null, never>
+  }
+}
+
+export type Db = Kysely<Schema>
+export type DbOrTransaction = Db | Transaction<Schema>
+export type Row<Table extends keyof Schema> = Selectable<Schema[Table]>
+export type NewRow<Table extends keyof Schema> = Insertable<Schema[Table]>

@@ -1,0 +1,124 @@
+/** One PostgreSQL for a whole test run, and a database of its own for every test file that asks. Gone with the test runner. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { startEmbeddedPostgres } from './embedded.ts'
+
+const startMsMax = 60_000
+
+export interface TestDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+/**
+ * A new database, cloned from a template which `prepare` fills once per test run.
+ * `SVC_TEST_DATABASE_URL` names a server to use instead of the one that comes along; its template is made anew per run.
+ */
+export async function createTestDatabase(template: {
+  name: string
+  prepare: (url: string) => Promise<void>
+}): Promise<TestDatabase> {
+  if (!/^[a-z][a-z0-9_]{0,40}$/.test(template.name)) throw new Error(`${template.name} cannot name a template`)
+  const clusterUrl = process.env.SVC_TEST_DATABASE_URL ?? (await sharedCluster())
+  const source = `${template.name}_${runner()}`
+  const name = `${template.name}_${randomBytes(6).toString('hex')}`
+  await asAdmin(clusterUrl, async (client) => {
+    await ensureTemplate(client, { clusterUrl, source, prepare: template.prepare })
+    // file_copy asks for a checkpoint each time; the log of a small template is cheaper.
+    await client.query(`create database ${name} template ${source} strategy wal_log`)
+  })
+  const drop = async () => {
+    await asAdmin(clusterUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+  }
+  return { url: databaseUrl(clusterUrl, name), drop }
+}
+
+async function ensureTemplate(
+  client: pg.Client,
+  options: { clusterUrl: string; source: string; prepare: (url: string) => Promise<void> },
+): Promise<void> {
+  const { source } = options
+  if (await isTemplate(client, source)) return
+  // Held until the connection ends, so that one process prepares and the others find it done.
+  await client.query('select pg_advisory_lock(hashtext($1))', [source])
+  if (!(await isTemplate(client, source))) {
+    await client.query(`drop database if exists ${source} with (force)`)
+    await client.query(`create database ${source} template template0`)
+    await options.prepare(databaseUrl(options.clusterUrl, source))
+    await client.query(`alter database ${source} with is_template true allow_connections false`)
+    // A pool that prepare has just ended may still be leaving, and a template in use cannot be cloned.
+    await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [source])
+  }
+  await client.query('select pg_advisory_unlock(hashtext($1))', [source])
+}
+
+async function isTemplate(client: pg.Client, name: string): Promise<boolean> {
+  const found = await client.query('select 1 from pg_database where datname = $1 and datistemplate', [name])
+  return found.rowCount === 1
+}
+
+async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function databaseUrl(clusterUrl: string, name: string): string {
+  const url = new URL(clusterUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** The process that ends when the test run does: with --parallel the parent of the workers, else this very process. */
+function runner(): number {
+  return process.env.BUN_TEST_WORKER_ID === undefined ? process.pid : process.ppid
+}
+
+let started: Promise<string> | null = null
+
+function sharedCluster(): Promise<string> {
+  started ??= findOrStart()
+  return started
+}
+
+/** The folder is the lock: who makes it starts the cluster, the others wait for the address it writes there. */
+async function findOrStart(): Promise<string> {
+  const dir = join(tmpdir(), `svc-test-pg-${process.getuid?.() ?? 0}-${runner()}`)
+  const address = join(dir, 'address')
+  try {
+    await mkdir(dir, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return await waitForAddress(dir, address)
+  }
+  await writeFile(join(dir, 'starter'), String(process.pid))
+  const cluster = await startEmbeddedPostgres({
+    dataDir: join(dir, 'postgres'),
+    log: { info: () => {}, debug: () => {}, error: (_, message) => console.error(message) },
+    // A test cluster is thrown away, so nothing in it has to survive the power.
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+    sharedUntilEndOf: { pid: runner(), remove: dir },
+  })
+  await writeFile(`${address}.new`, cluster.connectionString)
+  await rename(`${address}.new`, address)
+  return cluster.connectionString
+}
+
+async function waitForAddress(dir: string, address: string): Promise<string> {
+  if ((await stat(dir)).uid !== process.getuid?.()) throw new Error(`${dir} belongs to another user`)
+  const deadline = Date.now() + startMsMax
+  while (!existsSync(address)) {
+    if (Date.now() > deadline) throw new Error(`The test cluster in ${dir} did not start within a minute`)
+    await delay(10)
+  }
+  return await readFile(address, 'utf8')
+}

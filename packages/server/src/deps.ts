@@ -1,0 +1,25 @@
+import type { Logger } from 'pino'
+import type { SandboxDriver } from '@svc/sandbox'
+import type pg from 'pg'
+import type { Config } from './config.ts'
+import type { LocalLocks } from './db/lock.ts'
+import type { Db } from './db/schema.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import type { SessionFeed } from './sessions/feed.ts'
+
+/** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they touch. */
+export interface Deps {
+  config: Config
+  db: Db
+  locks: pg.Pool
+  localLocks: LocalLocks
+  keyring: Keyring
+  sandboxes: SandboxDriver | null
+  feed: SessionFeed
+  /** This run of the server; sandboxes of the local driver live and die with it. */
+  instanceId: string
+  now: () => Date
+  newId: () => string
+  randomBytes: (count: number) => Uint8Array
+  log: Logger
+}

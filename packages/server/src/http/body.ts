@@ -1,0 +1,56 @@
+import { ServiceError } from '@svc/contract'
+import { z } from 'zod'
+
+export const bodyBytesMax = 1024 * 1024
+
+/** The body as bytes, cut off with 413 as soon as it passes the limit: what is announced is not trusted. */
+export async function readBody(request: Request): Promise<Buffer> {
+  const tooLarge = () => new ServiceError('body_too_large', 'The request body is larger than 1 MiB.')
+  if (Number(request.headers.get('content-length') ?? 0) > bodyBytesMax) throw tooLarge()
+  if (request.body === null) return Buffer.alloc(0)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of request.body) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** An empty body is `undefined`: routes whose body is optional accept it, the others say what is missing. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw invalid('The request body is not UTF-8.', [{ path: '', message: 'is not UTF-8' }])
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid('The request body is not JSON.', [{ path: '', message: 'is not JSON' }])
+  }
+}
+
+export function parseWith<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
+  const first = issues[0]
+  throw invalid(first === undefined ? `The ${where} is not valid.` : sentence(where, first), issues)
+}
+
+function sentence(where: string, issue: { path: string; message: string }): string {
+  if (issue.path === '') return `The ${where} is not valid: ${issue.message}.`
+  return /^(is|holds|has|needs) /.test(issue.message)
+    ? `${issue.path} ${issue.message}.`
+    : `${issue.path}: ${issue.message}.`
+}
+
+export function invalid(message: string, issues: { path: string; message: string }[]): ServiceError {
+  return new ServiceError('invalid', message, { detail: { issues } })
+}

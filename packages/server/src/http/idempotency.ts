@@ -1,0 +1,109 @@
+/** Idempotency-Key: the same key and body get the first answer again; a retry after a crash finds what the first try made. */
+import { createHash } from 'node:crypto'
+import { ServiceError } from '@svc/contract'
+import { sql } from 'kysely'
+import type { Deps } from '../deps.ts'
+
+type IdempotencyDeps = Pick<Deps, 'db' | 'newId' | 'instanceId' | 'now'>
+
+export interface Claim {
+  resourceId: string
+  /** The first answer, when there is one. */
+  replay: { status: number; body: unknown } | null
+}
+
+/** How long an answer is kept: longer than any client retries. */
+export const keptHours = 24
+
+export async function claimKey(
+  deps: IdempotencyDeps,
+  input: { scope: string; key: string; method: string; path: string; body: Buffer },
+): Promise<Claim> {
+  if (!/^[\x21-\x7e]{1,255}$/.test(input.key))
+    throw new ServiceError('invalid', 'The Idempotency-Key has to be 1 to 255 printable characters.', {
+      detail: { issues: [{ path: 'Idempotency-Key', message: 'is not valid' }] },
+    })
+  const hash = createHash('sha256').update(`${input.method} ${input.path}\n`).update(input.body).digest()
+  const inserted = await deps.db
+    .insertInto('idempotency_keys')
+    .values({
+      scope: input.scope,
+      key: input.key,
+      request_sha256: hash,
+      resource_id: deps.newId(),
+      instance_id: deps.instanceId,
+      status: null,
+      body: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('resource_id')
+    .executeTakeFirst()
+  if (inserted !== undefined) return { resourceId: inserted.resource_id, replay: null }
+  return claimAgain(deps, { scope: input.scope, key: input.key, hash })
+}
+
+async function claimAgain(deps: IdempotencyDeps, input: { scope: string; key: string; hash: Buffer }): Promise<Claim> {
+  const row = await deps.db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', input.scope)
+    .where('key', '=', input.key)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new ServiceError(
+      'idempotency_in_progress',
+      'The first request with this Idempotency-Key was refused just now. Send it again.',
+    )
+  if (!row.request_sha256.equals(input.hash))
+    throw new ServiceError('idempotency_mismatch', 'This Idempotency-Key was used for another request.', {
+      hint: 'Use a new key for a new request.',
+    })
+  if (row.status !== null) return { resourceId: row.resource_id, replay: { status: row.status, body: row.body } }
+  // No answer yet: either the first request still runs, or the server that ran it is gone and this one takes over.
+  const taken = await deps.db
+    .updateTable('idempotency_keys')
+    .set({ instance_id: deps.instanceId })
+    .where('scope', '=', input.scope)
+    .where('key', '=', input.key)
+    .where('status', 'is', null)
+    .where('instance_id', '!=', deps.instanceId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('server_instances')
+            .select('instance_id')
+            .whereRef('server_instances.instance_id', '=', 'idempotency_keys.instance_id')
+            .where('heartbeat_at', '>', sql<string>`now() - interval '20 seconds'`),
+        ),
+      ),
+    )
+    .returning('resource_id')
+    .executeTakeFirst()
+  if (taken !== undefined) return { resourceId: taken.resource_id, replay: null }
+  throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
+    hint: 'Send it again in a moment; you will get its answer.',
+    detail: { retry_after_seconds: 1 },
+  })
+}
+
+export async function keepAnswer(
+  deps: IdempotencyDeps,
+  input: { scope: string; key: string; status: number; body: string },
+): Promise<void> {
+  await deps.db
+    .updateTable('idempotency_keys')
+    .set({ status: input.status, body: input.body })
+    .where('scope', '=', input.scope)
+    .where('key', '=', input.key)
+    .execute()
+}
+
+/** A refused request made nothing, so its key is free again. */
+export async function releaseKey(deps: IdempotencyDeps, input: { scope: string; key: string }): Promise<void> {
+  await deps.db
+    .deleteFrom('idempotency_keys')
+    .where('scope', '=', input.scope)
+    .where('key', '=', input.key)
+    .where('status', 'is', null)
+    .execute()
+}

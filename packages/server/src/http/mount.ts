@@ -1,0 +1,153 @@
+import { type Access, type Route, ServiceError } from '@svc/contract'
+import type { Hono } from 'hono'
+import type { z } from 'zod'
+import type { Actor, Caller, ProjectActor, SandboxActor, UserActor } from '../auth/actor.ts'
+import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import { authenticate, authenticateSandbox } from '../auth/authenticate.ts'
+import type { Deps } from '../deps.ts'
+import { parseJson, parseWith, readBody } from './body.ts'
+import { claimKey, keepAnswer, releaseKey } from './idempotency.ts'
+import { Page } from './page.ts'
+import { replyError } from './reply-error.ts'
+import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
+
+type ActorOf<A extends Access> = A extends 'account' | 'user' | 'project-admin'
+  ? UserActor
+  : A extends 'sandbox'
+    ? SandboxActor
+    : UserActor | ProjectActor
+
+export interface Input<R extends Route> {
+  params: z.output<R['params']>
+  query: z.output<R['query']>
+  body: z.output<NonNullable<R['body']>>
+  caller: R['access'] extends 'public' ? null : Caller<ActorOf<R['access']>>
+  project: R['access'] extends `project-${string}` | 'sandbox' ? AuthorizedProject : null
+  request: RequestInfo
+}
+
+type Reply<R extends Route> = z.input<R['reply']>
+
+/** A route and what answers it. */
+export interface Mounted {
+  route: Route
+  run: (input: Input<Route>) => Promise<unknown>
+}
+
+export function handle<R extends Route>(
+  route: R,
+  run: (input: Input<R>) => Promise<Reply<R> | Page<Reply<R>> | Response>,
+): Mounted {
+  return { route, run: run as unknown as Mounted['run'] }
+}
+
+export type App = Hono<{ Bindings: Bindings; Variables: { requestId: string } }>
+
+export function mount(app: App, deps: Deps, mounted: Mounted[]): void {
+  for (const each of mounted) app.on(each.route.method, each.route.path, (c) => answer(deps, each, c))
+}
+
+async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Response> {
+  const request = requestInfo(deps, c)
+  try {
+    return await serve(deps, mounted, c, request)
+  } catch (error) {
+    return replyError(error, request, deps.log)
+  }
+}
+
+async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
+  const actor = route.access === 'public' ? null : await authenticateFor(deps, route.access, c.req.raw, request.path)
+  const params = c.req.param() as Record<string, string>
+  const project =
+    actor === null ? null : await allow(deps, { access: route.access, actor, projectId: params.projectId })
+  const query = parseWith(route.query, Object.fromEntries(new URL(c.req.url).searchParams), 'query')
+  const bytes = route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw)
+  const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
+  const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
+  const input = { params, query, body, caller, project, request } as unknown as Input<Route>
+
+  const key = route.idempotent && actor !== null ? request.idempotencyKey : null
+  if (key === null || actor === null) return reply(route, request, await run(input))
+  const scope =
+    actor.kind === 'user' ? `user ${actor.user_id}` : `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''}`
+  const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
+  if (claim.replay !== null)
+    return jsonResponse(JSON.stringify(claim.replay.body), claim.replay.status, request, {
+      'idempotency-replayed': 'true',
+    })
+  request.resourceId = claim.resourceId
+  try {
+    const made = serialize(route, await run(input))
+    await keepAnswer(deps, { scope, key, status: route.status, body: made.text })
+    return jsonResponse(made.text, route.status, request, made.headers)
+  } catch (error) {
+    // A refusal made nothing. After anything else nobody knows, so the key stays with its request and a retry finds what is there.
+    if (error instanceof ServiceError) await releaseKey(deps, { scope, key })
+    throw error
+  }
+}
+
+async function authenticateFor(deps: Deps, access: Access, raw: Request, path: string): Promise<Actor> {
+  const credentials = credentialsOf(raw)
+  const actor =
+    access === 'sandbox' ? await authenticateSandbox(deps, credentials) : await authenticate(deps, credentials)
+  refuseByPath(actor, path)
+  return actor
+}
+
+function reply(route: Route, request: RequestInfo, result: unknown): Response {
+  if (result instanceof Response) {
+    result.headers.set('x-request-id', request.id)
+    return result
+  }
+  const made = serialize(route, result)
+  return jsonResponse(made.text, route.status, request, made.headers)
+}
+
+/** Every reply is parsed by its schema, so a column the schema does not name cannot leave. */
+function serialize(route: Route, result: unknown): { text: string; headers: Record<string, string> } {
+  const paged = result instanceof Page
+  const text = JSON.stringify(route.reply.parse(paged ? result.body : result))
+  return { text, headers: paged && result.next !== null ? { link: result.next } : {} }
+}
+
+function jsonResponse(
+  text: string,
+  status: number,
+  request: RequestInfo,
+  headers: Record<string, string> = {},
+): Response {
+  const { link, ...rest } = headers
+  return new Response(text, {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-request-id': request.id,
+      ...rest,
+      ...(link === undefined ? {} : { link: `<${nextUrl(request, link)}>; rel="next"` }),
+    },
+  })
+}
+
+function nextUrl(request: RequestInfo, cursor: string): string {
+  const url = new URL(request.url)
+  url.searchParams.set('cursor', cursor)
+  return url.pathname + url.search
+}
+
+export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestInfo {
+  return {
+    id: c.get('requestId'),
+    method: c.req.method,
+    url: c.req.url,
+    path: new URL(c.req.url).pathname,
+    address: clientAddress(c),
+    signal: c.req.raw.signal,
+    headers: c.req.raw.headers,
+    fromSandbox: c.env?.incoming?.svcFromSandbox === true,
+    idempotencyKey: c.req.header('idempotency-key') ?? null,
+    resourceId: deps.newId(),
+  }
+}

@@ -1,0 +1,62 @@
+import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
+import pg from 'pg'
+import type { Logger } from 'pino'
+
+/** The one shape of every error, and the status its code has. What is our own mistake goes to the log, never to the user. */
+export function replyError(
+  error: unknown,
+  request: { id: string; method: string; path: string },
+  log: Logger,
+): Response {
+  const refusal = asRefusal(error)
+  if (refusal === null)
+    log.error({ err: error, request_id: request.id, method: request.method, path: request.path }, 'a request failed')
+  else if (refusal.cause !== undefined)
+    log.warn(
+      { err: refusal.cause, code: refusal.code, request_id: request.id, method: request.method, path: request.path },
+      refusal.message,
+    )
+  const known =
+    refusal ??
+    new ServiceError('internal', 'Something went wrong on our side.', {
+      hint: `Look for request ${request.id} in the server's log.`,
+    })
+  return errorResponse(known, request.id)
+}
+
+export function errorResponse(error: ServiceError, requestId: string): Response {
+  const status = errorStatus(error.code)
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': requestId,
+  }
+  const retryAfter = error.detail.retry_after_seconds ?? (status === 503 ? 2 : status === 429 ? 10 : null)
+  if (retryAfter !== null) headers['retry-after'] = String(retryAfter)
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="svc"'
+  const body: ErrorBody = error.toBody()
+  return new Response(JSON.stringify(body), { status, headers })
+}
+
+function asRefusal(error: unknown): ServiceError | null {
+  if (error instanceof ServiceError) return error
+  if (isDatabaseAway(error))
+    return new ServiceError('unavailable', 'The database does not answer. Nothing was changed.', {
+      hint: 'Try again in a moment.',
+      cause: error,
+    })
+  return null
+}
+
+const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'])
+
+/** Connection failures, class 08, class 57P (the server shuts down or starts up) and 53300 (no connection free). The two texts are the driver's own and have no code. */
+function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  if (error instanceof pg.DatabaseError) return typeof code === 'string' && /^(57P|08|53300)/.test(code)
+  if (typeof code === 'string' && connectionCodes.has(code) && 'syscall' in error && error.syscall === 'connect')
+    return true
+  return (
+    error.message === 'timeout exceeded when trying to connect' || error.message.startsWith('Connection terminated')
+  )
+}

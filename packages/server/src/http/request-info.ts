@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
+import type { Credentials } from '../auth/authenticate.ts'
+
+/** Facts of one request that handlers and guards need, read once. */
+export interface RequestInfo {
+  id: string
+  method: string
+  url: string
+  path: string
+  address: string
+  signal: AbortSignal
+  headers: Headers
+  /** True for what came over the relay of a sandbox. */
+  fromSandbox: boolean
+  idempotencyKey: string | null
+  /** The id a creating handler gives what it makes: the same again when the request is a retry. */
+  resourceId: string
+}
+
+export interface Bindings {
+  incoming?: IncomingMessage & { svcFromSandbox?: boolean }
+}
+
+export type AppContext = Context<{ Bindings: Bindings; Variables: { requestId: string } }>
+
+export function clientAddress(c: AppContext): string {
+  const incoming = c.env?.incoming
+  if (incoming?.svcFromSandbox) return 'sandbox'
+  return incoming?.socket?.remoteAddress ?? 'unknown'
+}
+
+export function credentialsOf(request: Request): Credentials {
+  return {
+    authorization: request.headers.get('authorization'),
+    cookie: request.headers.get('cookie'),
+    method: request.method,
+    origin: request.headers.get('origin'),
+    secFetchSite: request.headers.get('sec-fetch-site'),
+    host: request.headers.get('host'),
+  }
+}

@@ -1,0 +1,161 @@
+import { rm } from 'node:fs/promises'
+import { ServiceError } from '@svc/contract'
+import { createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
+import { accountsOfUser } from '../accounts/store.ts'
+import { recordAudit } from '../audit/record.ts'
+import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { gitCredential, judgeRemote, managedDir, mirrorDir, sealGitToken, unreachable } from './repository.ts'
+import { getProject, insertProject, type ProjectRow } from './store.ts'
+
+type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
+
+export interface CreateProject {
+  repo_url?: string | undefined
+  name?: string | undefined
+  default_branch?: string | undefined
+  git_token?: string | undefined
+  git_username?: string | undefined
+}
+
+/** Nothing is kept of a project whose repository cannot be used: the row comes last. */
+export async function createProject(
+  deps: CreateDeps,
+  input: CreateProject & { projectId: string; caller: Caller<UserActor> },
+): Promise<ProjectRow> {
+  const earlier = await getProject(deps.db, input.projectId)
+  if (earlier !== null) return earlier
+  const accountId = await accountToCreateIn(deps, input.caller.actor.user_id)
+  const repository =
+    input.repo_url === undefined ? await makeManaged(deps, input) : await adoptExternal(deps, input, input.repo_url)
+  const dataKey = deps.keyring.newDataKey(input.projectId)
+  const name = input.name ?? nameFromUrl(input.repo_url) ?? 'project'
+  const row = {
+    project_id: input.projectId,
+    account_id: accountId,
+    name,
+    repo_url: repository.repoUrl,
+    default_branch: repository.defaultBranch,
+    managed: input.repo_url === undefined,
+    settings: '{}',
+    data_key: dataKey,
+    git_username: input.git_token === undefined ? null : (input.git_username ?? null),
+    git_token:
+      input.git_token === undefined
+        ? null
+        : sealGitToken(deps, { project_id: input.projectId, data_key: dataKey }, input.git_token),
+  }
+  try {
+    return await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
+  } catch (error) {
+    await rm(managedDir(deps, input.projectId), { recursive: true, force: true })
+    await rm(mirrorDir(deps, input.projectId), { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function accountToCreateIn(deps: CreateDeps, userId: string): Promise<string> {
+  const accounts = await accountsOfUser(deps.db, userId)
+  const writable = accounts.find((account) => mayWrite(account.role))
+  if (writable === undefined)
+    throw new ServiceError('forbidden', 'Your role here is viewer, which may not make projects.')
+  return writable.account_id
+}
+
+async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId: string }) {
+  if (input.git_token !== undefined)
+    throw new ServiceError('invalid', 'A managed repository needs no git_token: leave it out, or give a repo_url.', {
+      detail: { issues: [{ path: 'git_token', message: 'goes with repo_url' }] },
+    })
+  const defaultBranch = input.default_branch ?? 'main'
+  await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
+  return { repoUrl: '', defaultBranch }
+}
+
+async function adoptExternal(deps: CreateDeps, input: CreateProject, url: string) {
+  const remote = await judgeRemote(deps, { url, credential: gitCredential(input) })
+  const probe = await probeRemote(remote)
+  switch (probe.kind) {
+    case 'unreachable':
+      throw unreachable(probe.reason)
+    case 'unauthorized':
+      throw repositoryRefused(`The repository asks for a credential: ${probe.reason}`)
+    case 'readable':
+      throw repositoryRefused(`The repository can be read but not written: ${probe.reason}`)
+    case 'writable':
+      return { repoUrl: remote.url, defaultBranch: await chooseBranch(remote, input.default_branch, probe) }
+    default:
+      return probe.kind satisfies never
+  }
+}
+
+function repositoryRefused(message: string): ServiceError {
+  return new ServiceError('repository_refused', message, {
+    hint: 'Give a credential that may push: `svc projects create --repo <url> --git-token -` reads it from standard input.',
+    detail: { issues: [{ path: 'git_token', message: 'is needed' }] },
+  })
+}
+
+async function chooseBranch(
+  remote: Remote,
+  wanted: string | undefined,
+  probe: { defaultBranch: string | null; empty: boolean },
+): Promise<string> {
+  if (wanted === undefined || probe.empty) return wanted ?? probe.defaultBranch ?? 'main'
+  const tips = await readTips({ dir: '', remote }, [wanted], {})
+  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
+  if (!tips.tips.has(wanted))
+    throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(wanted)}.`, {
+      detail: { ref: wanted, issues: [{ path: 'default_branch', message: 'does not exist' }] },
+    })
+  return wanted
+}
+
+async function insertWithFreeSlug(
+  deps: CreateDeps,
+  caller: Caller<UserActor>,
+  row: Omit<Parameters<typeof insertProject>[1], 'slug'>,
+  slug: string,
+): Promise<ProjectRow> {
+  for (let attempt = 1; attempt <= 100; attempt++) {
+    const made = await deps.db.transaction().execute(async (trx) => {
+      const inserted = await insertProject(trx, { ...row, slug: attempt === 1 ? slug : `${slug}-${attempt}` })
+      if (inserted !== null)
+        await recordAudit(trx, caller, {
+          account_id: inserted.account_id,
+          project_id: inserted.project_id,
+          action: 'project.create',
+          object_type: 'project',
+          object_id: inserted.project_id,
+          after: {
+            slug: inserted.slug,
+            repo_url: inserted.repo_url,
+            managed: inserted.managed,
+            default_branch: inserted.default_branch,
+          },
+        })
+      return inserted
+    })
+    if (made !== null) return made
+  }
+  throw new ServiceError('conflict', `A hundred projects are named like ${JSON.stringify(slug)}. Choose another name.`)
+}
+
+export function slugOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 50)
+  return slug === '' ? 'project' : slug
+}
+
+function nameFromUrl(url: string | undefined): string | null {
+  const last = url
+    ?.replace(/\/+$/, '')
+    .split(/[/:]/)
+    .at(-1)
+    ?.replace(/\.git$/, '')
+  return last ? last.slice(0, 100) : null
+}

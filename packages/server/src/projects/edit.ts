@@ -1,0 +1,76 @@
+import { ServiceError } from '@svc/contract'
+import { probeRemote, readTips } from '@svc/git'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { gitCredential, judgeRemote, openRepository, sealGitToken, unreachable } from './repository.ts'
+import { type ProjectRow, updateProject } from './store.ts'
+
+export interface EditProject {
+  project: ProjectRow
+  caller: Caller
+  name?: string | undefined
+  default_branch?: string | undefined
+  git_token?: string | undefined
+  git_username?: string | undefined
+  settings?: { agent_merge?: 'allow' | 'deny' | undefined; manifest_gate?: 'on' | 'off' | undefined } | undefined
+}
+
+export async function editProject(
+  deps: Pick<Deps, 'db' | 'config' | 'keyring'>,
+  input: EditProject,
+): Promise<ProjectRow> {
+  const { project } = input
+  if (input.git_token !== undefined) await requireWorkingCredential(deps, input)
+  if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
+  return deps.db.transaction().execute(async (trx) => {
+    const after = await updateProject(trx, project.project_id, {
+      ...(input.name === undefined ? {} : { name: input.name }),
+      ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
+      ...(input.git_token === undefined ? {} : { git_token: sealGitToken(deps, project, input.git_token) }),
+      ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
+      ...(input.settings === undefined ? {} : { settings: input.settings }),
+    })
+    await recordAudit(trx, input.caller, {
+      account_id: project.account_id,
+      project_id: project.project_id,
+      action: 'project.update',
+      object_type: 'project',
+      object_id: project.project_id,
+      before: shown(project),
+      after: { ...shown(after), ...(input.git_token === undefined ? {} : { git_token: 'changed' }) },
+    })
+    return after
+  })
+}
+
+function shown(row: ProjectRow) {
+  return { name: row.name, default_branch: row.default_branch, settings: row.settings }
+}
+
+async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditProject): Promise<void> {
+  if (input.project.managed)
+    throw new ServiceError('invalid', 'A managed repository has no credential.', {
+      detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
+    })
+  const remote = await judgeRemote(deps, { url: input.project.repo_url, credential: gitCredential(input) })
+  const probe = await probeRemote(remote)
+  if (probe.kind === 'unreachable') throw unreachable(probe.reason)
+  if (probe.kind !== 'writable')
+    throw new ServiceError('repository_refused', `This credential may not push to the repository: ${probe.reason}`, {
+      detail: { issues: [{ path: 'git_token', message: 'may not push' }] },
+    })
+}
+
+async function requireBranch(
+  deps: Pick<Deps, 'config' | 'keyring'>,
+  project: ProjectRow,
+  branch: string,
+): Promise<void> {
+  const tips = await readTips(await openRepository(deps, project), [branch], {})
+  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
+  if (!tips.tips.has(branch))
+    throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(branch)}.`, {
+      detail: { ref: branch, issues: [{ path: 'default_branch', message: 'does not exist' }] },
+    })
+}

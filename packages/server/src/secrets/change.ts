@@ -1,0 +1,90 @@
+import { refuseSecretName, secretBytesOfAllMax, secretValueBytesMax, ServiceError } from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import { notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { bumpRevision, deleteSecretRow, lockForChange, sealedSecrets, upsertSecret } from './store.ts'
+
+type SecretDeps = Pick<Deps, 'db' | 'keyring'>
+
+export async function setSecret(
+  deps: SecretDeps,
+  input: { project: ProjectRow; caller: Caller; name: string; value: string },
+) {
+  const { project, name, value } = input
+  const refusal = refuseSecretName(name)
+  if (refusal !== null)
+    throw new ServiceError(/^SVC_/i.test(name) ? 'reserved_name' : 'invalid', refusal, {
+      detail: issue('name', refusal),
+    })
+  const bytes = Buffer.byteLength(value)
+  if (value.includes('\0')) throw tooBad('value', 'A secret value cannot hold a NUL character.')
+  if (bytes > secretValueBytesMax) throw tooBad('value', 'A secret value is at most 64 KiB.')
+  return deps.db.transaction().execute(async (trx) => {
+    const { nextVersion, otherBytes } = await lockForChange(trx, project.project_id, name)
+    if (otherBytes + bytes > secretBytesOfAllMax)
+      throw tooBad('value', 'The secrets of a project are at most 512 KiB together.')
+    const row = await upsertSecret(trx, {
+      project_id: project.project_id,
+      name,
+      version: nextVersion,
+      sealed: deps.keyring.seal({
+        projectId: project.project_id,
+        dataKey: project.data_key,
+        aad: ['secret', name, nextVersion],
+        value,
+      }),
+      value_bytes: bytes,
+      created_by: input.caller.actor.user_id,
+    })
+    await bumpRevision(trx, project.project_id)
+    await recordAudit(trx, input.caller, auditOf(project, 'secret.set', name))
+    return row
+  })
+}
+
+export async function deleteSecret(
+  deps: SecretDeps,
+  input: { project: ProjectRow; caller: Caller; name: string },
+): Promise<void> {
+  await deps.db.transaction().execute(async (trx) => {
+    if (!(await deleteSecretRow(trx, input.project.project_id, input.name))) throw notFound('secret')
+    await bumpRevision(trx, input.project.project_id)
+    await recordAudit(trx, input.caller, auditOf(input.project, 'secret.delete', input.name))
+  })
+}
+
+/** Names and plain values, for the environment of a sandbox and nothing else. */
+export async function openSecrets(deps: SecretDeps, project: ProjectRow): Promise<Record<string, string>> {
+  const rows = await sealedSecrets(deps.db, project.project_id)
+  return Object.fromEntries(
+    rows.map(({ name, version, sealed }) => [
+      name,
+      deps.keyring.open({
+        projectId: project.project_id,
+        dataKey: project.data_key,
+        aad: ['secret', name, version],
+        sealed,
+      }),
+    ]),
+  )
+}
+
+function auditOf(project: ProjectRow, action: string, name: string) {
+  return {
+    account_id: project.account_id,
+    project_id: project.project_id,
+    action,
+    object_type: 'secret',
+    object_id: name,
+  }
+}
+
+function tooBad(path: string, message: string): ServiceError {
+  return new ServiceError('invalid', message, { detail: issue(path, message) })
+}
+
+function issue(path: string, message: string) {
+  return { issues: [{ path, message }] }
+}

@@ -1,0 +1,36 @@
+import { healthRoute, readyRoute, ServiceError } from '@svc/contract'
+import { sql } from 'kysely'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { version } from '../version.ts'
+
+export function systemRoutes(deps: Deps): Mounted[] {
+  return [
+    handle(healthRoute, async () => ({ status: 'ok', version })),
+    handle(readyRoute, async () => {
+      try {
+        await sql`select 1`.execute(deps.db)
+      } catch (error) {
+        throw new ServiceError('unavailable', 'The database does not answer.', {
+          hint: 'Try again in a moment.',
+          cause: error,
+        })
+      }
+      return {
+        status: 'ready',
+        version,
+        sandbox: await sandboxReadiness(deps),
+        model: deps.config.model === null ? 'none' : 'upstream',
+      }
+    }),
+  ]
+}
+
+async function sandboxReadiness(deps: Pick<Deps, 'sandboxes'>) {
+  if (deps.sandboxes === null)
+    return { driver: 'none', ready: false, problem: 'The server was started without a sandbox driver.', install: null }
+  const probe = await deps.sandboxes.probe()
+  return probe.kind === 'ready'
+    ? { driver: deps.sandboxes.name, ready: true, problem: null, install: null }
+    : { driver: deps.sandboxes.name, ready: false, problem: probe.problem, install: probe.install }
+}

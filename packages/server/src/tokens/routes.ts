@@ -1,0 +1,135 @@
+import {
+  listProjectTokensRoute,
+  listUserTokensRoute,
+  mintProjectTokenRoute,
+  mintUserTokenRoute,
+  revokeProjectTokenRoute,
+  revokeUserTokenRoute,
+  whoAmIRoute,
+} from '@svc/contract'
+import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
+import { recordAudit } from '../audit/record.ts'
+import { boundSession } from '../auth/actor.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { Page } from '../http/page.ts'
+import { mintToken } from './mint.ts'
+import { listTokens, revokeToken } from './store.ts'
+
+export function tokenRoutes(deps: Deps): Mounted[] {
+  return [
+    handle(whoAmIRoute, async ({ caller: { actor } }) => ({
+      kind: actor.kind,
+      user: await getUser(deps.db, actor.user_id),
+      account: await accountOf(deps, actor),
+      project_id: actor.kind === 'project' ? actor.project_id : null,
+      session_id: boundSession(actor),
+      expires_at: actor.expires_at,
+    })),
+    handle(mintUserTokenRoute, async ({ caller, body }) =>
+      deps.db.transaction().execute(async (trx) => {
+        const minted = await mintToken(deps, trx, {
+          name: body.name,
+          user_id: caller.actor.user_id,
+          project_id: null,
+          session_id: null,
+          generation: null,
+          expires_at: body.expires_at ?? null,
+        })
+        await recordAudit(trx, caller, {
+          account_id: null,
+          project_id: null,
+          action: 'token.create',
+          object_type: 'token',
+          object_id: minted.token_id,
+          after: { name: minted.name },
+        })
+        return minted
+      }),
+    ),
+    handle(listUserTokensRoute, async ({ caller, query }) => {
+      const { rows, next } = await listTokens(deps.db, { userId: caller.actor.user_id }, query)
+      return new Page(rows, next)
+    }),
+    handle(revokeUserTokenRoute, async ({ caller, params }) => {
+      await revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)
+      return { ok: true }
+    }),
+    handle(mintProjectTokenRoute, async ({ caller, body, project }) =>
+      deps.db.transaction().execute(async (trx) => {
+        const { actor } = caller
+        const minted = await mintToken(deps, trx, {
+          name: body?.name ?? 'cli',
+          user_id: actor.user_id,
+          project_id: project.project_id,
+          // A bound token begets bound tokens of the same generation: no way out of its session.
+          session_id: boundSession(actor),
+          generation: actor.kind === 'project' ? actor.generation : null,
+          expires_at: body?.expires_at ?? null,
+        })
+        await recordAudit(trx, caller, {
+          account_id: project.account_id,
+          project_id: project.project_id,
+          action: 'token.create',
+          object_type: 'token',
+          object_id: minted.token_id,
+          after: { name: minted.name },
+        })
+        return minted
+      }),
+    ),
+    handle(listProjectTokensRoute, async ({ caller, query, project }) => {
+      const { rows, next } = await listTokens(
+        deps.db,
+        { projectId: project.project_id, sessionId: boundSession(caller.actor) },
+        query,
+      )
+      return new Page(rows, next)
+    }),
+    handle(revokeProjectTokenRoute, async ({ caller, params, project }) => {
+      await revoke(
+        deps,
+        caller,
+        params.tokenId,
+        { projectId: project.project_id, sessionId: boundSession(caller.actor) },
+        project.account_id,
+      )
+      return { ok: true }
+    }),
+  ]
+}
+
+async function revoke(
+  deps: Deps,
+  caller: Parameters<typeof recordAudit>[1],
+  tokenId: string,
+  owner: Parameters<typeof revokeToken>[2],
+  accountId: string | null,
+): Promise<void> {
+  if (!isUuid(tokenId)) throw notFound('token')
+  await deps.db.transaction().execute(async (trx) => {
+    if (!(await revokeToken(trx, tokenId, owner, deps.now()))) throw notFound('token')
+    await recordAudit(trx, caller, {
+      account_id: accountId,
+      project_id: 'projectId' in owner ? owner.projectId : null,
+      action: 'token.revoke',
+      object_type: 'token',
+      object_id: tokenId,
+    })
+  })
+}
+
+async function accountOf(deps: Deps, actor: { kind: 'user' | 'project'; user_id: string; project_id?: string }) {
+  if (actor.kind === 'project' && actor.project_id !== undefined) {
+    const { account_id } = await deps.db
+      .selectFrom('projects')
+      .select('account_id')
+      .where('project_id', '=', actor.project_id)
+      .executeTakeFirstOrThrow()
+    return getAccount(deps.db, account_id)
+  }
+  const [account] = await accountsOfUser(deps.db, actor.user_id)
+  if (account === undefined) throw notFound('account')
+  return { account_id: account.account_id, name: account.name }
+}
