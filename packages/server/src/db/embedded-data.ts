@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { EmbeddedPostgresError, explainFileError, explainOutput, inUse } from './embedded-error.ts'
-import { postgresEnvironment, type PostgresPrograms } from './embedded-programs.ts'
+import { runPrefixed, type PostgresPrograms } from './embedded-programs.ts'
 
 const run = promisify(execFile)
 
@@ -68,9 +68,7 @@ async function makeData(
   // From 17 on the collation can be PostgreSQL's own: the same order on every machine, whatever its C library says.
   const locale = programs.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const sync = options.sync ? [] : ['--no-sync']
-  const [program, ...args] = [
-    ...programs.prefix,
-    join(programs.binDir, 'initdb'),
+  const args = [
     `--pgdata=${half}`,
     '--username=svc',
     '--auth=trust',
@@ -79,9 +77,9 @@ async function makeData(
     '--no-instructions',
     ...locale,
     ...sync,
-  ] as [string, ...string[]]
+  ]
   try {
-    await run(program, args, { env: postgresEnvironment(), cwd: '/', signal: options.signal, maxBuffer: 1 << 20 })
+    await runPrefixed(programs.prefix, join(programs.binDir, 'initdb'), args, options.signal)
   } catch (error) {
     await rm(half, { recursive: true, force: true })
     options.signal?.throwIfAborted()
@@ -115,7 +113,12 @@ async function sweepHalves(dir: string): Promise<void> {
 
 /** The folder changes hands when the server runs as another user than last time, or leaves root another way. */
 async function own(dir: string, programs: PostgresPrograms): Promise<void> {
-  if (process.getuid?.() !== 0 || (await stat(dir)).uid === programs.owner.uid) return
+  if (process.getuid?.() !== 0) return
+  await runPrefixed(programs.prefix, 'test', ['-x', dirname(dir)], undefined).catch((error: unknown) => {
+    const message = `As root PostgreSQL runs as another user (${programs.owner.uid}), who cannot pass ${dirname(dir)}: set SVC_DATA_DIR to a folder open to all up to its last part, or set DATABASE_URL.`
+    throw new EmbeddedPostgresError('not-writable', message, error)
+  })
+  if ((await stat(dir)).uid === programs.owner.uid) return
   await run('chown', ['-R', `${programs.owner.uid}:${programs.owner.gid}`, dir])
 }
 

@@ -118,11 +118,21 @@ async function otherUser(): Promise<{ uid: number; gid: number }> {
 }
 
 async function majorOf(prefix: string[], binDir: string, signal: AbortSignal | undefined): Promise<number> {
-  const [program, ...args] = [...prefix, join(binDir, 'postgres'), '--version'] as [string, ...string[]]
-  const { stdout } = await run(program, args, { env: postgresEnvironment(), timeout: 10_000, signal })
+  const { stdout } = await runPrefixed(prefix, join(binDir, 'postgres'), ['--version'], signal)
   const major = Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1])
   if (!(major >= 15)) throw new Error(`version ${stdout.trim()} is too old, 15 is needed`)
   return major
+}
+
+/** Runs a program the way PostgreSQL is run, and answers what it printed. Rejects when it ends with anything but 0. */
+export async function runPrefixed(
+  prefix: string[],
+  program: string,
+  args: string[],
+  signal: AbortSignal | undefined,
+): Promise<{ stdout: string; stderr: string }> {
+  const [first = program, ...rest] = [...prefix, program, ...args]
+  return await run(first, rest, { env: postgresEnvironment(), cwd: '/', maxBuffer: 1 << 20, signal })
 }
 
 /** Nothing of ours reaches PostgreSQL: PGDATA, PGOPTIONS or a translated message would change what it does or says. */

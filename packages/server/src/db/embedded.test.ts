@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -128,6 +128,25 @@ test('a data folder of another version or of somebody else is refused untouched'
   await writeFile(join(foreign, 'photo.jpg'), '')
   expect(await refusal(start(foreign))).toMatchObject({ kind: 'foreign-data' })
 })
+
+test.if(process.getuid?.() === 0)(
+  'as root without user namespaces it runs as another user, if that one can reach the data',
+  async () => {
+    const dataDir = join(root, 'setpriv/postgres')
+    const rootWays: EmbeddedOptions['rootWays'] = ['setpriv']
+    expect(await refusal(start(dataDir, { rootWays }))).toMatchObject({ kind: 'not-writable' })
+    await chmod(root, 0o711)
+    await chmod(join(root, 'setpriv'), 0o711)
+    const dropped = await start(dataDir, { rootWays })
+    expect((await stat(dataDir)).uid).not.toBe(0)
+    await dropped.stop()
+    // And back, with the same data.
+    const mapped = await start(dataDir, { rootWays: ['unshare'] })
+    expect(await query(mapped.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
+    await mapped.stop()
+  },
+  60_000,
+)
 
 test('a folder that cannot be made is refused in one line', async () => {
   const { kind, message } = await refusal(start('/proc/nothing/postgres'))

@@ -103,7 +103,7 @@ async function findOrStart(): Promise<string> {
   await writeFile(join(dir, 'starter'), String(process.pid))
   const cluster = await startEmbeddedPostgres({
     dataDir: join(dir, 'postgres'),
-    log: { info: () => {}, debug: () => {}, error: (_, message) => console.error(message) },
+    log: { info: () => {}, debug: () => {}, error: (_, message) => process.stderr.write(`${message}\n`) },
     // A test cluster is thrown away, so nothing in it has to survive the power.
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
     sharedUntilEndOf: { pid: runner(), remove: dir },
