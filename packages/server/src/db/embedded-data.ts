@@ -1,5 +1,6 @@
 /** The data folder of the PostgreSQL that comes along: made once, checked at every start. */
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, readlink, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -56,13 +57,14 @@ async function makeData(
   options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
 ): Promise<void> {
   options.log('Preparing the database for its first start')
-  const half = `${dir}.new-${process.pid}`
+  const half = `${dir}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     await mkdir(dirname(dir), { recursive: true, mode: 0o700 })
     await sweepHalves(dir)
     await mkdir(half, { mode: 0o700 })
     await own(half, programs)
   } catch (error) {
+    await rm(half, { recursive: true, force: true })
     throw explainFileError(error, dir)
   }
   // From 17 on the collation can be PostgreSQL's own: the same order on every machine, whatever its C library says.
@@ -105,7 +107,7 @@ async function makeData(
 async function sweepHalves(dir: string): Promise<void> {
   const start = `${basename(dir)}.new-`
   for (const name of await readdir(dirname(dir))) {
-    if (name.startsWith(start) && !isAlive(Number(name.slice(start.length)))) {
+    if (name.startsWith(start) && !isAlive(Number(name.slice(start.length).split('-')[0]))) {
       await rm(join(dirname(dir), name), { recursive: true, force: true })
     }
   }
