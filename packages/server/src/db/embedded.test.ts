@@ -9,7 +9,8 @@ import pg from 'pg'
 import { type EmbeddedOptions, EmbeddedPostgresError, startEmbeddedPostgres } from './embedded.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'svc-embedded-'))
-afterAll(() => rm(root, { recursive: true, force: true }))
+// Removing files that were synced takes some disks a second per database.
+afterAll(() => rm(root, { recursive: true, force: true }), 60_000)
 
 const log = { info: () => {}, debug: () => {}, error: () => {} }
 const start = (dataDir: string, more: Partial<EmbeddedOptions> = {}) => startEmbeddedPostgres({ dataDir, log, ...more })
