@@ -1,0 +1,1 @@
+export class GitError extends Error {}

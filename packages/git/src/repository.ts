@@ -1,0 +1,51 @@
+/** A full commit or object id: 40 hex digits, or 64 in a SHA-256 repository. Nothing shorter ever reaches git. */
+export type Sha = string
+
+export interface Remote {
+  url: string
+  /** Sent as HTTP Basic; ssh remotes use the key of the user the service runs as. */
+  credential: { username: string; password: string } | null
+  /** Checked addresses from judgeRepositoryUrl: the host name is dialled at these and nowhere else. */
+  pin?: string[]
+  /** The transports git may use for this remote, and no other: `https`, `ssh`, `http`, `file`. */
+  allowProtocols: string[]
+}
+
+/** A bare repository on disk. Without a remote it is managed: the folder is the truth. With one it is a mirror of that host. */
+export interface Repository {
+  dir: string
+  remote: Remote | null
+}
+
+/** What everything that can wait accepts. */
+export interface CallOptions {
+  signal?: AbortSignal
+  timeoutMs?: number
+}
+
+/** One line of a push's command list. An id of zeros means the ref does not exist on that side. */
+export interface RefUpdate {
+  ref: string
+  oldSha: Sha
+  newSha: Sha
+}
+
+const fullSha = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+
+export function isSha(text: string): boolean {
+  return fullSha.test(text)
+}
+
+/** Every id is checked here on its way to git, so no foreign text can stand where an option or a refspec would. */
+export function requireSha(text: string): Sha {
+  if (!isSha(text)) throw new TypeError(`Not a full commit id: ${JSON.stringify(text.slice(0, 80))}`)
+  return text
+}
+
+export function zeroSha(like: Sha): Sha {
+  return '0'.repeat(like.length)
+}
+
+export function isZero(sha: Sha): boolean {
+  return /^0+$/.test(sha)
+}
