@@ -1,0 +1,86 @@
+// Builds the one program, dist/svc, when its sources changed since it was built.
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { findBun } from './bun.mjs'
+import { isMain, main, root, runQuietly, step } from './console.mjs'
+import { ensureInstalled } from './install.mjs'
+
+export const program = join(root, 'dist/svc')
+const stampFile = join(root, 'dist/.svc-built-from')
+
+export async function ensureBuilt() {
+  const stamp = sourceStamp()
+  if (existsSync(program) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
+  await step('Building dist/svc', () => build(stamp))
+}
+
+/** Built aside and renamed, so that a program that runs keeps its file and a failed build leaves the last good one. */
+async function build(stamp) {
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const aside = mkdtempSync(join(root, 'dist/.build-'))
+  const flags = [
+    '--compile',
+    '--format=esm',
+    '--bytecode',
+    '--splitting',
+    '--minify',
+    // Otherwise the program would read .env and bunfig.toml of whatever folder it is called in.
+    '--no-compile-autoload-dotenv',
+    '--no-compile-autoload-bunfig',
+    ...Object.entries(buildValues()).flatMap(([name, value]) => ['--define', `${name}=${JSON.stringify(value)}`]),
+  ]
+  try {
+    const entry = join(root, 'packages/svc/src/main.ts')
+    await runQuietly(findBun(), ['build', ...flags, '--outfile', join(aside, 'svc'), entry], { cwd: aside })
+    rmSync(stampFile, { force: true })
+    renameSync(join(aside, 'svc'), program)
+    writeFileSync(stampFile, stamp)
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** What the program is told at build time; the hosts are left undefined in a build that does not know them. */
+function buildValues() {
+  const values = { SVC_VERSION: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version }
+  for (const name of ['SVC_CLOUD_URL', 'SVC_INTERNAL_URL']) {
+    if (process.env[name]) values[name] = process.env[name]
+  }
+  return values
+}
+
+/** Every source's size and time of change: reading the files themselves would cost more than it is worth on each start. */
+function sourceStamp() {
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([buildValues(), process.platform, process.arch]))
+  const files = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs']
+  for (const name of readdirSync(join(root, 'packages')).sort()) {
+    files.push(`packages/${name}/package.json`)
+    for (const file of readdirSync(join(root, 'packages', name, 'src'), { recursive: true }).sort()) {
+      if (!/\.test\.\w+$/.test(file)) files.push(`packages/${name}/src/${file}`)
+    }
+  }
+  for (const file of files) {
+    const found = statSync(join(root, file), { throwIfNoEntry: false })
+    if (found?.isFile()) hash.update(`${file}\0${found.size}\0${found.mtimeMs}\n`)
+  }
+  return hash.digest('hex')
+}
+
+if (isMain(import.meta.url)) {
+  await main(async () => {
+    await ensureInstalled()
+    await ensureBuilt()
+  })
+}
