@@ -67,7 +67,8 @@ function sourceStamp() {
   const files = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs']
   for (const name of readdirSync(join(root, 'packages')).sort()) {
     files.push(`packages/${name}/package.json`)
-    for (const file of readdirSync(join(root, 'packages', name, 'src'), { recursive: true }).sort()) {
+    const sources = join(root, 'packages', name, 'src')
+    for (const file of existsSync(sources) ? readdirSync(sources, { recursive: true }).sort() : []) {
       if (!/\.test\.\w+$/.test(file)) files.push(`packages/${name}/src/${file}`)
     }
   }
