@@ -27,11 +27,31 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw invalid('The request body is not UTF-8.', [{ path: '', message: 'is not UTF-8' }])
   }
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw invalid('The request body is not JSON.', [{ path: '', message: 'is not JSON' }])
   }
+  const problem = findUnusable(value)
+  if (problem !== null) throw invalid(`The request body ${problem}.`, [{ path: '', message: problem }])
+  return value
+}
+
+const depthMax = 100
+
+/** What JSON allows and nothing behind this can take: PostgreSQL keeps no NUL and no half of a surrogate pair, and parsers that descend run out of stack. */
+function findUnusable(document: unknown): string | null {
+  const left: [unknown, number][] = [[document, 0]]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [value, depth] = next
+    if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
+      return 'holds a NUL character or half of a surrogate pair'
+    if (typeof value !== 'object' || value === null) continue
+    if (depth === depthMax) return `is nested more than ${depthMax} levels deep`
+    for (const [key, inner] of Object.entries(value)) left.push([key, depth + 1], [inner, depth + 1])
+  }
+  return null
 }
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
