@@ -1,6 +1,7 @@
 /** The tables as Kysely sees them. db/schema.test.ts holds this against the migrated database. */
 import type { ChangeRequestStatus, Role, SandboxStatus, SessionStatus } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
+import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 
 /** ISO text with milliseconds: db/pool.ts parses it so, and replies send it as it is. */
 type Timestamp = ColumnType<string, string | Date, string | Date>
@@ -169,6 +170,7 @@ export interface Schema {
     message: string
     commit_date: Timestamp
     merged_by: string | null
+    caller: JSONColumnType<Caller<UserActor | ProjectActor>>
     idempotency_key: string | null
     state: Default<'intended' | 'landed' | 'abandoned'>
     reason: string | null

@@ -257,6 +257,8 @@ create table merge_attempts (
   message text not null,
   commit_date timestamptz(3) not null,
   merged_by uuid references users on delete set null,
+  -- Who asked, as the audit row will tell it, also when another server has to settle this.
+  caller jsonb not null,
   idempotency_key text,
   state merge_attempt_state not null default 'intended',
   reason text,
