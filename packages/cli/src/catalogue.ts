@@ -1,0 +1,102 @@
+/** Every command by its words. Each is loaded when it is run or when help lists it, so that none slows the others' start. */
+import type { AnyCommand } from './command.ts'
+
+export interface Leaf {
+  load(): Promise<AnyCommand>
+  aliases: readonly string[]
+}
+export interface Group {
+  summary: string
+  aliases: readonly string[]
+  commands: Readonly<Record<string, Leaf>>
+}
+export type Entry = Leaf | Group
+
+const leaf = (load: () => Promise<AnyCommand>, ...aliases: string[]): Leaf => ({ load, aliases })
+const group = (summary: string, commands: Group['commands'], ...aliases: string[]): Group => ({
+  summary,
+  commands,
+  aliases,
+})
+
+export const catalogue: Readonly<Record<string, Entry>> = {
+  login: leaf(async () => (await import('./commands/login.ts')).login),
+  logout: leaf(async () => (await import('./commands/logout.ts')).logout),
+  whoami: leaf(async () => (await import('./commands/whoami.ts')).whoami),
+  tour: leaf(async () => (await import('./commands/tour.ts')).tour),
+  projects: group(
+    'Projects: one git repository each',
+    {
+      create: leaf(async () => (await import('./commands/projects/create.ts')).create, 'new'),
+      ls: leaf(async () => (await import('./commands/projects/ls.ts')).ls, 'list'),
+      info: leaf(async () => (await import('./commands/projects/info.ts')).info, 'show'),
+      link: leaf(async () => (await import('./commands/projects/link.ts')).link),
+      unlink: leaf(async () => (await import('./commands/projects/unlink.ts')).unlink),
+      rm: leaf(async () => (await import('./commands/projects/rm.ts')).rm, 'delete'),
+    },
+    'project',
+  ),
+  sessions: group(
+    'Sessions: conversations with an agent, each on a branch of its own',
+    {
+      new: leaf(async () => (await import('./commands/sessions/new.ts')).newSession, 'create'),
+      ls: leaf(async () => (await import('./commands/sessions/ls.ts')).ls, 'list'),
+      info: leaf(async () => (await import('./commands/sessions/info.ts')).info, 'show'),
+      chat: leaf(async () => (await import('./commands/sessions/chat.ts')).chat, 'talk'),
+      stop: leaf(async () => (await import('./commands/sessions/stop.ts')).stop),
+      restart: leaf(async () => (await import('./commands/sessions/restart.ts')).restart),
+      rm: leaf(async () => (await import('./commands/sessions/rm.ts')).rm, 'delete'),
+    },
+    'session',
+  ),
+  cr: group(
+    'Change requests: the only way onto the default branch',
+    {
+      ls: leaf(async () => (await import('./commands/cr/ls.ts')).ls, 'list'),
+      show: leaf(async () => (await import('./commands/cr/show.ts')).show, 'info'),
+      diff: leaf(async () => (await import('./commands/cr/diff.ts')).diff),
+      open: leaf(async () => (await import('./commands/cr/open.ts')).open, 'new', 'create'),
+      merge: leaf(async () => (await import('./commands/cr/merge.ts')).merge),
+      close: leaf(async () => (await import('./commands/cr/close.ts')).close),
+      reopen: leaf(async () => (await import('./commands/cr/reopen.ts')).reopen),
+    },
+    'crs',
+  ),
+  secrets: group(
+    'Secrets: environment variables of every sandbox of a project',
+    {
+      ls: leaf(async () => (await import('./commands/secrets/ls.ts')).ls, 'list'),
+      set: leaf(async () => (await import('./commands/secrets/set.ts')).set),
+      unset: leaf(async () => (await import('./commands/secrets/unset.ts')).unset, 'rm'),
+    },
+    'secret',
+  ),
+  hosts: group(
+    'Hosts: the servers this client knows',
+    {
+      ls: leaf(async () => (await import('./commands/hosts/ls.ts')).ls, 'list'),
+      use: leaf(async () => (await import('./commands/hosts/use.ts')).use),
+      add: leaf(async () => (await import('./commands/hosts/add.ts')).add),
+      rm: leaf(async () => (await import('./commands/hosts/rm.ts')).rm, 'remove'),
+      info: leaf(async () => (await import('./commands/hosts/info.ts')).info),
+      current: leaf(async () => (await import('./commands/hosts/current.ts')).current),
+    },
+    'host',
+  ),
+  'self-host': group('Your own server', {
+    'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
+  }),
+  version: leaf(async () => (await import('./commands/version.ts')).version),
+  help: leaf(async () => (await import('./commands/help.ts')).help),
+}
+
+export function isGroup(entry: Entry): entry is Group {
+  return 'commands' in entry
+}
+
+export function lookUp<E extends Entry>(entries: Readonly<Record<string, E>>, word: string): [string, E] | null {
+  for (const [name, entry] of Object.entries(entries)) {
+    if (name === word || entry.aliases.includes(word)) return [name, entry]
+  }
+  return null
+}

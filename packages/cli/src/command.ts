@@ -1,0 +1,89 @@
+/** What a command says of itself. */
+import type { Context } from './context.ts'
+
+export interface Arg {
+  summary: string
+  optional?: true
+  many?: true
+  /** Said when it is missing. */
+  hint?: string
+}
+
+export type Flag = TextFlag | SwitchFlag | ChoiceFlag
+interface TextFlag {
+  kind: 'text'
+  summary: string
+  /** What stands for the value in help. */
+  value: string
+  required?: true
+  aliases?: readonly string[]
+}
+interface SwitchFlag {
+  kind: 'switch'
+  summary: string
+}
+interface ChoiceFlag {
+  kind: 'choice'
+  summary: string
+  choices: readonly string[]
+}
+
+export type Args = Readonly<Record<string, Arg>>
+export type Flags = Readonly<Record<string, Flag>>
+
+export type ArgValues<A extends Args> = {
+  [K in keyof A]: A[K] extends { many: true } ? string[] : A[K] extends { optional: true } ? string | undefined : string
+}
+export type FlagValues<F extends Flags> = {
+  [K in keyof F]: F[K] extends SwitchFlag
+    ? boolean
+    : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
+      ? Choice | undefined
+      : F[K] extends { required: true }
+        ? string
+        : string | undefined
+}
+
+/** `nothing` speaks to no server, `host` needs one, `project` needs a project on it. It decides which global flags there are. */
+export type Scope = 'nothing' | 'host' | 'project'
+
+export interface Command<A extends Args = Args, F extends Flags = Flags> {
+  summary: string
+  /** More than the summary says, one paragraph each. */
+  about?: readonly string[]
+  scope: Scope
+  args: A
+  flags: F
+  examples: readonly string[]
+  run(ctx: Context, input: { args: ArgValues<A>; flags: FlagValues<F> }): Promise<void>
+}
+
+/** A command whose types are forgotten: what the catalogue holds. */
+export type AnyCommand = Omit<Command, 'run'> & {
+  run(ctx: Context, input: { args: never; flags: never }): Promise<void>
+}
+
+export function command<const A extends Args, const F extends Flags>(definition: Command<A, F>): AnyCommand {
+  return definition as unknown as AnyCommand
+}
+
+export interface Globals {
+  json: boolean
+  'no-color': boolean
+  help: boolean
+  host?: string
+  project?: string
+}
+
+const everywhere: Flags = {
+  json: { kind: 'switch', summary: 'Print one JSON document; errors are JSON on stderr' },
+  'no-color': { kind: 'switch', summary: 'No colour (as NO_COLOR)' },
+  help: { kind: 'switch', summary: 'Show this help' },
+}
+const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name' } }
+const projectFlag: Flags = { project: { kind: 'text', summary: 'Use this project once', value: 'id|slug' } }
+
+export function globalFlags(scope: Scope): Flags {
+  if (scope === 'nothing') return everywhere
+  return scope === 'host' ? { ...hostFlag, ...everywhere } : { ...projectFlag, ...hostFlag, ...everywhere }
+}

@@ -1,0 +1,37 @@
+import { replyPage } from '../../api.ts'
+import { command } from '../../command.ts'
+import { limitFlag, limitOf } from '../../limit.ts'
+import { branch, statusPiece } from './words.ts'
+
+export const ls = command({
+  summary: 'List change requests, newest first',
+  scope: 'project',
+  args: {},
+  flags: {
+    status: { kind: 'choice', summary: 'Which ones (default: open)', choices: ['open', 'merged', 'closed', 'all'] },
+    limit: limitFlag,
+  },
+  examples: ['svc cr ls', 'svc cr ls --status all --json'],
+  async run(ctx, { flags }) {
+    const status = flags.status ?? 'open'
+    const limit = limitOf(flags.limit)
+    const { api, projectId } = await ctx.project()
+    const { data, cursor } = await replyPage(
+      api.GET('/v1/projects/{projectId}/change-requests', {
+        params: { path: { projectId }, query: { status, limit } },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(data)
+    if (data.change_requests.length === 0)
+      return out.note(status === 'open' ? 'No open change requests. svc cr ls --status all shows every one.' : 'None.')
+    out.table(data.change_requests, [
+      { title: '#', of: (cr) => `#${cr.number}` },
+      { title: 'STATUS', of: (cr) => statusPiece(cr.status) },
+      { title: 'TITLE', of: (cr) => cr.title, shrink: true },
+      { title: 'HEAD → BASE', of: (cr) => `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`, shrink: true },
+      { title: 'UPDATED', of: (cr) => out.time(cr.updated_at) },
+    ])
+    if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
+  },
+})

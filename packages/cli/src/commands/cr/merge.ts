@@ -1,0 +1,85 @@
+import { ServiceError } from '@svc/contract/errors'
+import type { ChangeRequest } from '../../wire.ts'
+import type { ApiClient } from '@svc/contract/api'
+import { onlyOnce, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { Guided } from '../../errors.ts'
+import { bold, dim, green } from '../../output.ts'
+import { valueOrStdin } from '../../read-stdin.ts'
+import { crArg, resolveChangeRequest } from './find.ts'
+import { recoverySteps, shortSha } from './words.ts'
+
+export const merge = command({
+  summary: 'Merge an open change request',
+  about: ['A fast-forward where the base has no commits of its own, else a merge commit. The head branch stays.'],
+  scope: 'project',
+  args: { cr: crArg },
+  flags: { message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' } },
+  examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
+  async run(ctx, { args, flags }) {
+    const message = flags.message === undefined ? undefined : await valueOrStdin(ctx.io, flags.message, 'the message')
+    const { api, projectId } = await ctx.project()
+    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const merged = await mergeChangeRequest(ctx, api, cr, message)
+    if (ctx.out.json) ctx.out.document(merged)
+    else printMerge(ctx, merged)
+  },
+})
+
+type Merged = Awaited<ReturnType<typeof mergeChangeRequest>>
+
+/** Exactly the head in `cr` is merged: what arrived since is refused. */
+export async function mergeChangeRequest(
+  { io }: Pick<Context, 'io'>,
+  api: ApiClient,
+  cr: ChangeRequest,
+  message: string | undefined,
+) {
+  try {
+    return await reply(
+      api.POST('/v1/projects/{projectId}/change-requests/{crId}/merge', {
+        params: { path: { projectId: cr.project_id, crId: cr.cr_id } },
+        headers: onlyOnce(io),
+        body: {
+          ...(message === undefined ? {} : { message }),
+          ...(cr.head_commit_sha === null ? {} : { expected_head_sha: cr.head_commit_sha }),
+        },
+      }),
+    )
+  } catch (error) {
+    throw error instanceof ServiceError ? guided(error, cr) : error
+  }
+}
+
+export function printMerge({ out }: Pick<Context, 'out'>, { change_request: cr, merge: made }: Merged): void {
+  const sha = shortSha(made.merge_commit_sha)
+  const how = made.up_to_date
+    ? 'already had every commit of it'
+    : made.fast_forward
+      ? `fast-forwarded to ${sha}`
+      : `has it as merge commit ${sha}`
+  out.line(green('✓ '), 'Merged ', bold(`#${cr.number} ${cr.title}`), `: ${cr.base_ref} ${how}`)
+  out.line(dim(`  ${cr.base_ref} ${shortSha(made.base_sha_before)} → ${shortSha(made.base_sha_after)}`))
+}
+
+function guided(error: ServiceError, cr: ChangeRequest): Error {
+  if (error.code === 'merge_conflict')
+    return new Guided(error, {
+      hint: `#${cr.number} stays open. On ${cr.head_ref}: merge the base, resolve and commit, push, look again.`,
+      next: recoverySteps(cr),
+    })
+  if (error.code === 'head_moved')
+    return new Guided(error, {
+      hint: 'Commits arrived after it was shown, so nothing was merged. Look again, then merge.',
+      next: [`svc cr diff ${cr.number}`, `svc cr merge ${cr.number}`],
+    })
+  if (error.code === 'agent_merge_forbidden')
+    return new Guided(error, {
+      hint: `Merging is the decision of a person: give them the number. They run svc cr merge ${cr.number}.`,
+      next: [`svc cr show ${cr.number}`],
+    })
+  if (error.code === 'not_open' && cr.status === 'closed')
+    return new Guided(error, { hint: 'It is closed. Reopen it first.', next: [`svc cr reopen ${cr.number}`] })
+  return error
+}

@@ -1,0 +1,109 @@
+import type { ApiClient } from '@svc/contract/api'
+import type { ChangeRequest } from '../../wire.ts'
+import { onlyOnce, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { currentBranch } from '../../git.ts'
+import { bold, green } from '../../output.ts'
+import { valueOrStdin } from '../../read-stdin.ts'
+import { changeRequestsOfHead } from './find.ts'
+import { branch } from './words.ts'
+
+export const open = command({
+  summary: 'Open a change request',
+  about: [
+    'In a sandbox the head is the session branch and the session is noted. Elsewhere give --head, or run it in a linked folder on the branch to propose. The base is the default branch of the project.',
+  ],
+  scope: 'project',
+  args: {},
+  flags: {
+    title: { kind: 'text', summary: 'What it does, in one line', value: 'text', required: true },
+    description: {
+      kind: 'text',
+      summary: 'What a reviewer should know; - reads stdin',
+      value: 'text',
+      aliases: ['body'],
+    },
+    head: {
+      kind: 'text',
+      summary: 'Branch to merge (default: $SVC_BRANCH_NAME, $SVC_HEAD_REF)',
+      value: 'ref',
+      aliases: ['from'],
+    },
+    base: {
+      kind: 'text',
+      summary: 'Branch to merge into (default: the default branch)',
+      value: 'ref',
+      aliases: ['into'],
+    },
+    session: { kind: 'text', summary: 'Session it comes from (default: $SVC_SESSION_ID)', value: 'id' },
+  },
+  examples: ['svc cr open --title "Add a greeting"', 'svc cr open --title "Fix login" --head fix-login --body -'],
+  async run(ctx, { flags }) {
+    const { env } = ctx.io
+    const head = flags.head ?? (env.SVC_BRANCH_NAME || env.SVC_HEAD_REF || (await headOfLinkedFolder(ctx)))
+    const description =
+      flags.description === undefined ? undefined : await valueOrStdin(ctx.io, flags.description, 'the description')
+    const session = flags.session ?? env.SVC_SESSION_ID
+    const { api, projectId } = await ctx.project()
+    const cr = await reply(
+      api.POST('/v1/projects/{projectId}/change-requests', {
+        params: { path: { projectId } },
+        headers: onlyOnce(ctx.io),
+        body: {
+          title: flags.title,
+          head_ref: head,
+          ...(description === undefined ? {} : { description }),
+          ...(flags.base === undefined ? {} : { base_ref: flags.base }),
+          ...(session ? { session_id: session } : {}),
+        },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) out.document(cr)
+    else if (out.terminal)
+      out.line(
+        green('✓ '),
+        'Opened ',
+        bold(`#${cr.number} ${cr.title}`),
+        `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
+      )
+    else out.line(`#${cr.number}\t${cr.status}\t${cr.title}\t${cr.head_ref} → ${cr.base_ref}`)
+    for (const doubt of await doubts(api, cr)) out.warn(doubt)
+    out.note(
+      `svc cr show ${cr.number} · svc cr diff ${cr.number} · merging is up to a person: svc cr merge ${cr.number}`,
+    )
+  },
+})
+
+/** Outside a sandbox a branch is only assumed where the folder was linked on purpose. */
+async function headOfLinkedFolder(ctx: Context): Promise<string> {
+  const branchHere = (await ctx.link()) === null ? null : await currentBranch(ctx.io.cwd, ctx.io.env)
+  if (branchHere !== null) return branchHere
+  throw new UsageError('Missing --head <ref>', {
+    hint: 'Outside a sandbox name the branch to merge, or link this folder to the project and run it on that branch.',
+    next: ['svc cr open --title <text> --head <ref>', 'svc projects link'],
+  })
+}
+
+/** What is accepted and may still be a mistake. A doubt that cannot be looked into is dropped: the change request is open. */
+async function doubts(api: ApiClient, cr: ChangeRequest): Promise<string[]> {
+  const path = { projectId: cr.project_id, crId: cr.cr_id }
+  const [preview, others] = await Promise.all([
+    reply(api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', { params: { path } })).catch(
+      () => null,
+    ),
+    changeRequestsOfHead(api, cr.project_id, cr.head_ref, 'open').catch(() => []),
+  ])
+  const found: string[] = []
+  if (preview?.is_up_to_date)
+    found.push(`${cr.head_ref} has nothing ahead of ${cr.base_ref} yet: commit and push, the change request follows.`)
+  if (preview?.can_merge === false) found.push(`It conflicts with ${cr.base_ref} in ${preview.conflicts.join(', ')}.`)
+  const same = others.filter((other) => other.cr_id !== cr.cr_id)
+  if (same.length > 0)
+    found.push(
+      `${same.map((other) => `#${other.number}`).join(', ')} of the same head ${same.length === 1 ? 'is' : 'are'} open too.`,
+    )
+  return found
+}

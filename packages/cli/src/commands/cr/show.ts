@@ -1,0 +1,58 @@
+import type { ChangeRequest } from '../../wire.ts'
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { bold } from '../../output.ts'
+import { crArg, resolveChangeRequest } from './find.ts'
+import { branch, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
+
+export const show = command({
+  summary: 'Show a change request, and whether it merges',
+  scope: 'project',
+  args: { cr: crArg },
+  flags: {},
+  examples: ['svc cr show 3', 'svc cr show @ --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const preview =
+      cr.status === 'open'
+        ? await reply(
+            api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
+              params: { path: { projectId, crId: cr.cr_id } },
+            }),
+          )
+        : null
+    const { out } = ctx
+    if (out.json) return out.document({ change_request: cr, merge_preview: preview })
+    printChangeRequest(ctx, cr)
+    if (preview === null) return
+    const { verdict, files } = previewLines(preview)
+    out.line()
+    out.line(bold('Merge preview  '), verdict)
+    for (const file of files) out.line(`  conflict: ${file}`)
+    if (files.length > 0) {
+      out.note('On the head branch, merge the base, resolve and push; then look again:')
+      for (const step of recoverySteps(cr)) out.note('  $ ', step)
+    } else if (!preview.is_up_to_date) out.note(`svc cr diff ${cr.number} · svc cr merge ${cr.number}`)
+  },
+})
+
+export function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
+  out.line(bold(`#${cr.number} ${cr.title}`))
+  out.fields([
+    ['status', statusPiece(cr.status)],
+    ['branches', `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`],
+    ['head', shortSha(cr.head_commit_sha)],
+    ['base', shortSha(cr.base_commit_sha)],
+    ['session', cr.origin_session_id],
+    ['opened', out.time(cr.created_at)],
+    ['merged', cr.merged_at === null ? null : `${out.time(cr.merged_at)} as ${shortSha(cr.merge_commit_sha)}`],
+    ['closed', cr.closed_at === null ? null : out.time(cr.closed_at)],
+    ['id', cr.cr_id],
+  ])
+  if (cr.description !== '') {
+    out.line()
+    out.block(cr.description)
+  }
+}

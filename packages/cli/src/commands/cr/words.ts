@@ -1,0 +1,40 @@
+/** How a change request is said, the same everywhere. */
+import type { ChangeRequest, MergePreview } from '../../wire.ts'
+import { cyan, dim, green, type Piece, red, yellow } from '../../output.ts'
+import { quote } from '../../shell.ts'
+
+/** A branch named after a session is too long to read; eight characters find it again. */
+export function branch(name: string, terminal: boolean): string {
+  return terminal && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}$/i.test(name) ? name.slice(0, 8) : name
+}
+
+export function shortSha(sha: string | null): string {
+  return sha === null ? 'unknown' : sha.slice(0, 10)
+}
+
+export function statusPiece(status: ChangeRequest['status']): Piece {
+  if (status === 'open') return green(status)
+  return status === 'merged' ? cyan(status) : dim(status)
+}
+
+/** One line, then the files that conflict. */
+export function previewLines(preview: MergePreview): { verdict: Piece; files: readonly string[] } {
+  const files = preview.conflicts
+  if (!preview.can_merge)
+    return { verdict: red(`conflicts in ${files.length} file${files.length === 1 ? '' : 's'}`), files }
+  if (preview.is_up_to_date)
+    return { verdict: yellow('nothing to merge: the base has every commit of the head'), files: [] }
+  if (preview.can_fast_forward) return { verdict: green('clean: fast-forward'), files: [] }
+  const unrelated = preview.merge_base === null ? ' (the branches share no history)' : ''
+  return { verdict: green(`clean: merge commit${unrelated}`), files: [] }
+}
+
+/** The four steps out of a conflict, as commands. */
+export function recoverySteps(cr: Pick<ChangeRequest, 'number' | 'base_ref' | 'head_ref'>): readonly string[] {
+  return [
+    `git fetch origin && git switch ${quote(cr.head_ref)} && git merge ${quote(`origin/${cr.base_ref}`)}`,
+    'git add --all && git commit',
+    'git push origin HEAD',
+    `svc cr show ${cr.number}`,
+  ]
+}

@@ -1,0 +1,15 @@
+import { command } from '../command.ts'
+
+export const help = command({
+  summary: 'Show help on a command',
+  scope: 'nothing',
+  args: { command: { summary: 'Its words, as in cr merge', optional: true, many: true } },
+  flags: {},
+  examples: ['svc help cr', 'svc help cr merge', 'svc help --json'],
+  async run({ out }, { args }) {
+    // Found by the one who runs commands, so that help knows the same names and makes the same guesses.
+    const { findCommand } = await import('../run.ts')
+    const { showHelp } = await import('../help.ts')
+    await showHelp(out, findCommand(args.command).words)
+  },
+})

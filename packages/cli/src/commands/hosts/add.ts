@@ -1,0 +1,40 @@
+import { changeConfig } from '../../config-file.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { chooseHost, isUnencrypted, parseHostUrl, refuseHostName } from '../../hosts.ts'
+import { bold, green } from '../../output.ts'
+
+export const add = command({
+  summary: 'Add a host, or change the address of one',
+  scope: 'nothing',
+  args: { name: { summary: 'What you will call it' } },
+  flags: {
+    url: { kind: 'text', summary: 'Its address, with or without /v1', value: 'url', required: true },
+    login: { kind: 'switch', summary: 'Sign in to it as well' },
+    token: { kind: 'text', summary: 'With --login: the token; - reads it from stdin', value: 'pat' },
+  },
+  examples: [
+    'svc hosts add work --url https://svc.example.com',
+    'svc hosts add work --url https://svc.example.com --login --token -',
+  ],
+  async run(ctx, { args, flags }) {
+    const refused = refuseHostName(args.name)
+    if (refused !== null) throw new UsageError(`${refused}: ${args.name}`)
+    if (flags.token !== undefined && !flags.login) throw new UsageError('--token is for --login')
+    const url = parseHostUrl(flags.url)
+    await changeConfig(ctx.configPath(), (config) => {
+      config.hosts[args.name] = { url }
+    })
+    const { out } = ctx
+    if (isUnencrypted(url)) out.warn(`${url} is not encrypted.`)
+    if (flags.login) {
+      const { signIn } = await import('../login.ts')
+      const { readConfig } = await import('../../config-file.ts')
+      const config = await readConfig(ctx.configPath())
+      return signIn(ctx, chooseHost({ flag: args.name, env: ctx.io.env, link: null, config }), flags.token)
+    }
+    if (out.json) return out.document({ name: args.name, url })
+    out.line(green('✓ '), 'Added ', bold(args.name), ` · ${url}`)
+    out.note(`Next: svc login --host ${args.name} --token - · svc hosts use ${args.name}`)
+  },
+})

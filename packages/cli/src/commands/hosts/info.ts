@@ -1,0 +1,48 @@
+import { connect, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { activeHostName, findHost, knownHosts } from '../../hosts.ts'
+import { bold, green, red, yellow } from '../../output.ts'
+
+export const info = command({
+  summary: 'Show a host: its address, whether it answers, whether you are signed in',
+  scope: 'nothing',
+  args: { name: { summary: 'Its name (default: the active host)', optional: true } },
+  flags: {},
+  examples: ['svc hosts info', 'svc hosts info work --json'],
+  async run(ctx, { args }) {
+    const config = await ctx.config()
+    const active = activeHostName(config)
+    const host = findHost(knownHosts(config, ctx.io.env), args.name ?? active)
+    // No token goes along: this only asks whether somebody is there.
+    const ready =
+      host.base === null
+        ? null
+        : await reply(connect(ctx.io, { name: host.name, base: host.base }, null).GET('/v1/ready')).catch(() => null)
+    const found = {
+      name: host.name,
+      url: host.base,
+      active: host.name === active,
+      signed_in: host.origin !== null && Object.hasOwn(config.tokens, host.origin),
+      built_in: host.builtIn,
+      server: ready,
+    }
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    out.line(bold(found.name), found.active ? ' (active)' : '')
+    out.fields([
+      ['address', found.url ?? 'not part of this build'],
+      ['token', found.signed_in ? 'signed in' : yellow('none: svc login')],
+      ['server', ready === null ? red('does not answer') : green(`ready, version ${ready.version}`)],
+      [
+        'sandboxes',
+        ready === null
+          ? null
+          : ready.sandbox.ready
+            ? ready.sandbox.driver
+            : yellow(ready.sandbox.problem ?? 'not ready'),
+      ],
+      ['to mend', ready?.sandbox.install ?? null],
+      ['model', ready?.model ?? null],
+    ])
+  },
+})

@@ -1,0 +1,92 @@
+import { isWellFormedToken } from '@svc/contract/token-format'
+import { connect, reply } from '../api.ts'
+import { changeConfig } from '../config-file.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { Refusal, UsageError } from '../errors.ts'
+import {
+  activeHostName,
+  type ChosenHost,
+  chooseHost,
+  isUnencrypted,
+  knownHosts,
+  parseHostUrl,
+  refuseHostName,
+} from '../hosts.ts'
+import { bold, green } from '../output.ts'
+import { readStdin } from '../read-stdin.ts'
+
+export const login = command({
+  summary: 'Sign in to a host with a token',
+  about: [
+    'The token is kept in ~/.config/svc/config.json (SVC_CONFIG_FILE) for this host alone, readable by you alone. --token - reads it from stdin, which keeps it out of the history of your shell.',
+  ],
+  scope: 'host',
+  args: {},
+  flags: {
+    token: { kind: 'text', summary: 'A user token (svc_pat_…); - reads it from stdin', value: 'pat' },
+    api: { kind: 'text', summary: 'Address of the server, for a host that has no name yet', value: 'url' },
+  },
+  examples: ['svc login --token -', 'svc login --host work --api https://svc.example.com --token -'],
+  async run(ctx, { flags }) {
+    const host = await hostToSignInTo(ctx, flags.api)
+    await signIn(ctx, host, flags.token)
+  },
+})
+
+/** Never the host of a link file: a token is about to be sent, and that file may come with a stranger's repository. */
+async function hostToSignInTo(ctx: Context, api: string | undefined): Promise<ChosenHost> {
+  const config = await ctx.config()
+  const { env } = ctx.io
+  if (api === undefined) return chooseHost({ flag: ctx.globals.host, env, link: null, config })
+  const base = parseHostUrl(api, '--api')
+  const { origin, host } = new URL(base)
+  const name =
+    ctx.globals.host ?? knownHosts(config, env).find((known) => known.base === base)?.name ?? host.replace(':', '-')
+  const refused = refuseHostName(name)
+  if (refused !== null) throw new UsageError(`${refused}: ${name}`, { next: [`svc login --host <name> --api ${base}`] })
+  return { name, base, origin, source: 'flag' }
+}
+
+export async function signIn(ctx: Context, host: ChosenHost, given: string | undefined): Promise<void> {
+  if (given === undefined)
+    throw new Refusal('not_available', 'Signing in through the browser comes with the dashboard', {
+      hint: `Until then give a user token. A server of your own stored one for ${host.name} at its first start.`,
+      next: [`svc login --host ${host.name} --token -`, 'svc whoami'],
+    })
+  const token = (given === '-' ? await readStdin(ctx.io, 'the token') : given).trim()
+  if (!isWellFormedToken(token))
+    throw new Refusal('bad_token', 'This is not a complete token', {
+      hint: 'A token begins with svc_pat_ and has 50 characters; the last six check the others.',
+    })
+  if (isUnencrypted(host.base)) ctx.out.warn(`${host.base} is not encrypted: whoever is on the way can read the token.`)
+  const who = await reply(connect(ctx.io, host, token).GET('/v1/token'))
+  const active = await store(ctx, host, token)
+  const { out } = ctx
+  if (out.json) return out.document({ host: host.name, url: host.base, active, ...who })
+  out.line(green('✓ '), 'Signed in to ', bold(host.name), ` as ${who.user.name} (${who.account.name})`)
+  if (who.kind === 'project')
+    out.warn('This token belongs to one project only; commands for other projects will be refused.')
+  if (ctx.io.env.SVC_CLI_TOKEN || ctx.io.env.SVC_EXECUTOR_TOKEN)
+    out.warn('SVC_CLI_TOKEN or SVC_EXECUTOR_TOKEN is set and comes before the stored token.')
+  out.note(
+    active
+      ? 'Next: svc tour shows everything once, svc projects create starts for real.'
+      : `Next: svc hosts use ${host.name}`,
+  )
+}
+
+/** A new address gets its name and becomes active; a named host is only signed in to. Answers whether it is active now. */
+async function store(ctx: Context, host: ChosenHost, token: string): Promise<boolean> {
+  let active = false
+  await changeConfig(ctx.configPath(), (config) => {
+    const known = knownHosts(config, ctx.io.env).find((other) => other.name === host.name)
+    if (host.source === 'flag' && known?.base !== host.base) {
+      config.hosts[host.name] = { url: host.base }
+      config.active_host = host.name
+    }
+    config.tokens[host.origin] = { token }
+    active = activeHostName(config) === host.name
+  })
+  return active
+}

@@ -1,0 +1,59 @@
+import { onlyOnce, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+import { readStdin } from '../../read-stdin.ts'
+import { printProject } from './info.ts'
+import { linkFolder } from './link.ts'
+
+export const create = command({
+  summary: 'Make a project from a git repository, or with a new one that svc keeps',
+  about: ['--git-token - reads the credential of the git host from stdin. It never enters a sandbox.'],
+  scope: 'host',
+  args: {},
+  flags: {
+    repo: { kind: 'text', summary: 'Address of the repository; without it svc makes and keeps one', value: 'url' },
+    name: { kind: 'text', summary: 'What to call it (default: from the repository)', value: 'text' },
+    'default-branch': { kind: 'text', summary: 'Where work lands (default: what the repository says)', value: 'ref' },
+    'git-token': { kind: 'text', summary: 'Credential of the git host that may write; - reads stdin', value: 'token' },
+    'git-username': { kind: 'text', summary: 'Its user name (default: x-access-token)', value: 'text' },
+    link: { kind: 'switch', summary: 'Link this folder to it' },
+  },
+  examples: [
+    'svc projects create --name my-app --link',
+    'svc projects create --repo https://git.example.com/team/app.git --git-token -',
+  ],
+  async run(ctx, { flags }) {
+    const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
+    const api = await ctx.api()
+    const project = await reply(
+      api.POST('/v1/projects', {
+        headers: onlyOnce(ctx.io),
+        body: {
+          ...(flags.repo === undefined ? {} : { repo_url: flags.repo }),
+          ...(flags.name === undefined ? {} : { name: flags.name }),
+          ...(flags['default-branch'] === undefined ? {} : { default_branch: flags['default-branch'] }),
+          ...(gitToken === undefined ? {} : { git_token: gitToken }),
+          ...(flags['git-username'] === undefined ? {} : { git_username: flags['git-username'] }),
+        },
+      }),
+    )
+    const { out } = ctx
+    const path = flags.link ? await linkFolder(ctx, project) : null
+    if (out.json) return out.document(project)
+    if (out.terminal) {
+      out.line(green('✓ '), 'Created ', bold(project.slug))
+      out.line()
+    }
+    printProject(ctx, project)
+    if (path !== null) out.note(`Linked by ${path}.`)
+    out.note('Next:')
+    if (project.managed)
+      out.note(
+        '  $ ',
+        `git push ${project.git_url} HEAD:${project.default_branch}`,
+        '   (user x-access-token, password: your token)',
+      )
+    if (!flags.link) out.note('  $ ', `svc projects link ${project.slug}`)
+    out.note('  $ ', 'svc sessions new --prompt "<what to do>"')
+  },
+})

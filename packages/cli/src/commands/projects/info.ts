@@ -1,0 +1,36 @@
+import type { Project } from '../../wire.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { bold } from '../../output.ts'
+import { getProject, resolveProject } from './find.ts'
+
+export const info = command({
+  summary: 'Show a project',
+  scope: 'project',
+  args: { project: { summary: 'Its id or slug (default: the linked one)', optional: true } },
+  flags: {},
+  examples: ['svc projects info', 'svc projects info my-app --json'],
+  async run(ctx, { args }) {
+    const api = await ctx.api()
+    const project =
+      args.project === undefined
+        ? await getProject(api, await ctx.projectId())
+        : await resolveProject(api, args.project)
+    if (ctx.out.json) ctx.out.document(project)
+    else printProject(ctx, project)
+  },
+})
+
+export function printProject({ out }: Pick<Context, 'out'>, project: Project): void {
+  out.line(bold(project.slug), project.name === project.slug ? '' : `  ${project.name}`)
+  out.fields([
+    ['repository', project.managed ? 'managed by svc' : project.repo_url],
+    ['git', project.git_url],
+    ['default branch', project.default_branch],
+    ['agents merge', project.settings.agent_merge],
+    ['manifest gate', project.settings.manifest_gate],
+    ['config dir', project.config_dir],
+    ['created', out.time(project.created_at)],
+    ['id', project.project_id],
+  ])
+}

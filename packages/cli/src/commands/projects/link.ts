@@ -1,0 +1,50 @@
+import type { Project } from '../../wire.ts'
+import { pick } from '../../ask.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
+import { writeLink } from '../../link-file.ts'
+import { bold, green } from '../../output.ts'
+import { allProjects, resolveProject } from './find.ts'
+
+export const link = command({
+  summary: 'Link this folder to a project (.svc/link.json)',
+  scope: 'host',
+  args: { project: { summary: 'Its id or slug; on a terminal a picker asks for it', optional: true } },
+  flags: {},
+  examples: ['svc projects link my-app', 'svc projects link'],
+  async run(ctx, { args }) {
+    const api = await ctx.api()
+    const project = args.project === undefined ? await pickProject(ctx) : await resolveProject(api, args.project)
+    const path = await linkFolder(ctx, project)
+    if (ctx.out.json) return ctx.out.document({ path, project })
+    ctx.out.line(green('✓ '), 'Linked to ', bold(project.slug))
+    ctx.out.note(`${path} names the project and its host; it holds no token.`)
+  },
+})
+
+async function pickProject(ctx: Context): Promise<Project> {
+  const projects = ctx.interactive ? await allProjects(await ctx.api()) : []
+  if (ctx.interactive && projects.length === 0)
+    throw new Refusal('not_found', 'There are no projects yet', { next: ['svc projects create --name <text> --link'] })
+  return pick(ctx, {
+    question: 'Which project?',
+    missing: '<project>',
+    corrected: 'svc projects link <id-or-slug>',
+    choices: projects.map((project) => ({
+      value: project,
+      label: project.slug,
+      hint: project.managed ? 'managed' : project.repo_url,
+    })),
+  })
+}
+
+export async function linkFolder(ctx: Context, project: Project): Promise<string> {
+  const host = await ctx.host()
+  return writeLink(ctx.io.cwd, {
+    project_id: project.project_id,
+    account_id: project.account_id,
+    host: host.name,
+    host_url: host.base,
+  })
+}

@@ -1,0 +1,32 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { dim, green, red } from '../../output.ts'
+
+export const ls = command({
+  summary: 'List the names of the secrets and what svc.toml asks for; never a value',
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc secrets ls', 'svc secrets ls --json'],
+  async run(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } } }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    const set = new Map(found.items.map((item) => [item.name, item]))
+    const names = [...new Set([...found.missing, ...set.keys(), ...found.optional])]
+    if (names.length === 0) return out.note('No secrets. svc secrets set NAME=- reads a value from stdin.')
+    const asked = (name: string) =>
+      found.required.includes(name) ? 'required' : found.optional.includes(name) ? 'optional' : ''
+    out.table(names, [
+      { title: 'NAME', of: (name) => name },
+      {
+        title: 'STATE',
+        of: (name) => (set.has(name) ? green('set') : found.missing.includes(name) ? red('missing') : dim('not set')),
+      },
+      { title: 'SVC.TOML', of: asked },
+      { title: 'CHANGED', of: (name) => (set.has(name) ? out.time(set.get(name)!.updated_at) : '') },
+    ])
+    if (found.missing.length > 0) out.note(`Missing: svc secrets set ${found.missing[0]}=-`)
+  },
+})

@@ -1,0 +1,19 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+
+export const unset = command({
+  summary: 'Remove secrets',
+  scope: 'project',
+  args: { names: { summary: 'Their names', many: true } },
+  flags: {},
+  examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    for (const name of args.names) {
+      await reply(api.DELETE('/v1/projects/{projectId}/secrets/{name}', { params: { path: { projectId, name } } }))
+      if (!ctx.out.json) ctx.out.line(green('✓ '), 'Removed ', bold(name))
+    }
+    if (ctx.out.json) ctx.out.document({ removed: args.names })
+  },
+})

@@ -1,0 +1,61 @@
+import type { Phase, Session } from '../../wire.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { bold, dim, red } from '../../output.ts'
+import { getPhases } from '../../start-phases.ts'
+import { duration } from '../../time.ts'
+import { getSession, resolveSessionId } from './find.ts'
+import { sessionArg, statusPiece } from './words.ts'
+
+export const info = command({
+  summary: 'Show a session and how its last start went',
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: {},
+  examples: ['svc sessions info 8f3a1c20', 'svc sessions info 8f3a1c20 --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const sessionId = await resolveSessionId(api, projectId, args.id)
+    const [session, phases] = await Promise.all([
+      getSession(api, projectId, sessionId),
+      getPhases(api, { project_id: projectId, session_id: sessionId }),
+    ])
+    if (ctx.out.json) return ctx.out.document({ session, phases })
+    printSession(ctx, session)
+    if (phases.length > 0) printPhases(ctx, phases)
+  },
+})
+
+export function printSession({ out }: Context, session: Session): void {
+  out.line(bold(session.name))
+  out.fields([
+    ['status', statusPiece(session.status)],
+    ['error', session.error === null ? null : red(session.error)],
+    ['branch', session.branch_name],
+    ['base ref', session.base_ref],
+    ['agent', session.agent_name],
+    ['model', session.model],
+    ['sandbox URL', session.sandbox_url],
+    [
+      'sandbox',
+      session.sandbox === null
+        ? null
+        : `${session.sandbox.driver}, ${session.sandbox.status}, start ${session.sandbox.generation}`,
+    ],
+    ['created', out.time(session.created_at)],
+    ['active', out.time(session.last_active_at)],
+    ['id', session.session_id],
+  ])
+}
+
+function printPhases({ out }: Context, phases: readonly Phase[]): void {
+  out.line()
+  out.line(dim('Last start'))
+  const width = Math.max(...phases.map((phase) => phase.name.length))
+  for (const phase of phases) {
+    const took = phase.ms === null ? (phase.error === null ? 'running' : '') : duration(phase.ms)
+    const name = `  ${phase.name.padEnd(width)}  `
+    if (phase.error === null) out.line(name, dim(took))
+    else out.line(name, dim(took), '  ', red(phase.error))
+  }
+}

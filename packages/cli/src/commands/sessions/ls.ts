@@ -1,0 +1,47 @@
+import type { Session } from '../../wire.ts'
+import { replyPage } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { limitFlag, limitOf } from '../../limit.ts'
+import type { Column } from '../../output.ts'
+import { shortId, statusPiece } from './words.ts'
+
+export const ls = command({
+  summary: 'List sessions, newest first',
+  scope: 'project',
+  args: {},
+  flags: {
+    status: {
+      kind: 'choice',
+      summary: 'Which ones (default: all)',
+      choices: ['provisioning', 'running', 'stopped', 'failed', 'all'],
+    },
+    limit: limitFlag,
+  },
+  examples: ['svc sessions ls', 'svc sessions ls --status running --json'],
+  async run(ctx, { flags }) {
+    const limit = limitOf(flags.limit)
+    const { api, projectId } = await ctx.project()
+    const { data, cursor } = await replyPage(
+      api.GET('/v1/projects/{projectId}/sessions', {
+        params: { path: { projectId }, query: { status: flags.status ?? 'all', limit } },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(data)
+    if (data.length === 0) return out.note('No sessions. svc sessions new --prompt "<what to do>" starts one.')
+    out.table(data, sessionColumns(ctx))
+    if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
+  },
+})
+
+export function sessionColumns({ out }: Context): Column<Session>[] {
+  return [
+    { title: 'ID', of: (session) => shortId(session.session_id, out.terminal) },
+    { title: 'STATUS', of: (session) => statusPiece(session.status) },
+    { title: 'NAME', of: (session) => session.name, shrink: true },
+    { title: 'AGENT', of: (session) => session.agent_name },
+    { title: 'BASE', of: (session) => session.base_ref, shrink: true },
+    { title: 'ACTIVE', of: (session) => out.time(session.last_active_at) },
+  ]
+}

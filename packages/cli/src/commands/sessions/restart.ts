@@ -1,0 +1,28 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { watchStart } from '../../start-phases.ts'
+import { resolveSessionId } from './find.ts'
+import { sessionArg, shortId } from './words.ts'
+
+export const restart = command({
+  summary: 'Start a session again in a new sandbox, from its branch',
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: {
+    wait: { kind: 'switch', summary: 'Wait until it runs (default on a terminal)' },
+    'no-wait': { kind: 'switch', summary: 'Do not wait' },
+  },
+  examples: ['svc sessions restart 8f3a1c20', 'svc sessions restart 8f3a1c20 --wait --json'],
+  async run(ctx, { args, flags }) {
+    if (flags.wait && flags['no-wait']) throw new UsageError('--wait and --no-wait exclude each other')
+    const { api, projectId } = await ctx.project()
+    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
+    let session = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', { params: { path } }))
+    const { out } = ctx
+    if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, api, session)
+    if (out.json) return out.document(session)
+    out.line(green('✓ '), 'Restarted ', bold(session.name), `  ${shortId(session.session_id, out.terminal)}`)
+  },
+})

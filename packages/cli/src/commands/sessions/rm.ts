@@ -1,0 +1,30 @@
+import { confirm } from '../../ask.ts'
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+import { getSession, resolveSessionId } from './find.ts'
+import { sessionArg, shortId } from './words.ts'
+
+export const rm = command({
+  summary: 'Stop and delete a session; its branch and its change requests stay',
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
+  examples: ['svc sessions rm 8f3a1c20', 'svc sessions rm 8f3a1c20 --yes'],
+  async run(ctx, { args, flags }) {
+    const { api, projectId } = await ctx.project()
+    const sessionId = await resolveSessionId(api, projectId, args.id)
+    const session = await getSession(api, projectId, sessionId)
+    await confirm(ctx, {
+      question: `Delete the session ${session.name} (${shortId(sessionId, true)})? Work it has not pushed is lost.`,
+      yes: flags.yes,
+      corrected: `svc sessions rm ${sessionId} --yes`,
+    })
+    await reply(
+      api.DELETE('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path: { projectId, sessionId } } }),
+    )
+    if (ctx.out.json) return ctx.out.document({ session_id: sessionId, removed: true })
+    ctx.out.line(green('✓ '), 'Deleted ', bold(session.name))
+    ctx.out.note(`The branch ${session.branch_name} stays.`)
+  },
+})

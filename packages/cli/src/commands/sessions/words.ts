@@ -1,0 +1,20 @@
+/** How a session is said, the same everywhere. */
+import type { Session, SessionStatus } from '../../wire.ts'
+import { cyan, dim, green, type Piece, red } from '../../output.ts'
+
+export function statusPiece(status: SessionStatus): Piece {
+  if (status === 'running') return green(status)
+  if (status === 'failed') return red(status)
+  return status === 'stopped' || status === 'completed' ? dim(status) : cyan(status)
+}
+
+/** Eight characters find a session again; a program gets all of them. */
+export function shortId(id: string, terminal: boolean): string {
+  return terminal ? id.slice(0, 8) : id
+}
+
+export function isStarting(session: Session): boolean {
+  return session.status === 'provisioning' || session.status === 'queued' || session.status === 'branching'
+}
+
+export const sessionArg = { summary: 'Its id, or the first characters of it' } as const

@@ -1,0 +1,198 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApiClient } from '@svc/contract/api'
+import { scriptedModelName } from '@svc/contract/models'
+import { onlyOnce, reply } from '../api.ts'
+import { ask } from '../ask.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { followTurn } from '../conversation.ts'
+import { Refusal } from '../errors.ts'
+import { git } from '../git.ts'
+import { tokenFor } from '../hosts.ts'
+import { bold, cyan, yellow } from '../output.ts'
+import { printConversation } from '../print-conversation.ts'
+import { watchStart } from '../start-phases.ts'
+import type { ChangeRequest, Project, Session } from '../wire.ts'
+import { getDiff, printPatch } from './cr/diff.ts'
+import { changeRequestsOfHead } from './cr/find.ts'
+import { mergeChangeRequest, printMerge } from './cr/merge.ts'
+import { getProject } from './projects/find.ts'
+
+const projectName = 'svc-tour'
+const tourPrompt = 'Add a greeting to the page, commit it, push it and open a change request.'
+const crWaitMs = 60_000
+const lookEveryMs = 500
+
+export const tour = command({
+  summary: 'See everything once, on a project made for it: prompt, session, change request, merge',
+  about: [
+    'A scripted model stands in for an AI, so it costs nothing and needs no key. Everything else is real: the repository, the sandbox, the push, the change request and the merge.',
+  ],
+  scope: 'host',
+  args: {},
+  flags: { yes: { kind: 'switch', summary: 'Merge at the end without asking' } },
+  examples: ['svc tour', 'svc tour --yes'],
+  async run(ctx, { flags }) {
+    const { out } = ctx
+    const api = await ctx.api()
+    await sayWhatAnswers(ctx, api)
+
+    step(ctx, 1, 'A project with a small web page')
+    const project = await makeProject(ctx, api)
+
+    step(ctx, 2, `A session: "${tourPrompt}"`)
+    const session = await startSession(ctx, api, project)
+
+    step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
+    const where = { projectId: project.project_id, sessionId: session.session_id }
+    await followTurn(ctx.io, api, where, null, onlyToPerson(ctx))
+
+    step(ctx, 4, 'The change request it opened')
+    const cr = await waitForChangeRequest(ctx, api, session)
+    const diff = await getDiff(api, cr)
+    if (!out.json) {
+      out.line(bold(`#${cr.number} ${cr.title}`))
+      await printPatch(ctx, diff.patch, { paged: false })
+    }
+
+    step(ctx, 5, 'Your decision: only a merge reaches the default branch')
+    const merge = flags.yes || (await ask(ctx, `Merge #${cr.number} into ${cr.base_ref}?`)) === true
+    const merged = merge ? await mergeChangeRequest(ctx, api, cr, undefined) : null
+    if (out.json) {
+      out.document({
+        project,
+        session,
+        change_request: merged?.change_request ?? cr,
+        diff,
+        merge: merged?.merge ?? null,
+      })
+      return
+    }
+    const inProject = `--project ${project.slug}`
+    if (merged !== null) printMerge(ctx, merged)
+    else out.note(`It stays open. Merge it with `, `svc cr merge ${cr.number} ${inProject}`)
+    out.note('Everything is still there to look at:')
+    out.note('  $ ', `svc sessions chat ${session.session_id.slice(0, 8)} ${inProject}`)
+    out.note('  $ ', `svc cr ls --status all ${inProject}`)
+    out.note('Remove it all, its repository included:')
+    out.note('  $ ', `svc projects rm ${project.slug}`)
+  },
+})
+
+function step({ out }: Context, number: number, text: string): void {
+  out.progress('')
+  out.progress(cyan(`${number}/5 `), bold(text))
+}
+
+/** Nobody may take the tour's answers for an AI's. */
+async function sayWhatAnswers({ out }: Context, api: ApiClient): Promise<void> {
+  const ready = await reply(api.GET('/v1/ready'))
+  if (!ready.sandbox.ready)
+    throw new Refusal('not_available', 'This server cannot start sandboxes', {
+      hint: ready.sandbox.problem ?? 'Its operator has to choose a driver.',
+      next: ready.sandbox.install === null ? ['svc hosts info'] : [ready.sandbox.install],
+    })
+  out.progress(yellow('! '), 'scripted model, no AI: shows the real path')
+  if (ready.model === 'upstream')
+    out.note('  This server has a real model too; the tour does not use it. Sessions of your own do.')
+}
+
+async function makeProject(ctx: Context, api: ApiClient): Promise<Project> {
+  const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
+  await pushFirstCommit(ctx, project)
+  ctx.out.note(`${project.slug}: README.md, index.html on ${project.default_branch}`)
+  return getProject(api, project.project_id)
+}
+
+/** The one push that may write the default branch: the first into an empty repository. */
+async function pushFirstCommit(ctx: Context, project: Project): Promise<void> {
+  const host = await ctx.host()
+  const token = tokenFor(host, { env: ctx.io.env, config: await ctx.config() })
+  // The address is made from the host the token belongs to; one that an answer names would be trusted with it.
+  const url = `${host.base}/v1/projects/${project.project_id}/git`
+  const folder = await mkdtemp(join(tmpdir(), 'svc-tour-'))
+  const env = {
+    ...ctx.io.env,
+    // By environment, not by argument: arguments can be read by every user of the machine.
+    GIT_CONFIG_COUNT: '3',
+    GIT_CONFIG_KEY_0: `http.${host.origin}/.extraHeader`,
+    GIT_CONFIG_VALUE_0: `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`,
+    GIT_CONFIG_KEY_1: 'http.followRedirects',
+    GIT_CONFIG_VALUE_1: 'false',
+    GIT_CONFIG_KEY_2: 'credential.helper',
+    GIT_CONFIG_VALUE_2: '',
+  }
+  try {
+    for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text)
+    const author = [
+      '-c',
+      'user.name=svc tour',
+      '-c',
+      'user.email=tour@svc.invalid',
+      '-c',
+      'commit.gpgsign=false',
+      '-c',
+      'core.hooksPath=/dev/null',
+    ]
+    await git(folder, ['init', '--quiet', `--initial-branch=${project.default_branch}`], env)
+    await git(folder, ['add', '--all'], env)
+    await git(folder, [...author, 'commit', '--quiet', '--message', 'A page without a greeting'], env)
+    await git(folder, ['push', '--quiet', url, `HEAD:refs/heads/${project.default_branch}`], env)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function startSession(ctx: Context, api: ApiClient, project: Project): Promise<Session> {
+  const session = await reply(
+    api.POST('/v1/projects/{projectId}/sessions', {
+      params: { path: { projectId: project.project_id } },
+      headers: onlyOnce(ctx.io),
+      body: { name: 'tour', initial_prompt: tourPrompt, model: scriptedModelName },
+    }),
+  )
+  return watchStart(ctx, api, session)
+}
+
+/** The conversation belongs to the screen here: stdout holds the diff, or the one document. */
+function onlyToPerson(ctx: Context) {
+  return ctx.out.json ? {} : printConversation(ctx)
+}
+
+async function waitForChangeRequest({ io, out }: Context, api: ApiClient, session: Session): Promise<ChangeRequest> {
+  const began = io.now()
+  while (io.now() - began < crWaitMs) {
+    const [found] = await changeRequestsOfHead(api, session.project_id, session.branch_name, 'open')
+    if (found !== undefined) {
+      out.passing('')
+      return found
+    }
+    out.passing('waiting for the change request…')
+    await io.sleep(lookEveryMs)
+  }
+  throw new Refusal('timed_out', 'The session opened no change request', {
+    next: [`svc sessions info ${session.session_id} --project ${session.project_id}`],
+  })
+}
+
+const demoFiles = {
+  'README.md': `# svc tour
+
+A page without a greeting. The tour asks an agent to add one.
+`,
+  'index.html': `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>svc tour</title>
+  </head>
+  <body>
+    <main>
+      <p>This page was waiting for you.</p>
+    </main>
+  </body>
+</html>
+`,
+}

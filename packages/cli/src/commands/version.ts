@@ -1,0 +1,14 @@
+import { version as current } from '../build-values.ts'
+import { command } from '../command.ts'
+
+export const version = command({
+  summary: 'Print the version of this client',
+  scope: 'nothing',
+  args: {},
+  flags: {},
+  examples: ['svc version', 'svc --version'],
+  async run({ out }) {
+    if (out.json) out.document({ version: current })
+    else out.line(current)
+  },
+})

@@ -1,0 +1,28 @@
+import { reply } from '../api.ts'
+import { command } from '../command.ts'
+import { bold } from '../output.ts'
+
+export const whoami = command({
+  summary: 'Show the user and account of the token in use',
+  scope: 'host',
+  args: {},
+  flags: {},
+  examples: ['svc whoami', 'svc whoami --host work --json'],
+  async run(ctx) {
+    const who = await reply((await ctx.api()).GET('/v1/token'))
+    const host = await ctx.host()
+    const { out } = ctx
+    if (out.json) return out.document({ host: host.name, url: host.base, ...who })
+    out.line(bold(who.user.name), who.user.email === null ? '' : ` <${who.user.email}>`)
+    out.fields([
+      ['account', who.account.name],
+      ['host', `${host.name} · ${host.base}`],
+      [
+        'token',
+        who.kind === 'user' ? 'user token: every project of your accounts' : `project token: ${who.project_id} only`,
+      ],
+      ['session', who.session_id],
+      ['expires', who.expires_at],
+    ])
+  },
+})

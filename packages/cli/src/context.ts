@@ -1,0 +1,110 @@
+/** What a command is given: each part is found when it is first asked for, so that a command pays only for what it uses. */
+import type { ApiClient } from '@svc/contract/api'
+import type { Globals } from './command.ts'
+import { type Config, configPath, readConfig } from './config-file.ts'
+import { Refusal } from './errors.ts'
+import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './hosts.ts'
+import type { Io } from './io.ts'
+import { findLink, type Link } from './link-file.ts'
+import { createOutput, type Output } from './output.ts'
+
+export interface Context {
+  io: Io
+  out: Output
+  globals: Globals
+  configPath(): string
+  config(): Promise<Config>
+  link(): Promise<Link | null>
+  host(): Promise<ChosenHost>
+  /** Says which host is used, and speaks to it with the token that belongs to it. */
+  api(): Promise<ApiClient>
+  /** The project's id: `--project`, SVC_PROJECT_ID, then the link file. */
+  projectId(): Promise<string>
+  /** Both, in the order in which they are said. */
+  project(): Promise<{ api: ApiClient; projectId: string }>
+  /** Whether somebody is there to answer a question. */
+  interactive: boolean
+}
+
+export function createContext(io: Io, globals: Globals): Context {
+  const out = createOutput(io, { json: globals.json, noColor: globals['no-color'] })
+  const ctx: Context = {
+    io,
+    out,
+    globals,
+    interactive: io.stdin.isTTY === true && io.stderr.isTTY && !globals.json,
+    configPath: () => configPath(io),
+    config: once(() => readConfig(configPath(io))),
+    link: once(() => findLink(io.cwd)),
+    host: once(async () => {
+      const config = await ctx.config()
+      const needsLink = globals.host === undefined && !io.env.SVC_API_URL
+      return chooseHost({ flag: globals.host, env: io.env, link: needsLink ? await ctx.link() : null, config })
+    }),
+    api: once(() => openApi(ctx)),
+    projectId: once(() => findProject(ctx)),
+    async project() {
+      // Found to be missing before anything is asked of a server.
+      await projectNamed(ctx)
+      const api = await ctx.api()
+      return { api, projectId: await ctx.projectId() }
+    },
+  }
+  return ctx
+}
+
+async function openApi(ctx: Context): Promise<ApiClient> {
+  const host = await ctx.host()
+  const config = await ctx.config()
+  const token = tokenFor(host, { env: ctx.io.env, config })
+  sayHost(ctx, host)
+  if (token === null) throw noToken(ctx, host, config)
+  const { connect } = await import('./api.ts')
+  return connect(ctx.io, host, token)
+}
+
+export function sayHost(ctx: Context, host: ChosenHost): void {
+  const why = { flag: '', environment: ' (SVC_API_URL)', link: ' (.svc/link.json)', active: '' }[host.source]
+  ctx.out.note(`${host.name} · ${host.base}${why}`)
+}
+
+function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
+  const environment = Boolean(ctx.io.env.SVC_CLI_TOKEN || ctx.io.env.SVC_EXECUTOR_TOKEN)
+  // Said in full: with a token at hand, "not signed in" alone would be a riddle.
+  const held = environment
+    ? ` The token of the environment belongs to ${environmentOrigin({ env: ctx.io.env, config }) ?? 'no host'} and stays there.`
+    : ''
+  const login = `svc login --host ${host.name} --token -`
+  return new Refusal('no_token', `Not signed in to ${host.name} (${host.base})`, {
+    hint:
+      host.source === 'link'
+        ? `A .svc/link.json names this host: sign in only if you trust it.${held}`
+        : `Sign in with svc login.${held}`,
+    next: [host.source === 'active' ? 'svc login --token -' : login],
+  })
+}
+
+async function findProject(ctx: Context): Promise<string> {
+  const named = await projectNamed(ctx)
+  if (named.from === 'link') return named.project
+  const { resolveProjectId } = await import('./commands/projects/find.ts')
+  return resolveProjectId(await ctx.api(), named.project)
+}
+
+async function projectNamed(ctx: Context): Promise<{ project: string; from: 'name' | 'link' }> {
+  const name = ctx.globals.project ?? ctx.io.env.SVC_PROJECT_ID
+  if (name) return { project: name, from: 'name' }
+  const link = await ctx.link()
+  if (link !== null) return { project: link.project_id, from: 'link' }
+  const host = await ctx.host()
+  const signedIn = tokenFor(host, { env: ctx.io.env, config: await ctx.config() }) !== null
+  throw new Refusal('no_project', 'No project is chosen', {
+    hint: 'Link this folder to a project, or name one with --project.',
+    next: [...(signedIn ? [] : ['svc login --token -']), 'svc projects link', 'svc projects ls', 'svc projects create'],
+  })
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null
+  return () => (made ??= { value: make() }).value
+}

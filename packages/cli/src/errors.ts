@@ -1,0 +1,71 @@
+/** What a command can end with beside a ServiceError, which is a refusal of the service. run.ts alone turns them into exit codes. */
+import type { ServiceError } from '@svc/contract/errors'
+
+interface Guidance {
+  /** What to do about it, for a person. */
+  hint?: string
+  /** Commands that are worth running next. */
+  next?: readonly string[]
+  cause?: unknown
+}
+
+/** The command line itself is wrong. */
+export class UsageError extends Error {
+  readonly hint: string | null
+  readonly next: readonly string[]
+  constructor(message: string, guidance: Guidance = {}) {
+    super(message, { cause: guidance.cause })
+    this.name = 'UsageError'
+    this.hint = guidance.hint ?? null
+    this.next = guidance.next ?? []
+  }
+}
+
+export type RefusalCode =
+  | 'no_project'
+  | 'no_token'
+  | 'bad_token'
+  | 'unknown_host'
+  | 'host_not_in_build'
+  | 'unreachable'
+  | 'bad_answer'
+  | 'config_broken'
+  | 'link_broken'
+  | 'not_found'
+  | 'ambiguous'
+  | 'cancelled'
+  | 'not_available'
+  | 'session_failed'
+  | 'turn_failed'
+  | 'git_failed'
+  | 'timed_out'
+
+/** The client itself cannot go on: nothing was refused by the service. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly hint: string | null
+  readonly next: readonly string[]
+  readonly detail: Record<string, unknown>
+  constructor(code: RefusalCode, message: string, guidance: Guidance & { detail?: Record<string, unknown> } = {}) {
+    super(message, { cause: guidance.cause })
+    this.name = 'Refusal'
+    this.code = code
+    this.hint = guidance.hint ?? null
+    this.next = guidance.next ?? []
+    this.detail = guidance.detail ?? {}
+  }
+}
+
+/** A refusal of the service with what the client adds, because only it knows what was meant. */
+export class Guided extends Error {
+  readonly refusal: ServiceError
+  readonly hint: string
+  readonly next: readonly string[]
+  constructor(refusal: ServiceError, guidance: { hint: string; next: readonly string[] }) {
+    super(refusal.message, { cause: refusal })
+    this.name = 'Guided'
+    this.refusal = refusal
+    this.hint = guidance.hint
+    this.next = guidance.next
+  }
+}

@@ -1,0 +1,82 @@
+/** `.svc/link.json`: which project a folder belongs to. It may come with a stranger's repository, so it names things and grants nothing. */
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Refusal } from './errors.ts'
+
+export interface Link {
+  path: string
+  project_id: string
+  account_id: string | null
+  host: string | null
+  host_url: string | null
+}
+
+const bytesMax = 64 * 1024
+const depthMax = 100
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The link of this folder or of the nearest one above it. */
+export async function findLink(cwd: string): Promise<Link | null> {
+  const path = await findLinkPath(cwd)
+  return path === null ? null : readLink(path)
+}
+
+export async function findLinkPath(cwd: string): Promise<string | null> {
+  let folder = cwd
+  for (let depth = 0; depth < depthMax; depth++) {
+    const path = join(folder, '.svc', 'link.json')
+    const found = await stat(path).catch(() => null)
+    if (found?.isFile()) return path
+    const above = dirname(folder)
+    if (above === folder) return null
+    folder = above
+  }
+  return null
+}
+
+export async function writeLink(cwd: string, link: Omit<Link, 'path'>): Promise<string> {
+  const folder = join(cwd, '.svc')
+  await mkdir(folder, { recursive: true })
+  // A repository may bring `.svc` as a link to somewhere else; nothing is written there.
+  if (!(await lstat(folder)).isDirectory())
+    throw new Refusal('link_broken', '.svc is not a folder here', { hint: `Look at ${folder}.` })
+  const path = join(folder, 'link.json')
+  const temporary = join(folder, `link.${randomUUID()}.tmp`)
+  await writeFile(temporary, `${JSON.stringify(link, null, 2)}\n`, { flag: 'wx' })
+  await rename(temporary, path)
+  return path
+}
+
+/** Removes the file, and its folder when nothing else is in it. */
+export async function removeLink(path: string): Promise<void> {
+  await unlink(path)
+  await rmdir(dirname(path)).catch(() => {})
+}
+
+async function readLink(path: string): Promise<Link> {
+  if ((await stat(path)).size > bytesMax) throw broken(path, 'it is larger than 64 KiB')
+  let json: unknown
+  try {
+    json = JSON.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    throw broken(path, 'it is not JSON', error)
+  }
+  if (typeof json !== 'object' || json === null) throw broken(path, 'it is not a JSON object')
+  const { project_id: projectId, account_id: accountId, host, host_url: hostUrl } = json as Record<string, unknown>
+  if (typeof projectId !== 'string' || !uuid.test(projectId)) throw broken(path, 'project_id is not a UUID')
+  return { path, project_id: projectId, account_id: text(accountId), host: text(host), host_url: text(hostUrl) }
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function broken(path: string, why: string, cause?: unknown): Refusal {
+  return new Refusal('link_broken', `The link file cannot be used: ${why}`, {
+    hint: `Remove ${path} and link again.`,
+    next: ['svc projects unlink', 'svc projects link'],
+    detail: { path },
+    cause,
+  })
+}

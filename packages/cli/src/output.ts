@@ -1,0 +1,155 @@
+/** Where everything the client says goes: stdout is data, stderr is everything else. */
+import picocolors from 'picocolors'
+import type { Io, Sink } from './io.ts'
+import { safe, safeBlock, safeJson } from './safe.ts'
+import { ago } from './time.ts'
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+export interface Styled {
+  style: Style
+  text: string
+}
+/** Text is made safe where it is written, so that no command can forget it; colour is added around it there. */
+export type Piece = string | Styled
+
+export const bold = (text: string): Styled => ({ style: 'bold', text })
+export const dim = (text: string): Styled => ({ style: 'dim', text })
+export const red = (text: string): Styled => ({ style: 'red', text })
+export const green = (text: string): Styled => ({ style: 'green', text })
+export const yellow = (text: string): Styled => ({ style: 'yellow', text })
+export const cyan = (text: string): Styled => ({ style: 'cyan', text })
+
+export interface Column<Row> {
+  title: string
+  of: (row: Row) => Piece
+  /** Gives way when the terminal is narrow. */
+  shrink?: true
+}
+
+export type Output = ReturnType<typeof createOutput>
+
+export function createOutput(
+  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'now'>,
+  options: { json: boolean; noColor: boolean },
+) {
+  const terminal = io.stdout.isTTY && !options.json
+  const data = painter(wantsColour(io.stdout))
+  const notes = painter(wantsColour(io.stderr))
+
+  function wantsColour(sink: Sink): boolean {
+    if (options.noColor || options.json) return false
+    if (io.env.NO_COLOR) return false
+    if (io.env.FORCE_COLOR) return io.env.FORCE_COLOR !== '0'
+    return sink.isTTY && io.env.TERM !== 'dumb'
+  }
+
+  const toStderr = (...pieces: Piece[]) => {
+    if (!options.json) io.stderr.write(`${notes.line(pieces)}\n`)
+  }
+
+  return {
+    json: options.json,
+    /** Whether stdout is read by a person now. */
+    terminal,
+    colour: data.colour,
+
+    /** One line of data. */
+    line: (...pieces: Piece[]) => io.stdout.write(`${data.line(pieces)}\n`),
+    /** Text of several lines, as data. */
+    block: (text: string) => io.stdout.write(`${safeBlock(text).replace(/\n+$/, '')}\n`),
+    /** Text that grows; no line break is added. */
+    grow: (text: string) => io.stdout.write(safeBlock(text)),
+    /** Bytes of a file, for a reader that is not a terminal. */
+    raw: (text: string) => io.stdout.write(text),
+    document: (value: unknown) => io.stdout.write(`${safeJson(value, 2)}\n`),
+    /** One document of a stream. */
+    documentLine: (value: unknown) => io.stdout.write(`${safeJson(value)}\n`),
+
+    /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
+    table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
+      const cells = rows.map((row) => columns.map((column) => column.of(row)))
+      if (!terminal) {
+        for (const row of cells) io.stdout.write(`${row.map((cell) => plain(cell)).join('\t')}\n`)
+        return
+      }
+      const all = [columns.map((column) => dim(column.title)), ...cells]
+      const widths = fit(all, columns, io.stdout.columns)
+      for (const row of all) io.stdout.write(`${data.row(row, widths)}\n`)
+    },
+
+    /** Names and values below each other. Rows without a value are left out. */
+    fields(rows: readonly (readonly [string, Piece | Piece[] | null])[]) {
+      const shown = rows.filter((row): row is readonly [string, Piece | Piece[]] => row[1] !== null)
+      const width = Math.max(...shown.map(([name]) => name.length))
+      for (const [name, value] of shown) {
+        const pieces = Array.isArray(value) ? value : [value]
+        io.stdout.write(`${data.line([dim(`${name}:`.padEnd(width + 2)), ...pieces])}\n`)
+      }
+    },
+
+    /** Relative for a person, exact for a program. */
+    time: (iso: string) => (terminal ? ago(iso, io.now()) : iso),
+
+    note: (...pieces: Piece[]) => toStderr(...pieces.map((piece) => (typeof piece === 'string' ? dim(piece) : piece))),
+    progress: toStderr,
+    /** A warning is worth a line to a program too. */
+    warn(text: string) {
+      if (options.json) io.stderr.write(`${safeJson({ warning: text })}\n`)
+      else toStderr(yellow('! '), text)
+    },
+    /** A line on stderr that the next one replaces; only a terminal shows it. */
+    passing(text: string) {
+      if (io.stderr.isTTY && !options.json) io.stderr.write(`\r\x1b[2K${text === '' ? '' : notes.line([dim(text)])}`)
+    },
+  }
+}
+
+function painter(colour: boolean) {
+  const colours = picocolors.createColors(colour)
+  const paint = (piece: Piece, text: string) => (typeof piece === 'string' ? text : colours[piece.style](text))
+  return {
+    colour,
+    line: (pieces: readonly Piece[]) => pieces.map((piece) => paint(piece, plain(piece))).join(''),
+    row: (cells: readonly Piece[], widths: readonly number[]) =>
+      cells
+        .map((cell, i) => {
+          const text = cut(plain(cell), widths[i]!)
+          const padding = i === cells.length - 1 ? '' : ' '.repeat(Math.max(0, widths[i]! - Bun.stringWidth(text)))
+          return paint(cell, text) + padding
+        })
+        .join('  ')
+        .trimEnd(),
+  }
+}
+
+function plain(piece: Piece): string {
+  return safe(typeof piece === 'string' ? piece : piece.text)
+}
+
+const narrowest = 12
+
+/** The width of each column, so that a row fits the terminal if the columns that may shrink can make it so. */
+function fit(rows: readonly Piece[][], columns: readonly Column<never>[], available: number): number[] {
+  const widths = columns.map((_, i) => Math.max(...rows.map((row) => Bun.stringWidth(plain(row[i]!)))))
+  let over = widths.reduce((sum, width) => sum + width + 2, -2) - available
+  while (over > 0) {
+    const widest = columns
+      .map((column, i) => (column.shrink ? i : -1))
+      .filter((i) => i >= 0 && widths[i]! > narrowest)
+      .sort((a, b) => widths[b]! - widths[a]!)[0]
+    if (widest === undefined) break
+    widths[widest]!--
+    over--
+  }
+  return widths
+}
+
+function cut(text: string, width: number): string {
+  if (Bun.stringWidth(text) <= width) return text
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (Bun.stringWidth(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,42 @@
+import type { Context } from './context.ts'
+import type { Listener } from './conversation.ts'
+import { dim, green, red } from './output.ts'
+
+const toolLineMax = 100
+
+/** The answer to stdout as it grows, tool calls folded to a line each on stderr; with `--json` every event as a line. */
+export function printConversation({ out }: Pick<Context, 'out'>): Listener {
+  if (out.json) return { event: (event) => out.documentLine(event) }
+  let atLineStart = true
+  const endLine = () => {
+    if (!atLineStart) out.grow('\n')
+    atLineStart = true
+  }
+  return {
+    text(more) {
+      out.passing('')
+      out.grow(more)
+      atLineStart = more.endsWith('\n')
+    },
+    textEnd: endLine,
+    tool(part) {
+      out.passing('')
+      const [line = ''] = (part.title || part.input).split('\n')
+      const shown = line.length > toolLineMax ? `${line.slice(0, toolLineMax)}…` : line
+      const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : []
+      out.progress(
+        part.status === 'error' ? red('  ✗ ') : green('  ✓ '),
+        part.tool,
+        dim(`  ${shown}`),
+        error === '' ? '' : `  ${error}`,
+      )
+    },
+    session(session) {
+      if (session.status === 'provisioning') out.passing('waking the session…')
+    },
+    turn(status) {
+      if (status === 'busy' && atLineStart) out.passing('working…')
+      else out.passing('')
+    },
+  }
+}

@@ -1,0 +1,99 @@
+/** A command line becomes a command and an exit code. Nothing else in the client decides one. */
+import { catalogue, type Entry, isGroup, lookUp } from './catalogue.ts'
+import type { AnyCommand } from './command.ts'
+import { createContext } from './context.ts'
+import { UsageError } from './errors.ts'
+import type { Io } from './io.ts'
+import { createOutput } from './output.ts'
+import { globalFlagsWithValue, parseCommandLine } from './parse-command-line.ts'
+import { quote } from './shell.ts'
+import { closest } from './suggest.ts'
+
+export type ExitCode = 0 | 1 | 2
+
+export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+  try {
+    await runCommand(argv, io)
+    return 0
+  } catch (error) {
+    const { explain, report } = await import('./explain.ts')
+    const json = beforeTerminator(argv).includes('--json')
+    const out = createOutput(io, { json, noColor: beforeTerminator(argv).includes('--no-color') })
+    report(io, out, explain(error, io))
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+async function runCommand(argv: readonly string[], io: Io): Promise<void> {
+  const found = findCommand(asVersion(argv))
+  if (found.kind === 'group') {
+    const { globals } = parseCommandLine(found.words, found.rest, { scope: 'project', args: {}, flags: {} })
+    const { showHelp } = await import('./help.ts')
+    return showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
+  }
+  const definition = await found.load()
+  const parsed = parseCommandLine(found.words, found.rest, definition)
+  if (parsed.globals.help) {
+    const { showHelp } = await import('./help.ts')
+    return showHelp(createOutput(io, { json: parsed.globals.json, noColor: parsed.globals['no-color'] }), found.words)
+  }
+  await definition.run(createContext(io, parsed.globals), { args: parsed.args as never, flags: parsed.flags as never })
+}
+
+/** `svc --version` is what every program answers. */
+function asVersion(argv: readonly string[]): readonly string[] {
+  return argv[0] === '--version' || argv[0] === '-v' || argv[0] === '-V' ? ['version', ...argv.slice(1)] : argv
+}
+
+type Found =
+  | { kind: 'command'; words: string[]; rest: string[]; load(): Promise<AnyCommand> }
+  | { kind: 'group'; words: string[]; rest: string[] }
+
+/** The words of the command come first; flags may stand before and between them. */
+export function findCommand(argv: readonly string[]): Found {
+  const words: string[] = []
+  const rest: string[] = []
+  let entries: Readonly<Record<string, Entry>> = catalogue
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!
+    if (word === '--') {
+      rest.push(...argv.slice(i))
+      break
+    }
+    if (word.startsWith('-') && word !== '-') {
+      rest.push(word)
+      if (globalFlagsWithValue.includes(word) && i + 1 < argv.length) rest.push(argv[++i]!)
+      continue
+    }
+    const found = lookUp(entries, word)
+    if (found === null) throw unknownCommand(words, word, entries, argv.slice(i + 1))
+    const [name, entry] = found
+    words.push(name)
+    if (!isGroup(entry)) return { kind: 'command', words, rest: [...rest, ...argv.slice(i + 1)], load: entry.load }
+    entries = entry.commands
+  }
+  return { kind: 'group', words, rest }
+}
+
+function unknownCommand(
+  words: readonly string[],
+  word: string,
+  entries: Readonly<Record<string, Entry>>,
+  after: readonly string[],
+): UsageError {
+  const before = ['svc', ...words].join(' ')
+  const meant = closest(
+    word,
+    Object.entries(entries).flatMap(([name, entry]) => [name].concat(entry.aliases)),
+  )
+  const shown = JSON.stringify(word)
+  if (meant === null) return new UsageError(`Unknown command ${shown}`, { next: [`${before} --help`] })
+  return new UsageError(`Unknown command ${shown}. Did you mean ${before} ${meant}?`, {
+    next: [[before, meant, ...after.map(quote)].join(' '), `${before} --help`],
+  })
+}
+
+function beforeTerminator(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--')
+  return end === -1 ? argv : argv.slice(0, end)
+}

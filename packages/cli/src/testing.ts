@@ -1,0 +1,400 @@
+/** Runs commands against a real HTTP server whose every answer passes the contract's own schemas, so that it cannot drift from them. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { errorStatus, ServiceError } from '@svc/contract/errors'
+import { routes } from '@svc/contract/openapi'
+import type { Route } from '@svc/contract/route'
+import { makeToken } from '@svc/contract/token-format'
+import { type Io, sleep } from './io.ts'
+import { type ExitCode, run } from './run.ts'
+import type { ChangeRequest, Project, Session, SessionEvent } from './wire.ts'
+
+export const ids = {
+  account: '11111111-1111-4111-8111-111111111111',
+  user: '22222222-2222-4222-8222-222222222222',
+  project: '33333333-3333-4333-8333-333333333333',
+  session: '44444444-4444-4444-8444-444444444444',
+  cr: '55555555-5555-4555-8555-555555555555',
+  sandbox: '66666666-6666-4666-8666-666666666666',
+} as const
+export const now = Date.parse('2026-11-21T12:00:00.000Z')
+export const token = makeToken((count) => new Uint8Array(count).fill(7))
+const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString()
+export const sha = (digit: string) => digit.repeat(40)
+
+export const aProject = (changes: Partial<Project> = {}): Project => ({
+  project_id: ids.project,
+  account_id: ids.account,
+  slug: 'app',
+  name: 'app',
+  repo_url: 'https://git.example.com/team/app.git',
+  git_url: `http://127.0.0.1/v1/projects/${ids.project}/git`,
+  default_branch: 'main',
+  managed: false,
+  config_dir: '.svc/runtime',
+  settings: { agent_merge: 'deny', manifest_gate: 'off' },
+  created_at: at(86_400 * 3),
+  updated_at: at(86_400),
+  ...changes,
+})
+
+export const aSession = (changes: Partial<Session> = {}): Session => ({
+  session_id: ids.session,
+  account_id: ids.account,
+  project_id: ids.project,
+  name: 'Fix the test',
+  branch_name: ids.session,
+  base_ref: 'main',
+  agent_name: 'default',
+  model: null,
+  status: 'running',
+  error: null,
+  sandbox_url: 'http://127.0.0.1:8420/s/1',
+  sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
+  created_by: ids.user,
+  metadata: {},
+  created_at: at(600),
+  updated_at: at(60),
+  last_active_at: at(60),
+  ...changes,
+})
+
+export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequest => ({
+  cr_id: ids.cr,
+  account_id: ids.account,
+  project_id: ids.project,
+  number: 3,
+  title: 'Add a greeting',
+  description: '',
+  base_ref: 'main',
+  head_ref: 'greeting',
+  status: 'open',
+  head_commit_sha: sha('a'),
+  base_commit_sha: sha('b'),
+  origin_session_id: null,
+  created_by: ids.user,
+  merged_at: null,
+  merged_by: null,
+  merge_commit_sha: null,
+  closed_at: null,
+  closed_by: null,
+  metadata: {},
+  created_at: at(180),
+  updated_at: at(120),
+  ...changes,
+})
+
+export const cleanPreview = {
+  base_sha: sha('b'),
+  head_sha: sha('a'),
+  merge_base: sha('b'),
+  is_up_to_date: false,
+  can_merge: true,
+  can_fast_forward: true,
+  conflicts: [] as string[],
+}
+
+export const aPatch = `diff --git a/page.html b/page.html
+index 111..222 100644
+--- a/page.html
++++ b/page.html
+@@ -1,2 +1,2 @@
+ <body>
+--- old
++++ new
+`
+
+export const aDiff = (patch = aPatch) => ({
+  cr_id: ids.cr,
+  base_ref: 'main',
+  head_ref: 'greeting',
+  base_sha: sha('b'),
+  head_sha: sha('a'),
+  merge_base: sha('b'),
+  files: [{ path: 'page.html', old_path: null, status: 'modified', additions: 1, deletions: 1, binary: false }],
+  files_changed: 1,
+  additions: 1,
+  deletions: 1,
+  patch,
+  truncated: false,
+})
+
+/** What the service answers when a test says nothing else. */
+const usual: Answers = {
+  getReady: () => ({
+    status: 'ready',
+    version: '0.1.0',
+    sandbox: { driver: 'fake', ready: true, problem: null, install: null },
+    model: 'scripted',
+  }),
+  whoAmI: () => ({
+    kind: 'user',
+    user: { user_id: ids.user, name: 'Ada', email: 'ada@example.com' },
+    account: { account_id: ids.account, name: 'Home' },
+    project_id: null,
+    session_id: null,
+    expires_at: null,
+  }),
+  createOwnerLink: () => ({ url: 'http://127.0.0.1:8420/sign-in#abc', expires_at: at(-600) }),
+  createProject: ({ body }) => aProject(body as Partial<Project>),
+  listProjects: () => [aProject()],
+  getProject: () => aProject(),
+  deleteProject: () => ({ ok: true }),
+  createSession: () => aSession({ status: 'provisioning', sandbox: null, sandbox_url: null }),
+  listSessions: () => [aSession()],
+  getSession: () => aSession(),
+  stopSession: () => aSession({ status: 'stopped' }),
+  restartSession: () => aSession({ status: 'provisioning' }),
+  deleteSession: () => ({ ok: true }),
+  promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
+  abortSession: () => ({ ok: true }),
+  getTranscript: () => ({ messages: [] }),
+  getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),
+  listChangeRequests: () => ({ change_requests: [aChangeRequest()] }),
+  getChangeRequest: () => ({ change_request: aChangeRequest() }),
+  openChangeRequest: ({ body }) => {
+    const { session_id: session, ...rest } = body as Partial<ChangeRequest> & { session_id?: string }
+    return aChangeRequest({ ...rest, origin_session_id: session ?? null })
+  },
+  previewChangeRequest: () => cleanPreview,
+  diffChangeRequest: () => aDiff(),
+  mergeChangeRequest: () => ({
+    change_request: aChangeRequest({ status: 'merged', merged_at: at(0), merge_commit_sha: sha('a') }),
+    merge: {
+      merge_commit_sha: sha('a'),
+      fast_forward: true,
+      up_to_date: false,
+      base_sha_before: sha('b'),
+      base_sha_after: sha('a'),
+    },
+  }),
+  closeChangeRequest: () => aChangeRequest({ status: 'closed', closed_at: at(0) }),
+  reopenChangeRequest: () => aChangeRequest(),
+  listSecrets: () => ({
+    items: [{ name: 'KEY', created_at: at(60), updated_at: at(60), created_by: null }],
+    required: ['KEY', 'DB'],
+    optional: ['EXTRA'],
+    missing: ['DB'],
+    revision: '1',
+  }),
+  setSecret: ({ body }) => ({
+    name: (body as { name: string }).name,
+    created_at: at(0),
+    updated_at: at(0),
+    created_by: null,
+  }),
+  deleteSecret: () => ({ ok: true }),
+}
+
+export interface Received {
+  name: string
+  method: string
+  path: string
+  params: Record<string, string>
+  query: Record<string, string>
+  headers: Headers
+  body: unknown
+}
+type Answer = (request: Received) => unknown
+export type Answers = Record<string, Answer>
+
+export interface Service {
+  url: string
+  received: Received[]
+  of(name: string): Received[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** `answers` by the names of the contract's routes: a body, a thrown ServiceError, a Response, or a generator of events. */
+export function startService(answers: Answers = {}): Service {
+  const received: Received[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      const found = match(request)
+      const url = new URL(request.url)
+      const text = await request.text()
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      const got: Received = {
+        name: found?.route.name ?? 'unknown',
+        method: request.method,
+        path: url.pathname,
+        params: found?.params ?? {},
+        query: Object.fromEntries(url.searchParams),
+        headers: request.headers,
+        body,
+      }
+      received.push(got)
+      if (found === null) return refuse(new ServiceError('not_found', 'No such route'))
+      return answer(found.route, got, answers[got.name] ?? usual[got.name])
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    received,
+    of: (name) => received.filter((request) => request.name === name),
+    async [Symbol.asyncDispose]() {
+      await server.stop(true)
+    },
+  }
+}
+
+async function answer(route: Route, got: Received, make: Answer | undefined): Promise<Response> {
+  try {
+    route.body?.parse(got.body)
+    route.query.parse(got.query)
+    if (make === undefined) throw new Error(`No answer for ${route.name}`)
+    const made = await make(got)
+    if (made instanceof Response) return made
+    if (isGenerator(made)) return eventStream(route, made)
+    return Response.json(route.reply.parse(made), { status: route.status })
+  } catch (error) {
+    if (error instanceof ServiceError) return refuse(error)
+    // A test that answers or asks for what the contract does not know must fail, not pass by an error it expects.
+    return Response.json({ error: `contract: ${String(error)}`, code: 'internal' }, { status: 500 })
+  }
+}
+
+function refuse(error: ServiceError): Response {
+  return Response.json(error.toBody(), { status: errorStatus(error.code), headers: { 'X-Request-Id': 'r1' } })
+}
+
+function isGenerator(value: unknown): value is AsyncGenerator<SessionEvent> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+function eventStream(route: Route, made: AsyncGenerator<SessionEvent>): Response {
+  return new Response(
+    new ReadableStream({
+      async pull(controller) {
+        const next = await made.next()
+        if (next.done) return controller.close()
+        const event = route.reply.parse(next.value) as SessionEvent
+        controller.enqueue(new TextEncoder().encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+      },
+    }),
+    { headers: { 'Content-Type': 'text/event-stream' } },
+  )
+}
+
+function match(request: Request): { route: Route; params: Record<string, string> } | null {
+  const { pathname } = new URL(request.url)
+  for (const route of routes) {
+    const pattern = new RegExp(`^${route.path.replace(/:([A-Za-z]+)/g, '(?<$1>[^/]+)')}$`)
+    const found = route.method === request.method ? pattern.exec(pathname) : null
+    if (found !== null)
+      return {
+        route,
+        params: Object.fromEntries(Object.entries(found.groups ?? {}).map(([k, v]) => [k, decodeURIComponent(v)])),
+      }
+  }
+  return null
+}
+
+export interface Ran {
+  code: ExitCode
+  stdout: string
+  stderr: string
+  /** stdout as the JSON document it is. */
+  json<T = Record<string, unknown>>(): T
+  /** The last line of stderr as JSON. */
+  problem<T = { error: string; code: string; hint: string | null; next: string[] }>(): T
+}
+
+export interface RunOptions {
+  service?: Service
+  /** With a service, it and a token come first; `null` leaves a variable out. */
+  env?: Record<string, string | null>
+  stdin?: string | Readable
+  cwd?: string
+  /** Both streams and stdin are a terminal. */
+  terminal?: boolean
+  /** What a person types into a prompt, once stderr shows what it waits for. */
+  types?: readonly { after: RegExp; keys: string }[]
+  signal?: AbortSignal
+  onInterrupt?: (handler: () => void) => void
+}
+
+/** A command, as a person would type it but already split into words. */
+export async function svc(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const home = await mkdtemp(join(tmpdir(), 'svc-cli-'))
+  const captured = { stdout: '', stderr: '' }
+  const keys = new PassThrough() as PassThrough & { isTTY?: boolean }
+  const waiting = [...(options.types ?? [])]
+  let shown = ''
+  const hear = (text: string) => {
+    shown += text
+    while (waiting[0]?.after.test(shown)) {
+      shown = ''
+      const { keys: typed } = waiting.shift()!
+      setTimeout(() => keys.write(typed), 5)
+    }
+  }
+  const terminal = options.terminal === true
+  const signal = options.signal ?? new AbortController().signal
+  const env: Record<string, string | undefined> = {
+    HOME: home,
+    PATH: process.env.PATH,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    ...(options.service === undefined ? {} : { SVC_API_URL: `${options.service.url}/v1`, SVC_CLI_TOKEN: token }),
+    ...Object.fromEntries(Object.entries(options.env ?? {}).map(([name, value]) => [name, value ?? undefined])),
+  }
+  const stdin =
+    options.stdin === undefined
+      ? keys
+      : typeof options.stdin === 'string'
+        ? Readable.from([options.stdin])
+        : options.stdin
+  const io: Io = {
+    env,
+    cwd: options.cwd ?? home,
+    stdin: Object.assign(stdin, { isTTY: terminal }) as Io['stdin'],
+    stdout: terminalSink(terminal, (text) => (captured.stdout += text)),
+    stderr: terminalSink(terminal, (text) => {
+      captured.stderr += text
+      hear(text)
+    }),
+    now: () => now,
+    newId: () => crypto.randomUUID(),
+    sleep: (ms) => sleep(Math.min(ms, 2), signal),
+    signal,
+    onInterrupt(handler) {
+      options.onInterrupt?.(handler)
+      return () => {}
+    },
+  }
+  try {
+    const code = await run(args, io)
+    return {
+      code,
+      ...captured,
+      json: <T>() => JSON.parse(captured.stdout) as T,
+      problem: <T>() => JSON.parse(captured.stderr.trim().split('\n').at(-1)!) as T,
+    }
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+/** A stream as far as a prompt needs one. */
+function terminalSink(isTTY: boolean, take: (text: string) => void): Io['stdout'] {
+  const stream = new PassThrough() as PassThrough & { isTTY?: boolean; columns?: number; rows?: number }
+  return Object.assign(stream, {
+    isTTY,
+    columns: 100,
+    rows: 40,
+    write: (text: string | Uint8Array) => {
+      take(typeof text === 'string' ? text : Buffer.from(text).toString())
+      return true
+    },
+  }) as unknown as Io['stdout']
+}
+
+export async function temporaryFolder(): Promise<{ path: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-cli-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}

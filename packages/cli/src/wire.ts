@@ -1,0 +1,18 @@
+/** What the service answers, as its document says it: types only, so that no schema is loaded. */
+import type { operations } from '@svc/contract/api'
+
+type Body<Name extends keyof operations> = operations[Name]['responses'] extends infer Responses
+  ? Responses extends { 200: { content: infer Content } } | { 201: { content: infer Content } }
+    ? Content[keyof Content]
+    : never
+  : never
+
+export type Project = Body<'getProject'>
+export type Session = Body<'getSession'>
+export type SessionStatus = Session['status']
+export type ChangeRequest = Body<'getChangeRequest'>['change_request']
+export type MergePreview = Body<'previewChangeRequest'>
+export type SessionEvent = Body<'streamSessionEvents'>
+export type Message = Body<'getTranscript'>['messages'][number]
+export type MessagePart = Message['parts'][number]
+export type Phase = Body<'getTimeline'>['phases'][number]
