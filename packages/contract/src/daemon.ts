@@ -59,6 +59,8 @@ export interface DaemonHealth {
   uptime_ms: number
   /** `at_ms` counts from the daemon's start; `ms` is null while the step runs. */
   boot: { step: BootStep; at_ms: number; ms: number | null }[]
+  /** The one conversation of this sandbox, once it is open: what a transcript follower looks for. */
+  runtime_session_id: string | null
   error: string | null
 }
 

@@ -243,3 +243,6 @@ export const streamSessionEventsRoute = route({
   stream: true,
   reply: sessionEvent,
 })
+
+/** Concurrent sessions by plan; null is unlimited. */
+export const planLimits = { free: 3, pro: 50, team: 200, selfhost: null } as const

@@ -40,7 +40,7 @@ export function buildApp(deps: Deps): App {
   gitGatewayRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
-  dashboardRoutes(app, deps)
+  dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) =>
     replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),

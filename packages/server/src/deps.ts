@@ -6,6 +6,7 @@ import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { SessionFeed } from './sessions/feed.ts'
+import type { SessionKeeper } from './sessions/keeper.ts'
 
 /** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they touch. */
 export interface Deps {
@@ -16,6 +17,9 @@ export interface Deps {
   keyring: Keyring
   sandboxes: SandboxDriver | null
   feed: SessionFeed
+  keeper: SessionKeeper
+  /** Unix socket on which this server answers what sandboxes send to their relay. */
+  relaySocket: string
   /** This run of the server; sandboxes of the local driver live and die with it. */
   instanceId: string
   now: () => Date

@@ -1,1 +1,74 @@
-export async function runServer(_args: string[]): Promise<void> {}
+import { relative } from 'node:path'
+import { buildApp } from './app.ts'
+import { greet, type StartupHooks } from './banner.ts'
+import { buildDeps } from './build-deps.ts'
+import { type Config, readConfig } from './config.ts'
+import { Listener } from './listen.ts'
+import { makeLog } from './log.ts'
+import { endInstance, endOtherInstances, registerInstance } from './scheduler/instance.ts'
+import { jobs } from './scheduler/jobs.ts'
+import { runJobs } from './scheduler/loop.ts'
+import { settleSessions } from './sessions/jobs.ts'
+import { startupLine } from './startup-error.ts'
+
+export type { StartupHooks } from './banner.ts'
+
+/** `svc server`: runs until SIGTERM or SIGINT. Trouble at the start is one line and exit code 1. */
+export async function runServer(_args: string[], hooks: StartupHooks): Promise<void> {
+  let config: Config | null = null
+  try {
+    config = readConfig()
+    await serve(config, hooks)
+  } catch (error) {
+    const line = startupLine(error, config)
+    if (line === null) throw error
+    process.stderr.write(`svc server: ${line}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function serve(config: Config, hooks: StartupHooks): Promise<void> {
+  const log = makeLog(config.log)
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
+  const door = new Listener({ fromSandbox: false })
+  const port = await door.onPort(config.host, config.port)
+  if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
+  const relay = new Listener({ fromSandbox: true })
+  const built = await buildDeps(config, log).catch(async (error: unknown) => {
+    await door.close()
+    throw error
+  })
+  const { deps } = built
+  try {
+    if (config.databaseUrl === null) await endOtherInstances(deps)
+    await registerInstance(deps)
+    await deps.sandboxes?.sweep()
+    await relay.onSocket(deps.relaySocket)
+    const app = buildApp(deps)
+    relay.answerWith((request, env) => app.fetch(request, env))
+    door.answerWith((request, env) => app.fetch(request, env))
+    process.stdout.write(await greet(deps, hooks, commandName()))
+    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, log) : Promise.resolve()
+    await settleSessions(deps)
+    await untilAborted(stopping.signal)
+    log.info({ signal: String(stopping.signal.reason) }, 'stopping')
+    await Promise.all([door.close(), deps.keeper.close()])
+    await working
+  } finally {
+    await Promise.all([door.close(), relay.close()])
+    await endInstance(deps)
+    await built.close()
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** How the person at this terminal calls the client: the program itself, as short as it can be said from here. */
+function commandName(): string {
+  const path = relative(process.cwd(), process.execPath)
+  return path.startsWith('..') ? process.execPath : path.includes('/') ? `./${path}` : path
+}

@@ -5,5 +5,12 @@ const name = basename(process.argv0)
 
 if (name === 'svc-entrypoint') await (await import('@svc/daemon/entrypoint')).runEntrypoint()
 else if (name === 'svc-agent') await (await import('@svc/daemon')).runAgent(process.argv.slice(2))
-else if (process.argv[2] === 'server') await (await import('@svc/server')).runServer(process.argv.slice(3))
+else if (process.argv[2] === 'server') await startServer()
 else process.exitCode = await (await import('@svc/cli')).runClient(process)
+
+async function startServer(): Promise<void> {
+  const { runServer } = await import('@svc/server')
+  await runServer(process.argv.slice(3), {
+    rememberOwner: async (owner) => (await import('./remember-owner.ts')).rememberOwner(owner),
+  })
+}

@@ -75,7 +75,7 @@ export async function actorOfSandboxCredential(
   kind: 'service' | 'clone' | 'model',
   credential: string,
 ): Promise<SandboxActor> {
-  const prefix = Object.keys(kindOfPrefix).find((prefix) => credential.startsWith(prefix)) as
+  const prefix = Object.keys(kindOfPrefix).find((known) => credential.startsWith(known)) as
     | keyof typeof kindOfPrefix
     | undefined
   if (prefix === undefined || kindOfPrefix[prefix] !== kind) throw unauthenticated('This credential is not valid here.')

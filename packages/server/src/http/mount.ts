@@ -36,7 +36,7 @@ export interface Mounted {
 
 export function handle<R extends Route>(
   route: R,
-  run: (input: Input<R>) => Promise<Reply<R> | Page<Reply<R>> | Response>,
+  run: (input: Input<NoInfer<R>>) => Promise<Reply<NoInfer<R>> | Page<Reply<NoInfer<R>>> | Response>,
 ): Mounted {
   return { route, run: run as unknown as Mounted['run'] }
 }

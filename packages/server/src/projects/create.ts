@@ -77,16 +77,20 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, url: string
   const probe = await probeRemote(remote)
   switch (probe.kind) {
     case 'unreachable':
-      throw unreachable(probe.reason)
+      throw unreachable(probe.reason ?? 'its host does not answer')
     case 'unauthorized':
-      throw repositoryRefused(`The repository asks for a credential: ${probe.reason}`)
+      throw repositoryRefused(`The repository asks for a credential${because(probe.reason)}`)
     case 'readable':
-      throw repositoryRefused(`The repository can be read but not written: ${probe.reason}`)
+      throw repositoryRefused(`The repository can be read but not written${because(probe.reason)}`)
     case 'writable':
       return { repoUrl: remote.url, defaultBranch: await chooseBranch(remote, input.default_branch, probe) }
     default:
       return probe.kind satisfies never
   }
+}
+
+function because(reason: string | null): string {
+  return reason === null ? '.' : `: ${reason}`
 }
 
 function repositoryRefused(message: string): ServiceError {

@@ -55,11 +55,15 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditP
     })
   const remote = await judgeRemote(deps, { url: input.project.repo_url, credential: gitCredential(input) })
   const probe = await probeRemote(remote)
-  if (probe.kind === 'unreachable') throw unreachable(probe.reason)
+  if (probe.kind === 'unreachable') throw unreachable(probe.reason ?? 'its host does not answer')
   if (probe.kind !== 'writable')
-    throw new ServiceError('repository_refused', `This credential may not push to the repository: ${probe.reason}`, {
-      detail: { issues: [{ path: 'git_token', message: 'may not push' }] },
-    })
+    throw new ServiceError(
+      'repository_refused',
+      `This credential may not push to the repository${probe.reason === null ? '.' : `: ${probe.reason}`}`,
+      {
+        detail: { issues: [{ path: 'git_token', message: 'may not push' }] },
+      },
+    )
 }
 
 async function requireBranch(

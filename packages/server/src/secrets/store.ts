@@ -37,14 +37,12 @@ export async function upsertSecret(db: DbOrTransaction, row: NewRow<'secrets'>) 
     .insertInto('secrets')
     .values(row)
     .onConflict((conflict) =>
-      conflict
-        .columns(['project_id', 'name'])
-        .doUpdateSet({
-          version: row.version,
-          sealed: row.sealed,
-          value_bytes: row.value_bytes,
-          updated_at: new Date(),
-        }),
+      conflict.columns(['project_id', 'name']).doUpdateSet({
+        version: row.version,
+        sealed: row.sealed,
+        value_bytes: row.value_bytes,
+        updated_at: new Date(),
+      }),
     )
     .returning(shown)
     .executeTakeFirstOrThrow()

@@ -6,7 +6,7 @@ import { version } from '../version.ts'
 
 export function systemRoutes(deps: Deps): Mounted[] {
   return [
-    handle(healthRoute, async () => ({ status: 'ok', version })),
+    handle(healthRoute, async () => ({ status: 'ok' as const, version })),
     handle(readyRoute, async () => {
       try {
         await sql`select 1`.execute(deps.db)
@@ -17,16 +17,23 @@ export function systemRoutes(deps: Deps): Mounted[] {
         })
       }
       return {
-        status: 'ready',
+        status: 'ready' as const,
         version,
         sandbox: await sandboxReadiness(deps),
-        model: deps.config.model === null ? 'none' : 'upstream',
+        model: deps.config.model === null ? ('none' as const) : ('upstream' as const),
       }
     }),
   ]
 }
 
-async function sandboxReadiness(deps: Pick<Deps, 'sandboxes'>) {
+interface Readiness {
+  driver: string
+  ready: boolean
+  problem: string | null
+  install: string | null
+}
+
+async function sandboxReadiness(deps: Pick<Deps, 'sandboxes'>): Promise<Readiness> {
   if (deps.sandboxes === null)
     return { driver: 'none', ready: false, problem: 'The server was started without a sandbox driver.', install: null }
   const probe = await deps.sandboxes.probe()

@@ -1,0 +1,63 @@
+import { ensureOwner } from './accounts/first-start.ts'
+import { makeOwnerLink } from './accounts/owner-link.ts'
+import type { Deps } from './deps.ts'
+import { mintToken } from './tokens/mint.ts'
+
+export interface StartupHooks {
+  /** Keeps the owner's token for the client of this machine; never over one that is there. Answers where, or null when it was left alone. */
+  rememberOwner: (owner: { url: string; token: string }) => Promise<string | null>
+}
+
+/** Makes the owner at the first start and hands their token to the client. Answers with the lines a person starting the server reads. */
+export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<string> {
+  const owner = await ensureOwner(deps)
+  const lines = ['', `  svc is ready.`, '', `  Dashboard    ${deps.config.publicUrl}`]
+  if (owner.isNew) {
+    const token = await mintToken(
+      deps,
+      deps.db,
+      {
+        name: 'first start',
+        user_id: owner.user_id,
+        project_id: null,
+        session_id: null,
+        generation: null,
+        expires_at: null,
+      },
+      deps.config.bootstrapToken ?? undefined,
+    )
+    const kept = await hooks.rememberOwner({ url: deps.config.publicUrl, token: token.secret_key })
+    if (kept !== null) lines.push(`  Client       signed in (${kept})`)
+    else lines.push(`  Client       left as it is: it holds another token for this host. To use this server: svc login`)
+  }
+  if (await nobodySignedInYet(deps))
+    lines.push(
+      `  Owner link   ${(await makeOwnerLink(deps, owner.user_id)).url}`,
+      '               (signs you in once, within 24 hours)',
+    )
+  else lines.push(`  Owner link   ${command} self-host owner-link`)
+  lines.push('', ...(await nextSteps(deps, command)), '')
+  return lines.join('\n')
+}
+
+async function nobodySignedInYet(deps: Pick<Deps, 'db'>): Promise<boolean> {
+  return (await deps.db.selectFrom('dashboard_sessions').select('user_id').limit(1).executeTakeFirst()) === undefined
+}
+
+async function nextSteps(deps: Deps, command: string): Promise<string[]> {
+  const probe = await deps.sandboxes?.probe()
+  if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
+  if (probe.kind === 'missing')
+    return [
+      `  Sessions cannot start yet: ${probe.problem}`,
+      ...(probe.install === null ? [] : [`  Install it with: ${probe.install}`]),
+    ]
+  const model =
+    deps.config.model === null
+      ? [
+          '  No model is configured: set SVC_LLM_UPSTREAM_URL, SVC_LLM_UPSTREAM_KEY and SVC_LLM_MODEL for real work.',
+          '  See the whole path without one, in two minutes, with a scripted model:',
+        ]
+      : [`  Model        ${deps.config.model.name}`, '  See the whole path in two minutes:']
+  return [...model, '', `      ${command} tour`, '', '  Ctrl-C stops everything.']
+}

@@ -1,0 +1,125 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLocalDriver, type SandboxDriver } from '@svc/sandbox'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { Deps } from './deps.ts'
+import { startEmbeddedPostgres } from './db/embedded.ts'
+import { LocalLocks } from './db/lock.ts'
+import { migrate } from './db/migrate.ts'
+import { openDatabase } from './db/pool.ts'
+import type { Db } from './db/schema.ts'
+import { type Keyring, makeKeyring } from './keyring/keyring.ts'
+import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
+import { SessionFeed } from './sessions/feed.ts'
+import { SessionKeeper } from './sessions/keeper.ts'
+
+/** The kernel's limit for the path of a unix socket. */
+const socketPathBytesMax = 107
+
+export interface Built {
+  deps: Deps
+  /** Ends the database last; everything that uses it has to be closed before. */
+  close(): Promise<void>
+}
+
+/** Makes everything the server uses, in the order it depends on one another. What was started is ended again when a later step fails. */
+export async function buildDeps(config: Config, log: Logger): Promise<Built> {
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  const runDir = await makeRunDir(config)
+  const embedded =
+    config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log }) : null
+  const url = config.databaseUrl ?? embedded?.connectionString ?? ''
+  try {
+    await migrate(url)
+    const database = openDatabase(url, log)
+    const keyring = await openKeyring(config, database.db)
+    const base = {
+      config,
+      db: database.db,
+      locks: database.locks,
+      localLocks: new LocalLocks(),
+      keyring,
+      sandboxes: makeDriver(config, runDir, log),
+      feed: new SessionFeed(),
+      relaySocket: join(runDir, 'relay.sock'),
+      instanceId: randomUUID(),
+      now: () => new Date(),
+      newId: () => randomUUID(),
+      randomBytes: (count: number) => randomBytes(count),
+      log,
+    }
+    return {
+      deps: { ...base, keeper: new SessionKeeper(base) },
+      async close() {
+        await database.close()
+        await embedded?.stop()
+      },
+    }
+  } catch (error) {
+    await embedded?.stop()
+    throw error
+  }
+}
+
+/** Sockets need a short path; a data folder with a long one gets a folder of its own in the temporary place. */
+async function makeRunDir(config: Config): Promise<string> {
+  const inData = join(config.dataDir, 'run')
+  const id = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 12)
+  const runDir =
+    Buffer.byteLength(join(inData, 'relay.sock')) < socketPathBytesMax - 30
+      ? inData
+      : join(tmpdir(), `svc-${process.getuid?.() ?? 0}-${id}`)
+  await mkdir(runDir, { recursive: true, mode: 0o700 })
+  return runDir
+}
+
+/** The master key lies outside the data folder. It is made once, for data that has none; never anew for data that was sealed under another. */
+async function openKeyring(config: Config, db: Db): Promise<Keyring> {
+  const found = await db.selectFrom('installation').select('master_key_id').executeTakeFirst()
+  let key = await readMasterKey(config.masterKeyFile)
+  if (key === null) {
+    if (found !== undefined)
+      throw new MasterKeyError(
+        `The master key ${config.masterKeyFile} is gone, and the secrets in ${config.dataDir} cannot be opened without it. Put it back, or name its file with SVC_MASTER_KEY_FILE.`,
+      )
+    key = await createMasterKey(config.masterKeyFile)
+  }
+  const keyring = makeKeyring(key)
+  if (found === undefined)
+    await db
+      .insertInto('installation')
+      .values({ installation_id: randomUUID(), master_key_id: keyring.masterKeyId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  const { master_key_id } = await db.selectFrom('installation').select('master_key_id').executeTakeFirstOrThrow()
+  if (master_key_id !== keyring.masterKeyId)
+    throw new MasterKeyError(
+      `The master key ${config.masterKeyFile} is not the one the data in ${config.dataDir} was sealed under. Put the right one there, or name its file with SVC_MASTER_KEY_FILE.`,
+    )
+  return keyring
+}
+
+function makeDriver(config: Config, runDir: string, log: Logger): SandboxDriver | null {
+  if (config.sandboxDriver === 'none') return null
+  return createLocalDriver({
+    stateDir: join(runDir, 'sandboxes'),
+    svcBinary: process.execPath,
+    runtimeBinary: findRuntime(config),
+    log: (message, facts) => log.info(facts ?? {}, message),
+  })
+}
+
+/** The agent runtime npm installed, or one the operator put on the path of the system. */
+function findRuntime(config: Config): string {
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'x64'
+  const candidates = [
+    ...config.programDirs.map((dir) => join(dir, `opencode-linux-${architecture}`, 'bin', 'opencode')),
+    '/usr/local/bin/opencode',
+    '/usr/bin/opencode',
+  ]
+  return candidates.find((path) => existsSync(path)) ?? candidates[0]!
+}

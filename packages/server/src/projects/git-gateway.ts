@@ -1,0 +1,103 @@
+/** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
+import { cloneCredentialPrefix, ServiceError } from '@svc/contract'
+import { allowOnlyBranch, type PushGate, readTips, type Repository, serveGateway } from '@svc/git'
+import type { Actor } from '../auth/actor.ts'
+import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import { actorOfSandboxCredential, actorOfToken, unauthenticated } from '../auth/credentials.ts'
+import type { Deps } from '../deps.ts'
+import type { App } from '../http/mount.ts'
+import { replyError } from '../http/reply-error.ts'
+import type { AppContext } from '../http/request-info.ts'
+import { openRepository } from './repository.ts'
+
+const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
+
+export function gitGatewayRoutes(app: App, deps: Deps): void {
+  for (const service of Object.keys(services) as (keyof typeof services)[]) {
+    app.on(services[service], `/v1/projects/:projectId/git/${service}`, async (c) => {
+      try {
+        return await serve(deps, c, service)
+      } catch (error) {
+        return challenge(
+          replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
+        )
+      }
+    })
+  }
+}
+
+async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Promise<Response> {
+  const url = new URL(c.req.url)
+  const actor = await gitActor(deps, c.req.header('authorization') ?? null)
+  refuseByPath(actor, url.pathname)
+  const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
+  const project = await allow(deps, {
+    access: pushes ? 'project-write' : 'project-read',
+    actor,
+    projectId: c.req.param('projectId'),
+  })
+  if (project === null) throw unauthenticated('This needs a credential.')
+  const repository = await openRepository(deps, project)
+  return serveGateway(
+    repository,
+    {
+      method: c.req.method,
+      path,
+      query: url.searchParams,
+      headers: c.req.raw.headers,
+      body: c.req.raw.body,
+      signal: c.req.raw.signal,
+    },
+    gateFor(actor, project, repository),
+    actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {},
+  )
+}
+
+/** git sends Basic; the token is the password. */
+async function gitActor(deps: Deps, authorization: string | null): Promise<Actor> {
+  const match = authorization === null ? null : /^Basic ([A-Za-z0-9+/=]{1,2048})$/i.exec(authorization.trim())
+  if (match === null)
+    throw unauthenticated('git needs a credential here.', 'User name `x-access-token`, password your svc_pat_ token.')
+  const [username, password] = splitOnce(Buffer.from(match[1]!, 'base64').toString('utf8'))
+  if (username !== 'x-access-token')
+    throw unauthenticated(
+      'The user name has to be x-access-token.',
+      'User name `x-access-token`, password your svc_pat_ token.',
+    )
+  return password.startsWith(cloneCredentialPrefix)
+    ? actorOfSandboxCredential(deps, 'clone', password)
+    : actorOfToken(deps, password)
+}
+
+function splitOnce(text: string): [string, string] {
+  const colon = text.indexOf(':')
+  return colon < 0 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)]
+}
+
+/** An agent may create or fast-forward its session's branch and nothing else; a user every branch but the default one, which only a merge writes. */
+function gateFor(actor: Actor, project: AuthorizedProject, repository: Repository): PushGate {
+  if (actor.kind !== 'user' && actor.session_id !== null) return allowOnlyBranch(actor.session_id)
+  return async (commands) => {
+    for (const { ref } of commands) {
+      if (!ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
+        return `${ref} is kept by the service; push to a branch.`
+      if (ref !== `refs/heads/${project.default_branch}`) continue
+      if (project.managed && (await isEmpty(repository))) continue
+      return `${project.default_branch} is written by merged change requests only. Push another branch, then: svc cr open --title "..." --head <branch>`
+    }
+    return null
+  }
+}
+
+async function isEmpty(repository: Repository): Promise<boolean> {
+  const tips = await readTips(repository, 'all', {})
+  if (tips.kind === 'unreachable')
+    throw new ServiceError('repository_unreachable', `The repository cannot be read: ${tips.reason}`)
+  return tips.tips.size === 0
+}
+
+/** git asks for a credential only when it is told that Basic is the way. */
+function challenge(response: Response): Response {
+  if (response.headers.has('www-authenticate')) response.headers.set('www-authenticate', 'Basic realm="svc"')
+  return response
+}

@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import { settleMerges } from '../change-requests/settle.ts'
+import type { Deps } from '../deps.ts'
+import { keptHours } from '../http/idempotency.ts'
+import { deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
+import { beat } from './instance.ts'
+import type { Job } from './loop.ts'
+
+export const heartbeatMs = 5_000
+
+/** Every background job with its interval. Each may run twice and may be killed half-way. */
+export function jobs(deps: Deps): Job[] {
+  return [
+    { name: 'heartbeat', everyMs: heartbeatMs, run: () => beat(deps) },
+    { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
+    { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
+    { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
+    { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
+    { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
+  ]
+}
+
+async function forgetIdempotencyKeys(deps: Pick<Deps, 'db'>): Promise<void> {
+  await deps.db
+    .deleteFrom('idempotency_keys')
+    .where('created_at', '<', sql<string>`now() - make_interval(hours => ${keptHours})`)
+    .execute()
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+
+export interface Job {
+  name: string
+  everyMs: number
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Runs each job for ever, one run of it at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
+export async function runJobs(jobs: Job[], signal: AbortSignal, log: Logger): Promise<void> {
+  await Promise.all(jobs.map((job) => runForEver(job, signal, log)))
+}
+
+async function runForEver(job: Job, signal: AbortSignal, log: Logger): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await job.run(signal)
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error, job: job.name }, 'a job failed; it runs again')
+    }
+    await waitFor(job.everyMs, signal)
+  }
+}
+
+function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end, { once: true })
+    function end() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+  })
+}

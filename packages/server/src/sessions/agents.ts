@@ -1,0 +1,26 @@
+import { ServiceError } from '@svc/contract'
+import { readFileAt, type Repository } from '@svc/git'
+
+/** Agents the runtime brings along. */
+const builtIn = new Set(['build', 'plan'])
+
+const agentFileBytesMax = 256 * 1024
+
+/** Refuses an agent that neither the runtime nor the commit the session starts from knows. */
+export async function requireAgent(
+  repository: Repository,
+  input: { sha: string; configDir: string; agentName: string },
+): Promise<void> {
+  if (builtIn.has(input.agentName)) return
+  const path = `${input.configDir}/agents/${input.agentName}.md`
+  const file = await readFileAt(repository, { sha: input.sha, path, bytesMax: agentFileBytesMax })
+  if (file.kind === 'file') return
+  throw new ServiceError(
+    'agent_not_found',
+    `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not in the commit the session would start from.`,
+    {
+      hint: 'Agents reach sessions once a change request that adds their file is merged. Built in are build and plan.',
+      detail: { issues: [{ path: 'agent_name', message: 'is not known' }] },
+    },
+  )
+}

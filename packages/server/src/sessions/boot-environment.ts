@@ -1,0 +1,65 @@
+import {
+  type BootEnvironment,
+  daemonPort,
+  modelGatewayPath,
+  relayPort,
+  scriptedModelName,
+  workspaceDir,
+} from '@svc/contract'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import type { SandboxKeys } from './credentials.ts'
+import type { SandboxRow, SessionRow } from './store.ts'
+
+/** Inside a sandbox of the local driver the API is on loopback: the daemon's relay carries it to this server. */
+export const apiUrlInSandbox = `http://127.0.0.1:${relayPort}/v1`
+
+/** The platform's part of the environment of a sandbox; the project's secrets come beside it and can never replace a name of it. */
+export function bootEnvironment(
+  deps: Pick<Deps, 'config'>,
+  input: {
+    project: ProjectRow
+    session: SessionRow
+    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+    keys: SandboxKeys
+    secretNames: string[]
+    configDir: string
+    model: string | null
+  },
+): BootEnvironment {
+  const { project, session, sandbox, keys, model } = input
+  const prompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
+  return {
+    SVC_PROJECT_ID: project.project_id,
+    SVC_SESSION_ID: session.session_id,
+    SVC_BRANCH_NAME: session.branch_name,
+    SVC_HEAD_REF: session.branch_name,
+    SVC_REPO_URL: `${apiUrlInSandbox}/projects/${project.project_id}/git`,
+    SVC_DEFAULT_BRANCH: project.default_branch,
+    SVC_BASE_REF: session.base_ref,
+    SVC_SERVICE_PORT: String(daemonPort),
+    SVC_API_URL: apiUrlInSandbox,
+    SVC_AGENT_NAME: session.agent_name,
+    ...(model === null ? {} : { SVC_RUNTIME_MODEL: model }),
+    ...(prompt === null ? {} : { SVC_INITIAL_PROMPT: prompt, SVC_BOOTSTRAP_RUNTIME_SESSION: '1' as const }),
+    SVC_PROJECT_AUTO_CLONE: '1',
+    SVC_PROJECT_SECRET_NAMES: input.secretNames.join(','),
+    SVC_PROJECT_SECRETS_REVISION: String(project.secrets_revision),
+    SVC_TOKEN: keys.serviceKey,
+    SVC_CLI_TOKEN: keys.projectToken,
+    SVC_EXECUTOR_TOKEN: keys.projectToken,
+    ...(hasModelGateway(deps, model) ? modelAccess(keys.modelKey) : {}),
+    SVC_SANDBOX_GENERATION: String(sandbox.generation),
+    SVC_WORKSPACE: workspaceDir,
+    SVC_CONFIG_DIR: input.configDir,
+  }
+}
+
+function modelAccess(key: string) {
+  const url = `${apiUrlInSandbox}${modelGatewayPath.slice('/v1'.length)}`
+  return { SVC_LLM_API_KEY: key, SVC_LLM_BASE_URL: url, SVC_ALT_API_KEY: key, SVC_ALT_URL: url }
+}
+
+function hasModelGateway(deps: Pick<Deps, 'config'>, model: string | null): boolean {
+  return deps.config.model !== null || model === scriptedModelName
+}

@@ -1,0 +1,45 @@
+import { ServiceError } from '@svc/contract'
+import { createBranch, readTips, type Repository } from '@svc/git'
+import { unreachable } from '../projects/repository.ts'
+
+/** Live tip of the base of a new session. */
+export async function baseTip(repository: Repository, baseRef: string): Promise<string> {
+  const tips = await readTips(repository, [baseRef], {})
+  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
+  const sha = tips.tips.get(baseRef)
+  if (sha === undefined) {
+    const isEmpty = tips.tips.size === 0 && tips.head === null
+    throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(baseRef)}.`, {
+      hint: isEmpty
+        ? 'Push a first commit to it, for example with `svc ship` or `git push`.'
+        : 'Push that branch first, or name another with base_ref.',
+      detail: { ref: baseRef, issues: [{ path: 'base_ref', message: 'does not exist' }] },
+    })
+  }
+  return sha
+}
+
+/** Makes sure the session branch is there. A branch that exists is left as it is: it may hold work already. */
+export async function ensureSessionBranch(
+  repository: Repository,
+  session: { branch_name: string; base_ref: string },
+): Promise<void> {
+  const tips = await readTips(repository, [session.branch_name], {})
+  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
+  if (tips.tips.has(session.branch_name)) return
+  const sha = await baseTip(repository, session.base_ref)
+  const outcome = await createBranch(repository, { branch: session.branch_name, sha })
+  switch (outcome.kind) {
+    case 'created':
+    case 'exists':
+      return
+    case 'rejected':
+      throw new ServiceError('repository_refused', `The repository refused the session branch: ${outcome.reason}`, {
+        hint: 'The credential of this project has to be allowed to create branches.',
+      })
+    case 'unreachable':
+      throw unreachable(outcome.reason)
+    default:
+      return outcome satisfies never
+  }
+}

@@ -1,0 +1,192 @@
+/** The runtime's events and messages, assembled into ours. Pure: no I/O, so that every odd thing a runtime says can be tested. */
+import type { Message, MessagePart } from '@svc/contract'
+
+const textCharsMax = 512 * 1024
+const outputCharsMax = 64 * 1024
+const partsMax = 500
+
+interface RuntimePart {
+  id: string
+  messageID: string
+  type: string
+  text?: string
+  synthetic?: boolean
+  tool?: string
+  state?: {
+    status?: string
+    input?: unknown
+    output?: string
+    error?: string
+    title?: string
+    metadata?: { output?: string }
+  }
+}
+
+interface RuntimeMessage {
+  id: string
+  role: 'user' | 'assistant'
+  time: { created: number; completed?: number }
+  error?: { name?: string; data?: { message?: string } }
+}
+
+export type Change =
+  | { kind: 'message'; messageId: string }
+  | { kind: 'turn'; status: 'busy' | 'idle' }
+  | { kind: 'turn'; status: 'error'; error: string }
+  | { kind: 'nothing' }
+
+const nothing: Change = { kind: 'nothing' }
+
+export class Conversation {
+  /** Set by the first prompt's answer or by the first message seen; events of other (child) conversations are not ours. */
+  runtimeSessionId: string | null
+  readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
+
+  constructor(runtimeSessionId: string | null) {
+    this.runtimeSessionId = runtimeSessionId
+  }
+
+  /** What `GET /session/:id/message` answered. Returns the ids of all its messages. */
+  load(list: unknown): string[] {
+    if (!Array.isArray(list)) return []
+    const ids: string[] = []
+    for (const entry of list as unknown[]) {
+      if (!isObject(entry)) continue
+      const info = asMessage(entry.info)
+      if (info === null) continue
+      const parts = (Array.isArray(entry.parts) ? entry.parts : []).map(asPart).filter((part) => part !== null)
+      this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
+      ids.push(info.id)
+    }
+    return ids
+  }
+
+  apply(event: unknown): Change {
+    if (!isObject(event) || typeof event.type !== 'string' || !isObject(event.properties)) return nothing
+    const { type, properties } = event as { type: string; properties: Record<string, unknown> }
+    const sessionId = typeof properties.sessionID === 'string' ? properties.sessionID : null
+    if (this.runtimeSessionId === null && type === 'message.updated') this.runtimeSessionId = sessionId
+    if (sessionId !== null && sessionId !== this.runtimeSessionId) return nothing
+    switch (type) {
+      case 'message.updated':
+        return this.#onMessage(asMessage(properties.info))
+      case 'message.part.updated':
+        return this.#onPart(asPart(properties.part))
+      case 'message.part.delta':
+        return this.#onDelta(properties)
+      case 'session.status':
+        return isObject(properties.status) && (properties.status.type === 'busy' || properties.status.type === 'retry')
+          ? { kind: 'turn', status: 'busy' }
+          : nothing
+      case 'session.idle':
+        return { kind: 'turn', status: 'idle' }
+      case 'session.error':
+        return { kind: 'turn', status: 'error', error: errorText(properties.error) }
+      default:
+        return nothing
+    }
+  }
+
+  message(messageId: string): Message | null {
+    const found = this.#messages.get(messageId)
+    if (found === undefined) return null
+    const { info, parts } = found
+    return {
+      message_id: info.id,
+      role: info.role,
+      created_at: new Date(info.time.created).toISOString(),
+      completed_at:
+        info.time.completed === undefined
+          ? info.role === 'user'
+            ? new Date(info.time.created).toISOString()
+            : null
+          : new Date(info.time.completed).toISOString(),
+      error: info.error === undefined ? null : errorText(info.error),
+      parts: [...parts.values()].map(presentPart).filter((part) => part !== null),
+    }
+  }
+
+  #onMessage(info: RuntimeMessage | null): Change {
+    if (info === null) return nothing
+    const found = this.#messages.get(info.id)
+    if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
+    else found.info = info
+    return { kind: 'message', messageId: info.id }
+  }
+
+  #onPart(part: RuntimePart | null): Change {
+    const found = part === null ? undefined : this.#messages.get(part.messageID)
+    if (part === null || found === undefined || (!found.parts.has(part.id) && found.parts.size >= partsMax))
+      return nothing
+    found.parts.set(part.id, part)
+    return { kind: 'message', messageId: part.messageID }
+  }
+
+  #onDelta(properties: Record<string, unknown>): Change {
+    const { messageID, partID, field, delta } = properties
+    if (typeof messageID !== 'string' || typeof partID !== 'string' || field !== 'text' || typeof delta !== 'string')
+      return nothing
+    const part = this.#messages.get(messageID)?.parts.get(partID)
+    if (part === undefined || (part.text ?? '').length > textCharsMax) return nothing
+    part.text = (part.text ?? '') + delta
+    return { kind: 'message', messageId: messageID }
+  }
+}
+
+function presentPart(part: RuntimePart): MessagePart | null {
+  if (part.type === 'text' || part.type === 'reasoning')
+    return part.synthetic ? null : { type: part.type, id: part.id, text: clean(part.text, textCharsMax) }
+  if (part.type !== 'tool') return null
+  const state = part.state ?? {}
+  const status =
+    state.status === 'running' || state.status === 'completed' || state.status === 'error' ? state.status : 'pending'
+  return {
+    type: 'tool',
+    id: part.id,
+    tool: clean(part.tool, 200),
+    status,
+    title: clean(state.title, 500),
+    input: clean(JSON.stringify(state.input ?? {}), outputCharsMax),
+    output: clean(status === 'error' ? state.error : (state.output ?? state.metadata?.output), outputCharsMax),
+  }
+}
+
+/** PostgreSQL holds no NUL in text, and nobody reads past the limit. */
+function clean(text: unknown, charsMax: number): string {
+  if (typeof text !== 'string') return ''
+  const cut = text.length > charsMax ? `${text.slice(0, charsMax)}\n… cut here` : text
+  return cut.toWellFormed().replaceAll('\0', '\u{fffd}')
+}
+
+function errorText(error: unknown): string {
+  if (!isObject(error)) return 'The agent runtime reported an error without saying which.'
+  const message = isObject(error.data) && typeof error.data.message === 'string' ? error.data.message : null
+  return clean(message ?? (typeof error.name === 'string' ? error.name : 'unknown error'), 4000)
+}
+
+function asMessage(value: unknown): RuntimeMessage | null {
+  if (!isObject(value) || typeof value.id !== 'string' || (value.role !== 'user' && value.role !== 'assistant'))
+    return null
+  const { time } = value
+  if (!isObject(time) || !isMoment(time.created) || (time.completed !== undefined && !isMoment(time.completed)))
+    return null
+  return value as unknown as RuntimeMessage
+}
+
+function asPart(value: unknown): RuntimePart | null {
+  return isObject(value) &&
+    typeof value.id === 'string' &&
+    typeof value.messageID === 'string' &&
+    typeof value.type === 'string'
+    ? (value as unknown as RuntimePart)
+    : null
+}
+
+/** Milliseconds a Date can hold; anything else would throw when it is shown. */
+function isMoment(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e15
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

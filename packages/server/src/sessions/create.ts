@@ -1,0 +1,97 @@
+import { planLimits, ServiceError } from '@svc/contract'
+import { readManifestAt } from '../projects/manifest.ts'
+import { openRepository } from '../projects/repository.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { requireAgent } from './agents.ts'
+import { baseTip, ensureSessionBranch } from './branch.ts'
+import { countLiveLocked, deleteSessionRow, getSession, insertSession, type SessionWithSandbox } from './store.ts'
+
+export interface CreateSession {
+  name?: string | undefined
+  agent_name?: string | undefined
+  base_ref?: string | undefined
+  initial_prompt?: string | undefined
+  model?: string | undefined
+  metadata?: object | undefined
+}
+
+type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now'>
+
+export const defaultAgent = 'build'
+
+/** The row, then the branch: if the branch is refused the row goes again, and if we die in between the reconciler makes the branch. */
+export async function createSession(
+  deps: CreateDeps,
+  input: CreateSession & { project: ProjectRow; caller: Caller; sessionId: string },
+): Promise<SessionWithSandbox> {
+  const { project, caller, sessionId } = input
+  const earlier = await getSession(deps.db, project.project_id, sessionId)
+  if (earlier !== null) return earlier
+  const baseRef = input.base_ref ?? project.default_branch
+  const agentName = input.agent_name ?? defaultAgent
+  const repository = await openRepository(deps, project)
+  const sha = await baseTip(repository, baseRef)
+  const manifest = await readManifestAt(repository, sha)
+  await requireAgent(repository, { sha, configDir: manifest.runtime.config_dir, agentName })
+  await deps.db.transaction().execute(async (trx) => {
+    await requireRoom(deps, trx, project.account_id)
+    await insertSession(trx, {
+      session_id: sessionId,
+      account_id: project.account_id,
+      project_id: project.project_id,
+      name: input.name ?? nameFromPrompt(input.initial_prompt) ?? `Session ${sessionId.slice(0, 8)}`,
+      branch_name: sessionId,
+      base_ref: baseRef,
+      agent_name: agentName,
+      model: input.model ?? manifest.runtime.model ?? null,
+      status: 'provisioning',
+      error: null,
+      initial_prompt: input.initial_prompt ?? null,
+      initial_prompt_delivered_at: null,
+      created_by: caller.actor.user_id,
+      metadata: JSON.stringify(input.metadata ?? {}),
+    })
+    await recordAudit(trx, caller, {
+      account_id: project.account_id,
+      project_id: project.project_id,
+      action: 'session.create',
+      object_type: 'session',
+      object_id: sessionId,
+      after: { base_ref: baseRef, agent_name: agentName, model: input.model ?? null },
+    })
+  })
+  try {
+    await ensureSessionBranch(repository, { branch_name: sessionId, base_ref: baseRef })
+  } catch (error) {
+    await deleteSessionRow(deps.db, sessionId)
+    throw error
+  }
+  const made = await getSession(deps.db, project.project_id, sessionId)
+  if (made === null) throw new ServiceError('conflict', 'The session was deleted while it was being made.')
+  return made
+}
+
+/** Refuses when the account has as many live sessions as it may. Inside a transaction: the account stays locked until it ends. */
+export async function requireRoom(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, accountId: string): Promise<void> {
+  const { active, plan } = await countLiveLocked(trx, accountId)
+  const limit = deps.config.sessionLimit ?? planLimits[plan]
+  if (limit === null || active < limit) return
+  throw new ServiceError(
+    'concurrent_session_limit',
+    `${active} of ${limit} sessions are live, so no more can start now.`,
+    {
+      hint: 'Stop one with `svc sessions stop <id>`, or wait until one is idle.',
+      detail: { limit, active_sessions: active },
+    },
+  )
+}
+
+function nameFromPrompt(prompt: string | undefined): string | null {
+  const line = prompt?.trim().split('\n')[0]?.trim()
+  if (!line) return null
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`
+}

@@ -1,0 +1,73 @@
+/** What a sandbox generation holds: its service key, its project token, its model key, and git credentials fetched just in time. */
+import { base62, cloneCredentialPrefix, modelKeyPrefix, sandboxKeyPrefix } from '@svc/contract'
+import { sha256 } from '../auth/credentials.ts'
+import type { SandboxActor } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { mintToken } from '../tokens/mint.ts'
+import { insertCredential, type SandboxRow, type SessionRow } from './store.ts'
+
+const cloneCredentialMinutes = 15
+
+/** Made from the sandbox's id, so that the server can sign with it without keeping it anywhere. */
+export function sandboxKey(deps: Pick<Deps, 'keyring'>, sandboxId: string): string {
+  return sandboxKeyPrefix + deps.keyring.derive(`service key of sandbox ${sandboxId}`).toString('hex')
+}
+
+export interface SandboxKeys {
+  serviceKey: string
+  projectToken: string
+  modelKey: string
+}
+
+export async function mintSandboxKeys(
+  deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes' | 'now'>,
+  trx: DbOrTransaction,
+  input: { session: SessionRow; sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>; userId: string },
+): Promise<SandboxKeys> {
+  const { session, sandbox, userId } = input
+  const serviceKey = sandboxKey(deps, sandbox.sandbox_id)
+  const modelKey = modelKeyPrefix + base62(40, deps.randomBytes)
+  const of = {
+    project_id: session.project_id,
+    session_id: session.session_id,
+    sandbox_id: sandbox.sandbox_id,
+    generation: sandbox.generation,
+    user_id: userId,
+    expires_at: null,
+    revoked_at: null,
+  }
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'service', sha256: sha256(serviceKey) })
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'model', sha256: sha256(modelKey) })
+  const token = await mintToken(deps, trx, {
+    name: `session ${session.session_id.slice(0, 8)}`,
+    user_id: userId,
+    project_id: session.project_id,
+    session_id: session.session_id,
+    generation: sandbox.generation,
+    expires_at: null,
+  })
+  return { serviceKey, projectToken: token.secret_key, modelKey }
+}
+
+/** A git credential for one sandbox generation: it may write exactly the session branch, and lives 15 minutes. */
+export async function mintCloneCredential(
+  deps: Pick<Deps, 'db' | 'newId' | 'randomBytes' | 'now'>,
+  actor: SandboxActor,
+): Promise<{ token: string; expires_at: string }> {
+  const token = cloneCredentialPrefix + base62(40, deps.randomBytes)
+  const expiresAt = new Date(deps.now().getTime() + cloneCredentialMinutes * 60_000)
+  await insertCredential(deps.db, {
+    credential_id: deps.newId(),
+    kind: 'clone',
+    sha256: sha256(token),
+    project_id: actor.project_id,
+    session_id: actor.session_id,
+    sandbox_id: actor.sandbox_id,
+    generation: actor.generation,
+    user_id: actor.user_id,
+    expires_at: expiresAt,
+    revoked_at: null,
+  })
+  return { token, expires_at: expiresAt.toISOString() }
+}

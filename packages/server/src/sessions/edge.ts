@@ -1,0 +1,110 @@
+/** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project. */
+import { ServiceError, userContextHeader } from '@svc/contract'
+import { allow, isUuid, notFound } from '../auth/allow.ts'
+import { authenticate } from '../auth/authenticate.ts'
+import type { Deps } from '../deps.ts'
+import type { App } from '../http/mount.ts'
+import { replyError } from '../http/reply-error.ts'
+import { type AppContext, credentialsOf } from '../http/request-info.ts'
+import { askRuntime, readHealth } from './daemon-client.ts'
+import { getSandbox, getSessionById } from './store.ts'
+
+/** Connection-bound headers (RFC 9110, 7.6.1) and those whose meaning ends at this hop. */
+const droppedHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'clear-site-data',
+  'alt-svc',
+  'strict-transport-security',
+])
+
+export function sandboxEdgeRoutes(app: App, deps: Deps): void {
+  app.all('/v1/sandboxes/:sandboxId/*', async (c) => {
+    try {
+      return await forward(deps, c)
+    } catch (error) {
+      return replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log)
+    }
+  })
+}
+
+async function forward(deps: Deps, c: AppContext): Promise<Response> {
+  const sandboxId = c.req.param('sandboxId') ?? ''
+  const sandbox = isUuid(sandboxId) ? await getSandbox(deps.db, sandboxId) : null
+  const prefix = `/v1/sandboxes/${sandboxId}`
+  const url = new URL(c.req.url)
+  const path = url.pathname.slice(prefix.length)
+  const isHealth = path === '/svc/health' && c.req.method === 'GET'
+  const actor = isHealth ? null : await authenticate(deps, credentialsOf(c.req.raw))
+  const session = sandbox === null ? null : await getSessionById(deps.db, sandbox.session_id)
+  if (sandbox === null || session === null) throw notFound('sandbox')
+  const project =
+    actor === null ? null : await allow(deps, { access: 'project-write', actor, projectId: session.project_id })
+  if (actor?.kind === 'project' && actor.project_id !== session.project_id)
+    throw new ServiceError('forbidden', 'This token belongs to another project.')
+  if (sandbox.status !== 'active' && sandbox.status !== 'provisioning')
+    throw new ServiceError('unavailable', `This sandbox is ${sandbox.status}.`, {
+      hint: 'Restart the session; its sandbox then has a new address.',
+    })
+  if (isHealth) return health(sandbox.endpoint)
+  const daemon = deps.keeper.daemonOf(session.session_id)
+  if (daemon === null || actor === null || project === null || daemon.generation !== sandbox.generation)
+    throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
+  if (path.startsWith('/svc/'))
+    throw new ServiceError('forbidden', 'The control paths of a sandbox belong to the service.', {
+      hint: 'Use the session routes of the API.',
+    })
+  const upstream = await askRuntime(daemon, {
+    method: c.req.method,
+    path: path + url.search,
+    userId: actor.user_id,
+    role: project.role,
+    headers: passedHeaders(c.req.raw.headers),
+    body: c.req.raw.body,
+    signal: c.req.raw.signal,
+  })
+  return new Response(upstream.body, {
+    status: upstream.status,
+    // It is a stranger's content on our origin: nothing of it may run as a page of ours.
+    headers: {
+      ...passedHeaders(upstream.headers),
+      'content-security-policy': 'sandbox',
+      'x-content-type-options': 'nosniff',
+    },
+  })
+}
+
+async function health(endpoint: string | null): Promise<Response> {
+  if (endpoint === null) throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
+  const outcome = await readHealth(endpoint)
+  if (outcome.kind !== 'ok')
+    throw new ServiceError('unavailable', 'The daemon of this sandbox does not answer.', {
+      hint: 'Try again in a moment.',
+    })
+  return Response.json(outcome.value, { headers: { 'cache-control': 'no-store' } })
+}
+
+function passedHeaders(headers: Headers): Record<string, string> {
+  const passed: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    if (
+      !droppedHeaders.has(name) &&
+      !name.startsWith('x-svc-') &&
+      !name.startsWith('x-accel-') &&
+      name !== userContextHeader
+    )
+      passed[name] = value
+  })
+  return passed
+}

@@ -1,0 +1,217 @@
+/** Follows the conversation in one sandbox: keeps it in the database and tells the feed. */
+import { createParser } from 'eventsource-parser'
+import type { Deps } from '../deps.ts'
+import { Conversation } from './conversation.ts'
+import { askRuntime, boundedText, type DaemonAddress } from './daemon-client.ts'
+import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
+
+type FollowDeps = Pick<Deps, 'db' | 'feed' | 'now' | 'log'>
+
+const feedMs = 40
+const keepMs = 1_000
+const activityMs = 10_000
+const reconnectMsMax = 2_000
+const historyBytesMax = 64 * 1024 * 1024
+/** A runtime's event is at most a whole message part. */
+const eventCharsMax = 8 * 1024 * 1024
+
+export class Follower {
+  turn: 'busy' | 'idle' = 'idle'
+  readonly #deps: FollowDeps
+  readonly #daemon: DaemonAddress
+  readonly #userId: string
+  readonly #conversation: Conversation
+  readonly #stop = new AbortController()
+  readonly #unfed = new Set<string>()
+  readonly #unkept = new Set<string>()
+  #feedTimer: NodeJS.Timeout | null = null
+  #keepTimer: NodeJS.Timeout | null = null
+  #keeping: Promise<void> = Promise.resolve()
+  #activeAt = 0
+  #followed: Promise<void> = Promise.resolve()
+
+  constructor(
+    deps: FollowDeps,
+    daemon: DaemonAddress,
+    input: { userId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle' },
+  ) {
+    this.#deps = deps
+    this.#daemon = daemon
+    this.#userId = input.userId
+    this.#conversation = new Conversation(input.runtimeSessionId)
+    this.turn = input.turn
+  }
+
+  start(): void {
+    this.#followed = this.#follow()
+  }
+
+  /** The runtime session a prompt went to. */
+  adopt(runtimeSessionId: string): void {
+    this.#conversation.runtimeSessionId = runtimeSessionId
+  }
+
+  beginTurn(): void {
+    this.#setTurn('busy', null)
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#followed
+    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    if (this.#keepTimer !== null) clearTimeout(this.#keepTimer)
+    this.#feed()
+    await this.#keep()
+  }
+
+  async #follow(): Promise<void> {
+    let waitMs = 100
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#followOnce(() => (waitMs = 100))
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        this.#deps.log.debug(
+          { err: error, session_id: this.#daemon.sessionId },
+          'the event stream of a sandbox was cut; reading it again',
+        )
+      }
+      await pause(waitMs, this.#stop.signal)
+      waitMs = Math.min(waitMs * 2, reconnectMsMax)
+    }
+  }
+
+  /** The stream first, then what is there: the other order would miss what happens in between. */
+  async #followOnce(connected: () => void): Promise<void> {
+    const response = await this.#ask('/event')
+    if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
+    connected()
+    await this.#loadHistory()
+    const parser = createParser({ onEvent: ({ data }) => this.#onEvent(data), maxBufferSize: eventCharsMax })
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body) parser.feed(decoder.decode(chunk, { stream: true }))
+  }
+
+  async #loadHistory(): Promise<void> {
+    const id = this.#conversation.runtimeSessionId
+    if (id === null) return
+    const response = await this.#ask(`/session/${encodeURIComponent(id)}/message`)
+    if (!response.ok) return
+    for (const messageId of this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax))))
+      this.#touch(messageId)
+  }
+
+  #ask(path: string): Promise<Response> {
+    return askRuntime(this.#daemon, {
+      method: 'GET',
+      path,
+      userId: this.#userId,
+      role: 'member',
+      signal: this.#stop.signal,
+    })
+  }
+
+  #onEvent(data: string): void {
+    let event: unknown
+    try {
+      event = JSON.parse(data)
+    } catch {
+      this.#deps.log.debug({ session_id: this.#daemon.sessionId }, 'a runtime event was not JSON')
+      return
+    }
+    const change = this.#conversation.apply(event)
+    if (change.kind === 'message') this.#touch(change.messageId)
+    else if (change.kind === 'turn') this.#onTurn(change.status, change.status === 'error' ? change.error : null)
+  }
+
+  #onTurn(status: 'busy' | 'idle' | 'error', error: string | null): void {
+    if (status !== 'idle') {
+      this.#setTurn(status, error)
+      return
+    }
+    // A prompt that waits for delivery begins the next turn: this one's end is not the end.
+    acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
+      .then((waiting) => {
+        if (waiting.length === 0) this.#setTurn('idle', null)
+      })
+      .catch((cause: unknown) =>
+        this.#deps.log.warn({ err: cause, session_id: this.#daemon.sessionId }, 'the end of a turn could not be told'),
+      )
+  }
+
+  #setTurn(status: 'busy' | 'idle' | 'error', error: string | null): void {
+    const turn = status === 'error' ? 'idle' : status
+    if (turn === this.turn && status !== 'error') return
+    this.turn = turn
+    // What the turn said is told before that it ended.
+    this.#feed()
+    this.#keepSoon()
+    this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error })
+  }
+
+  #touch(messageId: string): void {
+    this.#unfed.add(messageId)
+    this.#unkept.add(messageId)
+    this.#feedTimer ??= setTimeout(() => this.#feed(), feedMs)
+    this.#keepTimer ??= setTimeout(() => this.#keepSoon(), keepMs)
+  }
+
+  #feed(): void {
+    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    this.#feedTimer = null
+    for (const messageId of this.#unfed) {
+      const message = this.#conversation.message(messageId)
+      if (message !== null) this.#deps.feed.publish(this.#daemon.sessionId, { type: 'message', message })
+    }
+    this.#unfed.clear()
+  }
+
+  #keepSoon(): void {
+    if (this.#keepTimer !== null) clearTimeout(this.#keepTimer)
+    this.#keepTimer = null
+    void this.#keep()
+  }
+
+  /** One write at a time, in order, so that an older state of a message never lands over a newer one. */
+  #keep(): Promise<void> {
+    this.#keeping = this.#keeping.then(async () => {
+      const ids = [...this.#unkept]
+      this.#unkept.clear()
+      try {
+        for (const id of ids) {
+          const message = this.#conversation.message(id)
+          if (message !== null)
+            await upsertMessage(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, message)
+        }
+        if (ids.length > 0) await this.#noteActivity()
+      } catch (error) {
+        for (const id of ids) this.#unkept.add(id)
+        this.#deps.log.warn(
+          { err: error, session_id: this.#daemon.sessionId },
+          'messages could not be kept; trying again',
+        )
+        if (!this.#stop.signal.aborted) this.#keepTimer ??= setTimeout(() => this.#keepSoon(), keepMs)
+      }
+    })
+    return this.#keeping
+  }
+
+  async #noteActivity(): Promise<void> {
+    const now = this.#deps.now()
+    if (now.getTime() - this.#activeAt < activityMs) return
+    this.#activeAt = now.getTime()
+    await updateSession(this.#deps.db, this.#daemon.sessionId, { last_active_at: now.toISOString() })
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+  })
+}

@@ -1,0 +1,312 @@
+/** Moves sessions to where they are meant to be. What it needs to know is in the database, so any run of it can go on where another died. */
+import { ServiceError } from '@svc/contract'
+import { SandboxError } from '@svc/sandbox'
+import type { Deps } from '../deps.ts'
+import { sandboxKey } from './credentials.ts'
+import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
+import { Follower } from './follow.ts'
+import { provision } from './provision.ts'
+import {
+  acceptedPrompts,
+  beginGeneration,
+  endSandboxes,
+  getSessionById,
+  moveSession,
+  presentSession,
+  revokeCredentials,
+  sandboxesOf,
+  type SessionWithSandbox,
+  settlePrompt,
+  updateSandbox,
+  updateSession,
+} from './store.ts'
+
+/** A start that a dying server interrupted is tried again this often before the session counts as failed. */
+const startsMax = 3
+
+interface Kept {
+  daemon: DaemonAddress
+  follower: Follower
+}
+
+export class SessionKeeper {
+  readonly #deps: Omit<Deps, 'keeper'>
+  readonly #kept = new Map<string, Kept>()
+  readonly #provisioning = new Map<string, AbortController>()
+  readonly #running = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(deps: Omit<Deps, 'keeper'>) {
+    this.#deps = deps
+    deps.sandboxes?.onExit(({ sandboxId, reason }) => this.#onExit(sandboxId, reason))
+  }
+
+  /** Settles a session in the background. */
+  kick(sessionId: string): void {
+    const work = this.settle(sessionId).catch((error: unknown) =>
+      this.#deps.log.error({ err: error, session_id: sessionId }, 'a session could not be settled; it is tried again'),
+    )
+    const tracked: Promise<void> = work.then(() => void this.#running.delete(tracked))
+    this.#running.add(tracked)
+  }
+
+  /** Brings one session as far as it gets now: running, stopped or failed. One at a time a session. */
+  settle(sessionId: string): Promise<void> {
+    return this.#deps.localLocks.run(`session ${sessionId}`, () => this.#settle(sessionId))
+  }
+
+  /** Ends a start that is under way, so that whoever wants the session stopped need not wait for it. */
+  interrupt(sessionId: string): void {
+    this.#provisioning
+      .get(sessionId)
+      ?.abort(new SandboxError('aborted', 'The session was stopped while it was starting.'))
+  }
+
+  turnOf(sessionId: string): 'busy' | 'idle' {
+    return this.#kept.get(sessionId)?.follower.turn ?? 'idle'
+  }
+
+  daemonOf(sessionId: string): DaemonAddress | null {
+    return this.#kept.get(sessionId)?.daemon ?? null
+  }
+
+  /** Delivers what was accepted, in order. What cannot be delivered now stays accepted. */
+  async deliverPrompts(sessionId: string): Promise<void> {
+    await this.#deps.localLocks.run(`prompts ${sessionId}`, async () => {
+      const kept = this.#kept.get(sessionId)
+      if (kept === undefined) return
+      for (const prompt of await acceptedPrompts(this.#deps.db, sessionId)) {
+        kept.follower.beginTurn()
+        const outcome = await sendPrompt(kept.daemon, prompt)
+        if (outcome.kind === 'ok') {
+          kept.follower.adopt(outcome.value.runtime_session_id)
+          await settlePrompt(this.#deps.db, prompt.prompt_id, {
+            status: 'delivered',
+            error: null,
+            at: this.#deps.now(),
+          })
+        } else if (outcome.kind === 'refused' && outcome.code !== 'runtime_booting') {
+          await settlePrompt(this.#deps.db, prompt.prompt_id, {
+            status: 'failed',
+            error: outcome.reason,
+            at: this.#deps.now(),
+          })
+          this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: outcome.reason })
+        } else {
+          this.#deps.log.info(
+            { session_id: sessionId, reason: outcome.reason },
+            'a prompt waits: the daemon does not take it yet',
+          )
+          return
+        }
+      }
+    })
+  }
+
+  /** Ends every sandbox of this server: they live and die with it. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
+    await Promise.all(this.#running)
+    await Promise.all([...this.#kept.keys()].map((sessionId) => this.#release(sessionId)))
+    for (const sandbox of (await this.#deps.sandboxes?.list()) ?? [])
+      await this.#deps.sandboxes?.stop(sandbox.sandboxId)
+  }
+
+  async #settle(sessionId: string): Promise<void> {
+    const session = await getSessionById(this.#deps.db, sessionId)
+    if (session === null) return
+    if (session.status !== 'provisioning' && session.status !== 'running') return
+    if (session.desired === 'stopped') return this.#stop(session, null)
+    if (session.status === 'running') return this.#checkRunning(session)
+    return this.#start(session)
+  }
+
+  async #start(session: SessionWithSandbox): Promise<void> {
+    const { sandboxes } = this.#deps
+    if (sandboxes === null)
+      return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
+    if (session.sandbox !== null) {
+      const rows = await sandboxesOf(this.#deps.db, session.session_id)
+      const starts = rows.filter((row) => row.status !== 'stopped').length
+      if (starts >= startsMax) return this.#fail(session, `The start was interrupted ${starts} times.`)
+      await this.#beginAgain(session)
+      const again = await getSessionById(this.#deps.db, session.session_id)
+      return again === null ? undefined : this.#provision(again)
+    }
+    return this.#provision(session)
+  }
+
+  async #provision(session: SessionWithSandbox): Promise<void> {
+    const { db, log } = this.#deps
+    const driver = this.#deps.sandboxes
+    if (driver === null || this.#closed) return
+    const sandboxId = this.#deps.newId()
+    const abort = new AbortController()
+    this.#provisioning.set(session.session_id, abort)
+    try {
+      const { sandbox, runtimeSessionId } = await provision(this.#deps, driver, session, sandboxId, abort.signal)
+      const becameRunning = await db.transaction().execute(async (trx) => {
+        await updateSandbox(trx, sandboxId, { status: 'active' })
+        if (session.initial_prompt !== null && session.initial_prompt_delivered_at === null)
+          await updateSession(trx, session.session_id, { initial_prompt_delivered_at: this.#deps.now().toISOString() })
+        return moveSession(trx, {
+          sessionId: session.session_id,
+          generation: session.generation,
+          from: ['provisioning'],
+          to: 'running',
+          error: null,
+        })
+      })
+      if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
+      const begins = session.initial_prompt !== null && session.initial_prompt_delivered_at === null
+      this.#keep(session, {
+        daemonSocket: sandbox.daemonSocket,
+        sandboxId,
+        runtimeSessionId,
+        turn: begins ? 'busy' : 'idle',
+      })
+      log.info({ session_id: session.session_id, sandbox_id: sandboxId }, 'a session is running')
+      await this.#announce(session.session_id)
+      await this.deliverPrompts(session.session_id)
+    } catch (error) {
+      await driver.stop(sandboxId)
+      // A closing server leaves the session as it was: the next start takes it up again.
+      if (this.#closed) return
+      const current = await getSessionById(db, session.session_id)
+      if (current === null) return
+      if (current.desired === 'stopped') return await this.#stop(current, null)
+      log.warn({ err: error, session_id: session.session_id }, 'a session could not be started')
+      await this.#fail(session, reasonOf(error))
+    } finally {
+      this.#provisioning.delete(session.session_id)
+    }
+  }
+
+  #keep(
+    session: SessionWithSandbox,
+    input: { daemonSocket: string; sandboxId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle' },
+  ): void {
+    const daemon: DaemonAddress = {
+      socket: input.daemonSocket,
+      sandboxKey: sandboxKey(this.#deps, input.sandboxId),
+      sessionId: session.session_id,
+      generation: session.generation,
+    }
+    const follower = new Follower(this.#deps, daemon, {
+      userId: session.created_by ?? '',
+      runtimeSessionId: input.runtimeSessionId,
+      turn: input.turn,
+    })
+    this.#kept.set(session.session_id, { daemon, follower })
+    follower.start()
+  }
+
+  async #checkRunning(session: SessionWithSandbox): Promise<void> {
+    const { sandbox } = session
+    if (
+      sandbox !== null &&
+      this.#kept.has(session.session_id) &&
+      (await this.#deps.sandboxes?.find(sandbox.sandbox_id))
+    )
+      return
+    const rows = await sandboxesOf(this.#deps.db, session.session_id)
+    const current = rows.find((row) => row.generation === session.generation)
+    const isOurs = current?.instance_id === this.#deps.instanceId
+    // What was accepted is owed: the session starts again for it instead of resting.
+    if ((await acceptedPrompts(this.#deps.db, session.session_id)).length > 0) {
+      await this.#release(session.session_id)
+      await this.#beginAgain(session)
+      this.kick(session.session_id)
+      return
+    }
+    if (isOurs) return this.#fail(session, current?.error ?? 'The sandbox ended by itself.')
+    return this.#stop(
+      session,
+      'The server that kept this sandbox stopped. What was pushed is on the branch; restart the session to go on.',
+    )
+  }
+
+  /** The sandbox before the row: if we die here the sweep finds a row without a sandbox and finishes; the other order leaks a sandbox. */
+  async #stop(session: SessionWithSandbox, reason: string | null): Promise<void> {
+    await this.#endSandboxes(session.session_id)
+    await this.#deps.db.transaction().execute(async (trx) => {
+      await revokeCredentials(trx, session.session_id, this.#deps.now())
+      await endSandboxes(trx, session.session_id, reason === null ? 'stopped' : 'error', reason)
+      await moveSession(trx, {
+        sessionId: session.session_id,
+        generation: session.generation,
+        from: ['provisioning', 'running'],
+        to: 'stopped',
+        error: reason,
+        desired: 'stopped',
+      })
+    })
+    await this.#announce(session.session_id)
+  }
+
+  async #fail(session: SessionWithSandbox, reason: string): Promise<void> {
+    await this.#endSandboxes(session.session_id)
+    await this.#deps.db.transaction().execute(async (trx) => {
+      await revokeCredentials(trx, session.session_id, this.#deps.now())
+      await endSandboxes(trx, session.session_id, 'error', reason)
+      await moveSession(trx, {
+        sessionId: session.session_id,
+        generation: session.generation,
+        from: ['provisioning', 'running'],
+        to: 'failed',
+        error: reason,
+        desired: 'stopped',
+      })
+    })
+    await this.#announce(session.session_id)
+  }
+
+  async #beginAgain(session: SessionWithSandbox): Promise<void> {
+    await this.#endSandboxes(session.session_id)
+    await this.#deps.db.transaction().execute(async (trx) => {
+      await revokeCredentials(trx, session.session_id, this.#deps.now())
+      await endSandboxes(trx, session.session_id, 'error', 'The server that kept this sandbox stopped.')
+      await beginGeneration(trx, session.session_id)
+    })
+  }
+
+  async #endSandboxes(sessionId: string): Promise<void> {
+    await this.#release(sessionId)
+    for (const row of await sandboxesOf(this.#deps.db, sessionId)) await this.#deps.sandboxes?.stop(row.sandbox_id)
+  }
+
+  async #release(sessionId: string): Promise<void> {
+    const kept = this.#kept.get(sessionId)
+    this.#kept.delete(sessionId)
+    await kept?.follower.stop()
+  }
+
+  async #announce(sessionId: string): Promise<void> {
+    const session = await getSessionById(this.#deps.db, sessionId)
+    if (session !== null)
+      this.#deps.feed.publish(sessionId, { type: 'session', session: presentSession(this.#deps.config, session) })
+  }
+
+  #onExit(sandboxId: string, reason: string): void {
+    for (const [sessionId, { daemon }] of this.#kept) {
+      if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
+      this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
+      this.#release(sessionId)
+        .then(() => updateSandbox(this.#deps.db, sandboxId, { error: reason }))
+        .then(() => this.kick(sessionId))
+        .catch((error: unknown) =>
+          this.#deps.log.error({ err: error, session_id: sessionId }, 'the end of a sandbox could not be recorded'),
+        )
+    }
+  }
+}
+
+/** The sentence a session shows for why it failed, with the line that mends it when there is one. */
+function reasonOf(error: unknown): string {
+  if (error instanceof SandboxError) return error.hint === null ? error.message : `${error.message} ${error.hint}`
+  if (error instanceof ServiceError) return error.hint === null ? error.message : `${error.message} ${error.hint}`
+  if (error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOSPC')
+    return 'The disk of the server is full.'
+  return 'Something went wrong on our side while the session was starting; the log of the server says what.'
+}

@@ -1,0 +1,39 @@
+import type { Deps } from '../deps.ts'
+import { setPhase } from './store.ts'
+
+/** The journal of one start: each step with when it began, how long it took and what went wrong in it. */
+export class PhaseJournal {
+  #position = 0
+  readonly #deps: Pick<Deps, 'db' | 'now'>
+  readonly #of: { session_id: string; generation: number }
+
+  constructor(deps: Pick<Deps, 'db' | 'now'>, of: { session_id: string; generation: number }) {
+    this.#deps = deps
+    this.#of = of
+  }
+
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const position = this.#position++
+    const started = performance.now()
+    const row = { ...this.#of, position, name, started_at: this.#deps.now(), ms: null, error: null }
+    await setPhase(this.#deps.db, row)
+    try {
+      const value = await work()
+      await setPhase(this.#deps.db, { ...row, ms: performance.now() - started })
+      return value
+    } catch (error) {
+      await setPhase(this.#deps.db, {
+        ...row,
+        ms: performance.now() - started,
+        error: error instanceof Error ? error.message : String(error),
+      })
+      throw error
+    }
+  }
+
+  /** Steps the daemon timed itself; told again as they go on, so their places are kept. */
+  async report(steps: { name: string; started_at: Date; ms: number | null; error: string | null }[]): Promise<void> {
+    for (const [index, step] of steps.entries())
+      await setPhase(this.#deps.db, { ...this.#of, position: this.#position + index, ...step })
+  }
+}

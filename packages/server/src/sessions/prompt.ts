@@ -1,0 +1,79 @@
+import { ServiceError } from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { abortRun } from './daemon-client.ts'
+import { startAgain } from './stop.ts'
+import { getSessionById, insertPrompt, type SessionWithSandbox, updateSession } from './store.ts'
+
+type PromptDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'feed' | 'sandboxes'>
+
+/** Accepted means kept: the row is there before the answer, and the session is started again for it when it is not alive. */
+export async function promptSession(
+  deps: PromptDeps,
+  input: { session: SessionWithSandbox; caller: Caller; promptId: string; text: string },
+): Promise<{ prompt_id: string; status: 'accepted' | 'delivered' | 'failed' }> {
+  const { session, caller, promptId } = input
+  const write = async (trx: Parameters<typeof insertPrompt>[0]) => {
+    await insertPrompt(trx, {
+      prompt_id: promptId,
+      session_id: session.session_id,
+      text: input.text,
+      error: null,
+      created_by: caller.actor.user_id,
+      delivered_at: null,
+    })
+    await updateSession(trx, session.session_id, { last_active_at: deps.now().toISOString() })
+    await recordAudit(trx, caller, {
+      account_id: session.account_id,
+      project_id: session.project_id,
+      action: 'session.prompt',
+      object_type: 'session',
+      object_id: session.session_id,
+      after: { prompt_id: promptId },
+    })
+  }
+  // Told before it is written, so that nobody who listens takes the end of the turn before for the end of this one.
+  deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
+  const isAlive = (session.status === 'running' || session.status === 'provisioning') && session.desired === 'running'
+  if (isAlive) await deps.db.transaction().execute(write)
+  else await startAgain(deps, (await settled(deps, session)) ?? session, write)
+  if (isAlive && session.status === 'running') await deps.keeper.deliverPrompts(session.session_id)
+  deps.keeper.kick(session.session_id)
+  const row = await deps.db
+    .selectFrom('session_prompts')
+    .select('status')
+    .where('prompt_id', '=', promptId)
+    .executeTakeFirst()
+  return { prompt_id: promptId, status: row?.status ?? 'accepted' }
+}
+
+/** The session once a stop that is under way has ended. */
+async function settled(deps: PromptDeps, session: SessionWithSandbox): Promise<SessionWithSandbox | null> {
+  await deps.keeper.settle(session.session_id)
+  return getSessionById(deps.db, session.session_id)
+}
+
+export async function abortSession(
+  deps: Pick<Deps, 'db' | 'keeper'>,
+  input: { session: SessionWithSandbox; caller: Caller },
+): Promise<void> {
+  const { session, caller } = input
+  const daemon = deps.keeper.daemonOf(session.session_id)
+  if (daemon === null)
+    throw new ServiceError('conflict', `This session is ${session.status}, so nothing runs that could be aborted.`, {
+      detail: { status: session.status },
+    })
+  const outcome = await abortRun(daemon)
+  if (outcome.kind !== 'ok')
+    throw new ServiceError('unavailable', `The sandbox did not take the abort: ${outcome.reason}`, {
+      hint: 'Try again, or stop the session.',
+    })
+  await recordAudit(deps.db, caller, {
+    account_id: session.account_id,
+    project_id: session.project_id,
+    action: 'session.abort',
+    object_type: 'session',
+    object_id: session.session_id,
+  })
+}

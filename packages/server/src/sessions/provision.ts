@@ -1,0 +1,155 @@
+import { ServiceError } from '@svc/contract'
+import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
+import type { Deps } from '../deps.ts'
+import { readManifestAt } from '../projects/manifest.ts'
+import { openRepository } from '../projects/repository.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
+import { openSecrets } from '../secrets/change.ts'
+import { bootEnvironment } from './boot-environment.ts'
+import { baseTip, ensureSessionBranch } from './branch.ts'
+import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
+import { readHealth } from './daemon-client.ts'
+import { PhaseJournal } from './phases.ts'
+import { insertSandbox, type SessionWithSandbox, updateSandbox } from './store.ts'
+
+export type ProvisionDeps = Pick<
+  Deps,
+  'db' | 'config' | 'keyring' | 'now' | 'newId' | 'randomBytes' | 'instanceId' | 'log' | 'relaySocket'
+>
+
+/** A boot that shows no end by then is stuck; the longest honest one is a large clone. */
+const bootMsMax = 10 * 60_000
+/** A boot in which no step ends for this long is stuck. */
+const stepMsMax = 3 * 60_000
+const healthEveryMs = 25
+
+const limits = { memoryBytesMax: 4 * 1024 ** 3, cpuMax: 2, processesMax: 1024, diskBytesMax: 10 * 1024 ** 3 }
+
+export interface Provisioned {
+  sandbox: Sandbox
+  runtimeSessionId: string | null
+}
+
+/** From a row in `provisioning` to a sandbox whose agent runtime answers. Throws with the true reason; the caller tears down. */
+export async function provision(
+  deps: ProvisionDeps,
+  driver: SandboxDriver,
+  session: SessionWithSandbox,
+  sandboxId: string,
+  signal: AbortSignal,
+): Promise<Provisioned> {
+  const journal = new PhaseJournal(deps, session)
+  const project = await getProject(deps.db, session.project_id)
+  if (project === null) throw new ServiceError('not_found', 'The project of this session is gone.')
+  const repository = await openRepository(deps, project)
+  await journal.run('branch', () => ensureSessionBranch(repository, session))
+  const { env } = await journal.run('prepare', async () => {
+    const keys = await claimGeneration(deps, driver, session, sandboxId)
+    const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
+    return {
+      env: await environment(deps, { project, session, sandboxId, keys, configDir: manifest.runtime.config_dir }),
+    }
+  })
+  const sandbox = await journal.run('sandbox', async () => {
+    await requireIsolation(driver)
+    return driver.create({ sandboxId, env, limits, relaySocket: deps.relaySocket }, signal)
+  })
+  await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
+  const runtimeSessionId = await awaitReady(sandbox, journal, signal)
+  return { sandbox, runtimeSessionId }
+}
+
+/** The sandbox row is the claim: one a generation, so of two servers that see the same session one makes it. */
+async function claimGeneration(
+  deps: ProvisionDeps,
+  driver: SandboxDriver,
+  session: SessionWithSandbox,
+  sandboxId: string,
+): Promise<SandboxKeys> {
+  const userId = session.created_by
+  if (userId === null)
+    throw new ServiceError('forbidden', 'The user who started this session is gone, so it has nobody to act for.')
+  return deps.db.transaction().execute(async (trx) => {
+    const sandbox = { sandbox_id: sandboxId, session_id: session.session_id, generation: session.generation }
+    await insertSandbox(trx, {
+      ...sandbox,
+      driver: driver.name,
+      external_id: null,
+      status: 'provisioning',
+      endpoint: null,
+      instance_id: deps.instanceId,
+      error: null,
+    })
+    return mintSandboxKeys(deps, trx, { session, sandbox, userId })
+  })
+}
+
+async function environment(
+  deps: ProvisionDeps,
+  input: { project: ProjectRow; session: SessionWithSandbox; sandboxId: string; keys: SandboxKeys; configDir: string },
+): Promise<Record<string, string>> {
+  const secrets = await openSecrets(deps, input.project)
+  const model = input.session.model ?? deps.config.model?.name ?? null
+  const platform = bootEnvironment(deps, {
+    project: input.project,
+    session: input.session,
+    sandbox: { sandbox_id: input.sandboxId, generation: input.session.generation },
+    keys: input.keys,
+    secretNames: Object.keys(secrets),
+    configDir: input.configDir,
+    model,
+  })
+  return { ...secrets, ...platform }
+}
+
+async function requireIsolation(driver: SandboxDriver): Promise<void> {
+  const probe = await driver.probe()
+  if (probe.kind === 'missing')
+    throw new SandboxError('no-isolation', probe.problem, probe.install === null ? {} : { hint: probe.install })
+}
+
+async function awaitReady(sandbox: Sandbox, journal: PhaseJournal, signal: AbortSignal): Promise<string | null> {
+  const startedAt = Date.now()
+  let movedAt = startedAt
+  let seen = ''
+  for (;;) {
+    signal.throwIfAborted()
+    const outcome = await readHealth(sandbox.daemonSocket)
+    const now = Date.now()
+    if (outcome.kind === 'ok') {
+      const { value } = outcome
+      const steps = value.boot.map((step) => ({
+        name: step.step,
+        started_at: new Date(now - value.uptime_ms + step.at_ms),
+        ms: step.ms,
+        error: step.ms === null && value.status === 'failed' ? value.error : null,
+      }))
+      const shape = JSON.stringify(value.boot.map((step) => [step.step, step.ms === null]))
+      if (shape !== seen) {
+        seen = shape
+        movedAt = now
+        await journal.report(steps)
+      }
+      if (value.status === 'failed')
+        throw new SandboxError(
+          'boot-failed',
+          value.error ?? 'The sandbox did not boot and its daemon does not say why.',
+        )
+      if (value.status === 'ready') {
+        await journal.report(steps)
+        return value.runtime_session_id
+      }
+    }
+    if (now - movedAt > stepMsMax || now - startedAt > bootMsMax)
+      throw new SandboxError(
+        'boot-failed',
+        `The sandbox did not get ready: ${outcome.kind === 'ok' ? lastStep(outcome.value.boot) : outcome.reason}`,
+      )
+    await new Promise((resolve) => setTimeout(resolve, healthEveryMs))
+  }
+}
+
+function lastStep(boot: { step: string; ms: number | null }[]): string {
+  const running = boot.findLast((step) => step.ms === null)
+  return running === undefined ? 'its daemon reports no step that runs.' : `the step "${running.step}" has not ended.`
+}

@@ -1,0 +1,133 @@
+import {
+  abortSessionRoute,
+  createSessionRoute,
+  deleteProjectRoute,
+  deleteSessionRoute,
+  getCloneCredentialRoute,
+  getSessionRoute,
+  getTimelineRoute,
+  getTranscriptRoute,
+  listSessionsRoute,
+  promptSessionRoute,
+  restartSessionRoute,
+  stopSessionRoute,
+  streamSessionEventsRoute,
+  updateSessionRoute,
+} from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { Page } from '../http/page.ts'
+import { apiUrlInSandbox } from './boot-environment.ts'
+import { createSession } from './create.ts'
+import { mintCloneCredential } from './credentials.ts'
+import { deleteProject } from './delete-project.ts'
+import { streamSessionEvents } from './events.ts'
+import { abortSession, promptSession } from './prompt.ts'
+import { deleteSession, restartSession, stopSession } from './stop.ts'
+import {
+  getSession,
+  listSessions,
+  messagesOf,
+  phasesOf,
+  presentSession,
+  type SessionWithSandbox,
+  updateSession,
+} from './store.ts'
+
+export function sessionRoutes(deps: Deps): Mounted[] {
+  const find = async (projectId: string, sessionId: string): Promise<SessionWithSandbox> => {
+    const session = isUuid(sessionId) ? await getSession(deps.db, projectId, sessionId) : null
+    if (session === null) throw notFound('session')
+    return session
+  }
+  return [
+    handle(createSessionRoute, async ({ project, caller, body, request }) => {
+      const session = await createSession(deps, { ...body, project, caller, sessionId: request.resourceId })
+      deps.keeper.kick(session.session_id)
+      return presentSession(deps.config, session)
+    }),
+    handle(listSessionsRoute, async ({ project, query }) => {
+      const { rows, next } = await listSessions(deps.db, project.project_id, query)
+      return new Page(
+        rows.map((row) => presentSession(deps.config, row)),
+        next,
+      )
+    }),
+    handle(getSessionRoute, async ({ project, params }) =>
+      presentSession(deps.config, await find(project.project_id, params.sessionId)),
+    ),
+    handle(updateSessionRoute, async ({ project, params, body, caller }) => {
+      const session = await find(project.project_id, params.sessionId)
+      await deps.db.transaction().execute(async (trx) => {
+        await updateSession(trx, session.session_id, {
+          ...(body.name === undefined ? {} : { name: body.name }),
+          ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
+        })
+        await recordAudit(trx, caller, {
+          account_id: project.account_id,
+          project_id: project.project_id,
+          action: 'session.update',
+          object_type: 'session',
+          object_id: session.session_id,
+          before: { name: session.name, metadata: session.metadata },
+          after: body,
+        })
+      })
+      return presentSession(deps.config, await find(project.project_id, params.sessionId))
+    }),
+    handle(stopSessionRoute, async ({ project, params, caller }) =>
+      presentSession(
+        deps.config,
+        await stopSession(deps, { session: await find(project.project_id, params.sessionId), caller }),
+      ),
+    ),
+    handle(restartSessionRoute, async ({ project, params, caller }) =>
+      presentSession(
+        deps.config,
+        await restartSession(deps, { session: await find(project.project_id, params.sessionId), caller }),
+      ),
+    ),
+    handle(deleteSessionRoute, async ({ project, params, caller }) => {
+      await deleteSession(deps, { session: await find(project.project_id, params.sessionId), caller })
+      return { ok: true }
+    }),
+    handle(promptSessionRoute, async ({ project, params, body, caller, request }) =>
+      promptSession(deps, {
+        session: await find(project.project_id, params.sessionId),
+        caller,
+        promptId: request.resourceId,
+        text: body.text,
+      }),
+    ),
+    handle(abortSessionRoute, async ({ project, params, caller }) => {
+      await abortSession(deps, { session: await find(project.project_id, params.sessionId), caller })
+      return { ok: true }
+    }),
+    handle(getTranscriptRoute, async ({ project, params }) => {
+      const session = await find(project.project_id, params.sessionId)
+      return { messages: await messagesOf(deps.db, session.session_id) }
+    }),
+    handle(getTimelineRoute, async ({ project, params }) => {
+      const session = await find(project.project_id, params.sessionId)
+      return { phases: await phasesOf(deps.db, session.session_id, session.generation) }
+    }),
+    handle(streamSessionEventsRoute, async ({ project, params, request }) =>
+      streamSessionEvents(deps, await find(project.project_id, params.sessionId), request.signal),
+    ),
+    handle(getCloneCredentialRoute, async ({ project, caller }) => {
+      const { token, expires_at } = await mintCloneCredential(deps, caller.actor)
+      return {
+        repo_url: `${apiUrlInSandbox}/projects/${project.project_id}/git`,
+        auth: { type: 'basic' as const, username: 'x-access-token' as const, token },
+        expires_at,
+      }
+    }),
+    // A project goes after its sandboxes, so the room that knows sandboxes ends it.
+    handle(deleteProjectRoute, async ({ project, caller }) => {
+      await deleteProject(deps, { project, caller })
+      return { ok: true }
+    }),
+  ]
+}

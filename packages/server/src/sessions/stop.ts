@@ -1,0 +1,99 @@
+import { ServiceError, sessionMoves, type SessionStatus } from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { requireRoom } from './create.ts'
+import {
+  beginGeneration,
+  deleteSessionRow,
+  endSandboxes,
+  getSessionById,
+  revokeCredentials,
+  sandboxesOf,
+  type SessionWithSandbox,
+  updateSession,
+} from './store.ts'
+
+type StopDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'sandboxes'>
+
+interface OnSession {
+  session: SessionWithSandbox
+  caller: Caller
+}
+
+/** Returns once the sandbox is gone. A session that is not alive is left as it is. */
+export async function stopSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
+  await wantStopped(deps, { session, caller, action: 'session.stop' })
+  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+}
+
+/** The row goes, its change requests and its branch stay. */
+export async function deleteSession(deps: StopDeps, { session, caller }: OnSession): Promise<void> {
+  await wantStopped(deps, { session, caller, action: null })
+  await deps.db.transaction().execute(async (trx) => {
+    await deleteSessionRow(trx, session.session_id)
+    await recordAudit(trx, caller, auditOf(session, 'session.delete'))
+  })
+}
+
+/** A new generation from the branch as it is now; the old one's tokens end in the same transaction. */
+export async function restartSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
+  const from: readonly SessionStatus[] = sessionMoves.restart.from
+  if (!from.includes(session.status))
+    throw new ServiceError('conflict', `This session is ${session.status}, so it cannot be restarted now.`, {
+      detail: { status: session.status },
+    })
+  await startAgain(deps, session, async (trx) => recordAudit(trx, caller, auditOf(session, 'session.restart')))
+  deps.keeper.kick(session.session_id)
+  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+}
+
+/** Ends the old generation and begins the next. `alongside` writes in the same transaction. */
+export async function startAgain(
+  deps: StopDeps,
+  session: SessionWithSandbox,
+  alongside: (trx: Parameters<typeof requireRoom>[1]) => Promise<void>,
+): Promise<void> {
+  if (session.status === 'running') await endNow(deps, session)
+  await deps.db.transaction().execute(async (trx) => {
+    await requireRoom(deps, trx, session.account_id)
+    await revokeCredentials(trx, session.session_id, deps.now())
+    await endSandboxes(trx, session.session_id, 'stopped', null)
+    await beginGeneration(trx, session.session_id)
+    await alongside(trx)
+  })
+}
+
+async function endNow(deps: StopDeps, session: SessionWithSandbox): Promise<void> {
+  await updateSession(deps.db, session.session_id, { desired: 'stopped' })
+  deps.keeper.interrupt(session.session_id)
+  await deps.keeper.settle(session.session_id)
+}
+
+async function wantStopped(deps: StopDeps, input: OnSession & { action: string | null }): Promise<void> {
+  const { session, caller, action } = input
+  await deps.db.transaction().execute(async (trx) => {
+    await updateSession(trx, session.session_id, { desired: 'stopped' })
+    // Nobody waits for the sandbox to end before its credentials do.
+    await revokeCredentials(trx, session.session_id, deps.now())
+    if (action !== null) await recordAudit(trx, caller, auditOf(session, action))
+  })
+  deps.keeper.interrupt(session.session_id)
+  await deps.keeper.settle(session.session_id)
+  // A failed session can have left a sandbox when the server died while it cleaned up.
+  for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
+}
+
+function auditOf(session: SessionWithSandbox, action: string) {
+  return {
+    account_id: session.account_id,
+    project_id: session.project_id,
+    action,
+    object_type: 'session',
+    object_id: session.session_id,
+  }
+}
+
+function gone(): never {
+  throw new ServiceError('not_found', 'There is no such session.')
+}

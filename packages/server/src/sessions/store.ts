@@ -1,0 +1,419 @@
+/** All SQL on sessions, their sandboxes, credentials, phases, prompts and messages. */
+import type { Message, Session, SessionStatus } from '@svc/contract'
+import { sql } from 'kysely'
+import type { Config } from '../config.ts'
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { cutPage, readCursor } from '../http/page.ts'
+
+export type SessionRow = Row<'project_sessions'>
+export type SandboxRow = Row<'session_sandboxes'>
+export type SessionWithSandbox = SessionRow & {
+  sandbox: Pick<SandboxRow, 'sandbox_id' | 'driver' | 'status' | 'generation'> | null
+}
+
+/** Statuses that count against the cap: a sandbox is there or is being made. */
+export const liveStatuses: SessionStatus[] = ['queued', 'branching', 'provisioning', 'running']
+
+export function presentSession(config: Pick<Config, 'publicUrl'>, row: SessionWithSandbox): Session {
+  return {
+    session_id: row.session_id,
+    account_id: row.account_id,
+    project_id: row.project_id,
+    name: row.name,
+    branch_name: row.branch_name,
+    base_ref: row.base_ref,
+    agent_name: row.agent_name,
+    model: row.model,
+    status: row.status,
+    error: row.error,
+    sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
+    sandbox: row.sandbox,
+    created_by: row.created_by,
+    metadata: row.metadata as Session['metadata'],
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    last_active_at: row.last_active_at,
+  }
+}
+
+function withSandbox(db: DbOrTransaction) {
+  return db
+    .selectFrom('project_sessions')
+    .leftJoin('session_sandboxes as sandbox', (join) =>
+      join
+        .onRef('sandbox.session_id', '=', 'project_sessions.session_id')
+        .onRef('sandbox.generation', '=', 'project_sessions.generation'),
+    )
+    .selectAll('project_sessions')
+    .select(['sandbox.sandbox_id', 'sandbox.driver', 'sandbox.status as sandbox_status'])
+}
+
+type Joined = SessionRow & {
+  sandbox_id: string | null
+  driver: string | null
+  sandbox_status: SandboxRow['status'] | null
+}
+
+function nest({ sandbox_id, driver, sandbox_status, ...row }: Joined): SessionWithSandbox {
+  const sandbox =
+    sandbox_id === null || driver === null || sandbox_status === null
+      ? null
+      : { sandbox_id, driver, status: sandbox_status, generation: row.generation }
+  return { ...row, sandbox }
+}
+
+export async function getSession(
+  db: DbOrTransaction,
+  projectId: string,
+  sessionId: string,
+): Promise<SessionWithSandbox | null> {
+  const row = await withSandbox(db)
+    .where('project_sessions.session_id', '=', sessionId)
+    .where('project_sessions.project_id', '=', projectId)
+    .executeTakeFirst()
+  return row === undefined ? null : nest(row)
+}
+
+/** For jobs and sandboxes, which come with a session id of their own and no project to check it against. */
+export async function getSessionById(db: DbOrTransaction, sessionId: string): Promise<SessionWithSandbox | null> {
+  const row = await withSandbox(db).where('project_sessions.session_id', '=', sessionId).executeTakeFirst()
+  return row === undefined ? null : nest(row)
+}
+
+export async function listSessions(
+  db: DbOrTransaction,
+  projectId: string,
+  page: { limit: number; cursor?: string | undefined; status: SessionStatus | 'all' },
+) {
+  const after = readCursor(page.cursor)
+  let query = withSandbox(db)
+    .where('project_sessions.project_id', '=', projectId)
+    .orderBy('project_sessions.created_at', 'desc')
+    .orderBy('project_sessions.session_id', 'desc')
+    .limit(page.limit + 1)
+  if (page.status !== 'all') query = query.where('project_sessions.status', '=', page.status)
+  if (after !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('project_sessions.created_at', 'project_sessions.session_id'), '<', tuple(after[0], after[1])),
+    )
+  const { rows, next } = cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.session_id])
+  return { rows: rows.map(nest), next }
+}
+
+export async function insertSession(db: DbOrTransaction, row: NewRow<'project_sessions'>): Promise<void> {
+  await db.insertInto('project_sessions').values(row).execute()
+}
+
+export async function deleteSessionRow(db: DbOrTransaction, sessionId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('project_sessions')
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** Locks the account, so that whoever counts its live sessions next waits: the cap is exact under a race. */
+export async function countLiveLocked(
+  db: DbOrTransaction,
+  accountId: string,
+): Promise<{ active: number; plan: Row<'accounts'>['plan'] }> {
+  const account = await db
+    .selectFrom('accounts')
+    .select('plan')
+    .where('account_id', '=', accountId)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  const { active } = await db
+    .selectFrom('project_sessions')
+    .select(({ fn }) => fn.countAll<number>().as('active'))
+    .where('account_id', '=', accountId)
+    .where('status', 'in', liveStatuses)
+    .executeTakeFirstOrThrow()
+  return { active: Number(active), plan: account.plan }
+}
+
+export async function updateSession(
+  db: DbOrTransaction,
+  sessionId: string,
+  set: Partial<
+    Pick<SessionRow, 'status' | 'desired' | 'error' | 'name' | 'last_active_at' | 'initial_prompt_delivered_at'>
+  > & { metadata?: object },
+): Promise<void> {
+  const { metadata, ...rest } = set
+  await db
+    .updateTable('project_sessions')
+    .set({ ...rest, ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }), updated_at: new Date() })
+    .where('session_id', '=', sessionId)
+    .execute()
+}
+
+/** A move of the reconciler: made only while the session is still the generation and in the status it looked at. */
+export async function moveSession(
+  db: DbOrTransaction,
+  input: {
+    sessionId: string
+    generation: number
+    from: SessionStatus[]
+    to: SessionStatus
+    error: string | null
+    desired?: 'running' | 'stopped'
+  },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('project_sessions')
+    .set({
+      status: input.to,
+      error: input.error,
+      updated_at: new Date(),
+      ...(input.desired === undefined ? {} : { desired: input.desired }),
+    })
+    .where('session_id', '=', input.sessionId)
+    .where('generation', '=', input.generation)
+    .where('status', 'in', input.from)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** The next generation, meant to run. The caller has torn the old one down in the same transaction. */
+export async function beginGeneration(db: DbOrTransaction, sessionId: string): Promise<void> {
+  await db
+    .updateTable('project_sessions')
+    .set((eb) => ({
+      generation: eb('generation', '+', 1),
+      status: 'provisioning',
+      desired: 'running',
+      error: null,
+      updated_at: new Date(),
+      last_active_at: new Date(),
+    }))
+    .where('session_id', '=', sessionId)
+    .execute()
+}
+
+/** Ends every token and credential of a session, so that the next request with one fails. */
+export async function revokeCredentials(db: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
+  await db
+    .updateTable('tokens')
+    .set({ revoked_at: at })
+    .where('session_id', '=', sessionId)
+    .where('revoked_at', 'is', null)
+    .execute()
+  await db
+    .updateTable('sandbox_credentials')
+    .set({ revoked_at: at })
+    .where('session_id', '=', sessionId)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+export async function insertCredential(db: DbOrTransaction, row: NewRow<'sandbox_credentials'>): Promise<void> {
+  await db.insertInto('sandbox_credentials').values(row).execute()
+}
+
+export async function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<void> {
+  await db.insertInto('session_sandboxes').values(row).execute()
+}
+
+export async function updateSandbox(
+  db: DbOrTransaction,
+  sandboxId: string,
+  set: Partial<Pick<SandboxRow, 'status' | 'external_id' | 'endpoint' | 'error' | 'last_active_at'>>,
+): Promise<void> {
+  await db
+    .updateTable('session_sandboxes')
+    .set({ ...set, updated_at: new Date() })
+    .where('sandbox_id', '=', sandboxId)
+    .execute()
+}
+
+export async function sandboxesOf(db: DbOrTransaction, sessionId: string): Promise<SandboxRow[]> {
+  return db
+    .selectFrom('session_sandboxes')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .orderBy('generation')
+    .execute()
+}
+
+export async function getSandbox(db: DbOrTransaction, sandboxId: string): Promise<SandboxRow | null> {
+  return (
+    (await db.selectFrom('session_sandboxes').selectAll().where('sandbox_id', '=', sandboxId).executeTakeFirst()) ??
+    null
+  )
+}
+
+/** Ends every sandbox row of a session that still counts as alive. */
+export async function endSandboxes(
+  db: DbOrTransaction,
+  sessionId: string,
+  status: 'stopped' | 'error',
+  error: string | null,
+): Promise<void> {
+  await db
+    .updateTable('session_sandboxes')
+    .set({ status, error, endpoint: null, updated_at: new Date() })
+    .where('session_id', '=', sessionId)
+    .where('status', 'in', ['provisioning', 'active'])
+    .execute()
+}
+
+/** Sessions that are not where they are meant to be, or whose sandbox is kept by a server that is gone. */
+export async function unsettledSessions(db: DbOrTransaction, staleSeconds: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('project_sessions')
+    .leftJoin('session_sandboxes as sandbox', (join) =>
+      join
+        .onRef('sandbox.session_id', '=', 'project_sessions.session_id')
+        .onRef('sandbox.generation', '=', 'project_sessions.generation'),
+    )
+    .leftJoin('server_instances as instance', (join) =>
+      join
+        .onRef('instance.instance_id', '=', 'sandbox.instance_id')
+        .on('instance.heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${staleSeconds})`),
+    )
+    .select('project_sessions.session_id')
+    .where('project_sessions.status', 'in', ['provisioning', 'running'])
+    .where(({ or, eb }) => or([eb('project_sessions.desired', '=', 'stopped'), eb('instance.instance_id', 'is', null)]))
+    .limit(500)
+    .execute()
+  return rows.map((row) => row.session_id)
+}
+
+export async function idleSessions(db: DbOrTransaction, idleMinutes: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('status', '=', 'running')
+    .where('desired', '=', 'running')
+    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
+    .limit(100)
+    .execute()
+  return rows.map((row) => row.session_id)
+}
+
+/** Marks an idle session for stopping, unless something came in since it was looked at. */
+export async function markIdle(db: DbOrTransaction, sessionId: string, idleMinutes: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('project_sessions')
+    .set({ desired: 'stopped', updated_at: new Date() })
+    .where('session_id', '=', sessionId)
+    .where('status', '=', 'running')
+    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('session_prompts')
+            .select('prompt_id')
+            .whereRef('session_prompts.session_id', '=', 'project_sessions.session_id')
+            .where('session_prompts.status', '=', 'accepted'),
+        ),
+      ),
+    )
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
+  await db
+    .insertInto('session_phases')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['session_id', 'generation', 'position'])
+        .doUpdateSet({ name: row.name, started_at: row.started_at, ms: row.ms ?? null, error: row.error ?? null }),
+    )
+    .execute()
+}
+
+export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {
+  return db
+    .selectFrom('session_phases')
+    .select(['name', 'started_at', 'ms', 'error'])
+    .where('session_id', '=', sessionId)
+    .where('generation', '=', generation)
+    .orderBy('position')
+    .execute()
+}
+
+export async function insertPrompt(db: DbOrTransaction, row: NewRow<'session_prompts'>): Promise<void> {
+  await db
+    .insertInto('session_prompts')
+    .values(row)
+    .onConflict((conflict) => conflict.column('prompt_id').doNothing())
+    .execute()
+}
+
+export async function acceptedPrompts(db: DbOrTransaction, sessionId: string) {
+  return db
+    .selectFrom('session_prompts')
+    .select(['prompt_id', 'text'])
+    .where('session_id', '=', sessionId)
+    .where('status', '=', 'accepted')
+    .orderBy('created_at')
+    .orderBy('prompt_id')
+    .execute()
+}
+
+export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_prompts')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_prompts.session_id')
+    .select('session_prompts.session_id')
+    .where('session_prompts.status', '=', 'accepted')
+    .where('project_sessions.status', '=', 'running')
+    .groupBy('session_prompts.session_id')
+    .limit(200)
+    .execute()
+  return rows.map((row) => row.session_id)
+}
+
+export async function settlePrompt(
+  db: DbOrTransaction,
+  promptId: string,
+  result: { status: 'delivered' | 'failed'; error: string | null; at: Date },
+): Promise<void> {
+  await db
+    .updateTable('session_prompts')
+    .set({ status: result.status, error: result.error, delivered_at: result.status === 'delivered' ? result.at : null })
+    .where('prompt_id', '=', promptId)
+    .where('status', '=', 'accepted')
+    .execute()
+}
+
+export async function upsertMessage(
+  db: DbOrTransaction,
+  sessionId: string,
+  generation: number,
+  message: Message,
+): Promise<void> {
+  const row = {
+    session_id: sessionId,
+    message_id: message.message_id,
+    generation,
+    role: message.role,
+    created_at: message.created_at,
+    completed_at: message.completed_at,
+    error: message.error,
+    parts: JSON.stringify(message.parts),
+  }
+  await db
+    .insertInto('session_messages')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['session_id', 'message_id'])
+        .doUpdateSet({ completed_at: row.completed_at, error: row.error, parts: row.parts }),
+    )
+    .execute()
+}
+
+export async function messagesOf(db: DbOrTransaction, sessionId: string): Promise<Message[]> {
+  const rows = await db
+    .selectFrom('session_messages')
+    .select(['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'])
+    .where('session_id', '=', sessionId)
+    .orderBy('created_at')
+    .orderBy('message_id')
+    .execute()
+  return rows as unknown as Message[]
+}

@@ -1,0 +1,19 @@
+/** The first start signs the client of this machine in, so that the newcomer's next command works. */
+import { changeConfig, configPath } from '@svc/cli/config-file'
+
+const builtInUrl = 'http://127.0.0.1:8420'
+
+/** Stores the owner's token for the host `selfhost`, never over one that is there. Answers with the file, or null when it was left alone. */
+export async function rememberOwner(owner: { url: string; token: string }): Promise<string | null> {
+  const path = configPath({ env: process.env })
+  const { origin } = new URL(owner.url)
+  let kept = false
+  await changeConfig(path, (config) => {
+    if (config.tokens[origin] !== undefined) return
+    config.tokens[origin] = { token: owner.token }
+    // A server at another address is still this machine's own: unless somebody said where selfhost is, it is here.
+    if (config.hosts.selfhost === undefined && origin !== builtInUrl) config.hosts.selfhost = { url: owner.url }
+    kept = true
+  })
+  return kept ? path : null
+}
