@@ -1,1 +1,47 @@
-export async function runAgent(_args: string[]): Promise<void> {}
+/** `svc-agent`: the daemon inside a sandbox, and the credential helper of the git in it. */
+
+export async function runAgent(args: string[]): Promise<void> {
+  if (args[0] === 'git-credential') await runGitCredential(args[1])
+  else await runDaemon(args)
+}
+
+async function runDaemon(args: string[]): Promise<void> {
+  const { daemonPort, daemonSocketPath, relayPort, relaySocketPath, runtimePort } = await import('@svc/contract/daemon')
+  const { readIdentity, sandboxPaths } = await import('./config.ts')
+  const { startDaemon } = await import('./boot.ts')
+  const { readUidMap } = await import('./workspace.ts')
+  const identity = readIdentity(args, readUidMap())
+  if (identity.uid === null) {
+    const { forbidInspection } = await import('./inspection.ts')
+    forbidInspection()
+  }
+  const log = (message: string) => void process.stderr.write(`svc-agent: ${message}\n`)
+  const daemon = await startDaemon({
+    env: process.env,
+    identity,
+    paths: sandboxPaths,
+    credentialHelper: '/usr/local/bin/svc-agent',
+    runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
+    listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath },
+    relay: { port: relayPort, socketPath: relaySocketPath },
+    log,
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log(`ends on ${signal}`)
+      void daemon.stop().finally(() => process.exit(0))
+    })
+  }
+}
+
+async function runGitCredential(operation: string | undefined): Promise<void> {
+  const { answerGitCredential } = await import('./git-credential.ts')
+  try {
+    const request = await Bun.stdin.text()
+    process.stdout.write(await answerGitCredential({ operation, request, env: process.env }))
+  } catch (error) {
+    // git shows what a helper writes here, and then reports that it has no password.
+    process.stderr.write(`svc-agent: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+}

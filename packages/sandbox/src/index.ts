@@ -1,1 +1,2 @@
 export * from './driver.ts'
+export { createLocalDriver, type LocalDriverOptions } from './local/driver.ts'

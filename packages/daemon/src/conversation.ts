@@ -1,0 +1,114 @@
+/** The one conversation of a sandbox: opened once, prompted through the runtime's own HTTP API. */
+import type { AgentRuntime } from './agent-runtime.ts'
+import { ControlError, runtimeBooting } from './reply.ts'
+
+export interface Conversation {
+  readonly runtimeSessionId: string | null
+  /** Delivered twice under one id it is run once. */
+  prompt(text: string, promptId: string | null): Promise<string>
+  abort(): Promise<void>
+  open(): Promise<string>
+  /** First use makes the runtime read its configuration; doing it early costs the first prompt nothing. */
+  warm(): Promise<void>
+}
+
+const promptsKept = 2000
+const callMs = 30_000
+
+export function createConversation(options: {
+  runtime: AgentRuntime
+  agentName: string | null
+  title: string
+}): Conversation {
+  const { runtime, agentName } = options
+  let sessionId: string | null = null
+  let opening: Promise<string> | null = null
+  let agentChecked = false
+  const delivered = new Map<string, Promise<string>>()
+
+  async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response> {
+    if (runtime.state === 'failed') {
+      throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime does not run.')
+    }
+    if (runtime.state !== 'ready') throw runtimeBooting()
+    let reply: Response
+    try {
+      reply = await fetch(`http://127.0.0.1:${runtime.port}${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+        signal: AbortSignal.timeout(callMs),
+        keepalive: false,
+      })
+    } catch (cause) {
+      throw new ControlError(502, 'runtime_failed', 'The agent runtime broke off.', { cause })
+    }
+    if (!reply.ok) {
+      const said = (await reply.text()).slice(0, 500)
+      throw new ControlError(502, 'runtime_failed', `The agent runtime answered ${reply.status} to ${path}: ${said}`)
+    }
+    return reply
+  }
+
+  /** An unknown agent is accepted by the runtime and then never finishes: ask before. */
+  async function checkAgent(): Promise<void> {
+    if (agentChecked || agentName === null) return
+    const agents = (await (await call('GET', '/agent')).json()) as { name?: unknown; mode?: unknown }[]
+    const names = agents.filter((agent) => agent.mode !== 'subagent').map((agent) => String(agent.name))
+    if (!names.includes(agentName)) {
+      throw new ControlError(409, 'agent_not_found', `There is no agent called "${agentName}".`, {
+        hint: `The default branch has: ${names.join(', ')}`,
+      })
+    }
+    agentChecked = true
+  }
+
+  async function open(): Promise<string> {
+    if (sessionId !== null) return sessionId
+    opening ??= (async () => {
+      const made = (await (await call('POST', '/session', { title: options.title })).json()) as { id?: unknown }
+      if (typeof made.id !== 'string')
+        throw new ControlError(502, 'runtime_failed', 'The agent runtime gave no session.')
+      sessionId = made.id
+      return made.id
+    })()
+    try {
+      return await opening
+    } finally {
+      opening = null
+    }
+  }
+
+  async function deliver(text: string): Promise<string> {
+    await checkAgent()
+    const id = await open()
+    await call('POST', `/session/${encodeURIComponent(id)}/prompt_async`, {
+      ...(agentName === null ? {} : { agent: agentName }),
+      parts: [{ type: 'text', text }],
+    })
+    return id
+  }
+
+  return {
+    get runtimeSessionId() {
+      return sessionId
+    },
+    open,
+    prompt(text, promptId) {
+      if (promptId === null) return deliver(text)
+      const before = delivered.get(promptId)
+      if (before !== undefined) return before
+      const now = deliver(text)
+      delivered.set(promptId, now)
+      // What failed was not run, so the same id may try again.
+      now.catch(() => delivered.delete(promptId))
+      if (delivered.size > promptsKept) delivered.delete(delivered.keys().next().value!)
+      return now
+    },
+    async abort() {
+      if (sessionId !== null) await call('POST', `/session/${encodeURIComponent(sessionId)}/abort`)
+    },
+    async warm() {
+      await call('GET', '/agent')
+    },
+  }
+}

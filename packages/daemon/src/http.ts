@@ -1,0 +1,140 @@
+/** The daemon's listeners: one handler behind a TCP port and a Unix socket. Knows who may pass and where to, not what happens there. */
+import { rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+import type { RequestHead } from './access.ts'
+import { type ControlParts, handleControl } from './control.ts'
+import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from './proxy.ts'
+import { ControlError, runtimeBooting, sendError, unauthenticated } from './reply.ts'
+import { type OwnPorts, type Target, targetOf } from './target.ts'
+
+export interface HttpParts extends ControlParts {
+  ports: OwnPorts
+  serviceKey: () => string
+  runtimeState: () => 'starting' | 'ready' | 'stopped' | 'failed'
+  runtimeError: () => string | null
+  log: (message: string) => void
+}
+
+export interface Listeners {
+  servers: Server[]
+  close(): void
+}
+
+export async function listen(
+  parts: HttpParts,
+  at: { tcp: { host: string; port: number } | null; socketPath: string | null },
+): Promise<Listeners> {
+  const servers: Server[] = []
+  const open = async (options: ListenOptions) => {
+    const server = createServer({ keepAlive: true }, (req, res) => void onRequest(req, res, parts))
+    server.on(
+      'upgrade',
+      (req: IncomingMessage, socket: Duplex, head: Buffer) => void onUpgrade(req, socket, head, parts),
+    )
+    // CONNECT asks for a tunnel to a name of the caller's choosing.
+    server.on('connect', (_req, socket: Duplex) => socket.destroy())
+    server.on('clientError', (_error, socket) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    })
+    // Event streams and uploads last as long as they last.
+    server.requestTimeout = 0
+    server.keepAliveTimeout = 65_000
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(options, resolve)
+    })
+    servers.push(server)
+  }
+  if (at.socketPath !== null) {
+    // One left by a predecessor would refuse the bind.
+    rmSync(at.socketPath, { force: true })
+    // Made for the daemon's uid alone: the agent has the port, where every call is judged alike, but no second door.
+    const umask = process.umask(0o177)
+    try {
+      await open({ path: at.socketPath })
+    } finally {
+      process.umask(umask)
+    }
+  }
+  if (at.tcp !== null) await open(at.tcp)
+  return {
+    servers,
+    close() {
+      for (const server of servers) {
+        server.close()
+        server.closeAllConnections()
+      }
+    },
+  }
+}
+
+const headOf = (req: IncomingMessage): RequestHead => ({
+  method: req.method ?? '',
+  path: req.url ?? '',
+  rawHeaders: req.rawHeaders,
+})
+
+async function onRequest(req: IncomingMessage, res: ServerResponse, parts: HttpParts): Promise<void> {
+  // A cut connection: nobody is left to tell.
+  req.on('error', () => {})
+  res.on('error', () => {})
+  try {
+    const head = headOf(req)
+    const target = targetOf(head.path, parts.ports)
+    if (target.kind === 'control') {
+      await handleControl(target.name, req, res, head, parts)
+      return
+    }
+    const upstream = await admit(target, head, parts)
+    proxyRequest(req, res, upstream, parts.serviceKey())
+  } catch (error) {
+    sendError(res, asControlError(error, parts))
+  }
+}
+
+async function onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, parts: HttpParts): Promise<void> {
+  socket.on('error', () => socket.destroy())
+  try {
+    const requestHead = headOf(req)
+    const target = targetOf(requestHead.path, parts.ports)
+    if (target.kind === 'control') throw new ControlError(400, 'invalid', 'This route does not upgrade.')
+    const upstream = await admit(target, requestHead, parts)
+    proxyUpgrade(req, socket, head, upstream, parts.serviceKey())
+  } catch (error) {
+    writeErrorHead(socket, asControlError(error, parts))
+  }
+}
+
+/** The same question for a request and for an upgrade: may it pass, and to where. */
+async function admit(
+  target: Exclude<Target, { kind: 'control' }>,
+  head: RequestHead,
+  parts: HttpParts,
+): Promise<Upstream> {
+  if (parts.access === null) throw runtimeBooting()
+  const outcome = await parts.access.user(head)
+  if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
+  switch (target.kind) {
+    case 'refused':
+      throw new ControlError(400, 'invalid', target.reason, { hint: target.hint })
+    case 'port':
+      return { port: target.port, path: target.path, refused: () => nothingListens(target.port) }
+    case 'runtime':
+      if (parts.runtimeState() === 'failed') {
+        throw new ControlError(502, 'runtime_failed', parts.runtimeError() ?? 'The agent runtime does not run.')
+      }
+      if (parts.runtimeState() !== 'ready') throw runtimeBooting()
+      return { port: parts.ports.runtime, path: target.path, refused: runtimeBooting }
+    default:
+      return target satisfies never
+  }
+}
+
+function asControlError(error: unknown, parts: HttpParts): ControlError {
+  if (error instanceof ControlError) return error
+  parts.log(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  return new ControlError(500, 'internal', 'The daemon failed at this request.', { cause: error })
+}

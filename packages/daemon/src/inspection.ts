@@ -1,0 +1,13 @@
+/** For the weaker wall, where daemon and agent share one uid. */
+import { dlopen, FFIType } from 'bun:ffi'
+
+const PR_SET_DUMPABLE = 4
+
+/** Closes /proc/<pid>/environ, /proc/<pid>/mem and ptrace to other processes of our own uid. Signals it cannot close. */
+export function forbidInspection(): void {
+  const u64 = FFIType.u64
+  const { prctl } = dlopen('libc.so.6', {
+    prctl: { args: [FFIType.i32, u64, u64, u64, u64], returns: FFIType.i32 },
+  }).symbols
+  if (prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) !== 0) throw new Error('The daemon could not hide itself from the agent.')
+}

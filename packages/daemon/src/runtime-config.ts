@@ -1,0 +1,75 @@
+/** What the agent runtime is told: its configuration file and its environment. Both lie outside the repository. */
+import { join } from 'node:path'
+
+import { systemPath } from './child.ts'
+import type { DaemonConfig, DaemonPaths } from './config.ts'
+
+/** A window to plan with where the model is behind a gateway and cannot be asked. */
+const modelLimit = { context: 128_000, output: 16_384 }
+
+export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
+  const shared = {
+    $schema: 'https://opencode.ai/config.json',
+    // The sandbox is the wall, so the runtime need not ask. "question" waits for a person who is not at this terminal.
+    permission: { '*': 'allow', question: 'deny' },
+    autoupdate: false,
+    share: 'disabled',
+  }
+  const model = modelName(config)
+  if (model === null) return shared
+  if (config.llm === null) return { ...shared, model }
+  // A name with a slash belongs to a provider that the project's own keys open.
+  const ours = model.startsWith('svc/') ? model.slice('svc/'.length) : 'default'
+  return {
+    ...shared,
+    model,
+    small_model: model,
+    provider: {
+      svc: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'svc',
+        options: { baseURL: config.llm.baseUrl, apiKey: '{env:SVC_LLM_API_KEY}' },
+        models: { [ours]: { name: ours, limit: modelLimit } },
+      },
+    },
+  }
+}
+
+function modelName(config: DaemonConfig): string | null {
+  if (config.model !== null) return config.model.includes('/') ? config.model : `svc/${config.model}`
+  // The gateway knows which model that is.
+  return config.llm === null ? null : 'svc/default'
+}
+
+export function runtimeEnvironment(
+  config: DaemonConfig,
+  paths: DaemonPaths,
+  secrets: Record<string, string>,
+): Record<string, string> {
+  return {
+    ...secrets,
+    ...config.platform,
+    // Both names of the pair are always there, whichever the server sent.
+    ...(config.llm === null ? {} : { SVC_LLM_API_KEY: config.llm.apiKey, SVC_LLM_BASE_URL: config.llm.baseUrl }),
+    PATH: systemPath,
+    HOME: paths.home,
+    SHELL: '/bin/bash',
+    USER: 'agent',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_GLOBAL: join(paths.runtimeDir, 'git', 'config'),
+    GIT_CONFIG_NOSYSTEM: '1',
+    // What POST /svc/env brings after the start reaches every bash from here.
+    BASH_ENV: paths.sessionEnv,
+    RUNTIME_CONFIG_DIR: join(paths.workspace, config.configDir),
+    OPENCODE_CONFIG: join(paths.runtimeDir, 'opencode.json'),
+    OPENCODE_CONFIG_DIR: join(paths.runtimeDir, 'config'),
+    // Without these five it waits for hosts that cannot be reached, and writes into the repository.
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    OPENCODE_DISABLE_SHARE: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+  }
+}

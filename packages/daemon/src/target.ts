@@ -1,0 +1,40 @@
+/** Where a request goes, judged on the path exactly as it was sent: nothing is decoded, so nothing can hide. */
+
+export type Target =
+  | { kind: 'control'; name: string }
+  /** `path` is what the program on that port gets to see. */
+  | { kind: 'port'; port: number; path: string }
+  | { kind: 'runtime'; path: string }
+  | { kind: 'refused'; reason: string; hint: string }
+
+export interface OwnPorts {
+  daemon: number
+  relay: number
+  runtime: number
+}
+
+const portPattern = /^[1-9][0-9]{0,4}$/
+
+export function targetOf(path: string, own: OwnPorts): Target {
+  // The absolute form names a host, and "*" no path at all.
+  if (!path.startsWith('/')) return refused('The request names no path.', 'Send a path that begins with "/".')
+  const plain = path.split(/[?#]/, 1)[0]!
+  if (plain === '/svc' || plain.startsWith('/svc/')) return { kind: 'control', name: plain.slice('/svc/'.length) }
+  if (plain !== '/proxy' && !plain.startsWith('/proxy/')) return { kind: 'runtime', path }
+
+  const rest = path.slice('/proxy/'.length)
+  const end = rest.search(/[/?#]/)
+  const text = end === -1 ? rest : rest.slice(0, end)
+  const after = end === -1 ? '' : rest.slice(end)
+  // One spelling per port: the text that passes is the number that is compared and dialled.
+  const port = portPattern.test(text) ? Number(text) : Number.NaN
+  if (!(port <= 65_535)) {
+    return refused('That is no port.', 'Use /proxy/<port>/ with a number from 1 to 65535, without leading zeros.')
+  }
+  if (port === own.daemon || port === own.relay || port === own.runtime) {
+    return refused(`Port ${port} belongs to the platform.`, 'Start your program on another port.')
+  }
+  return { kind: 'port', port, path: after.startsWith('/') ? after : `/${after}` }
+}
+
+const refused = (reason: string, hint: string): Target => ({ kind: 'refused', reason, hint })

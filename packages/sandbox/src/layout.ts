@@ -1,0 +1,33 @@
+/**
+ * Where things are inside a sandbox. The daemon reads the same facts from the contract, which drivers may not import;
+ * test/e2e/sandbox.test.ts holds the two against each other.
+ */
+export const runDir = '/run/svc'
+export const daemonSocketName = 'daemon.sock'
+export const relaySocketName = 'relay.sock'
+export const workspaceDir = '/workspace'
+export const runtimeHome = '/opt/svc/home'
+export const binDir = '/usr/local/bin'
+export const agentUid = 1000
+/** Uids and gids that one sandbox maps: the usual 16 bits, so that any program's idea of "nobody" exists. */
+export const idsPerSandbox = 65_536
+
+/** Set for every program inside, below the caller's environment. */
+export const baseEnvironment: Record<string, string> = {
+  PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
+  HOME: '/root',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  SVC_WORKSPACE: workspaceDir,
+}
+
+/**
+ * Names that change how programs start. PID 1 and the daemon run with more rights than the agent, so these never reach
+ * them, whoever asked for it: one LD_PRELOAD out of /workspace would hand the daemon to the agent.
+ */
+const loaderNames =
+  /^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|BUN_.*|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|BASH_ENV|ENV|IFS|GCONV_PATH|LOCPATH|HOSTALIASES|RES_OPTIONS|OPENSSL_.*|SSL_CERT_.*)$/i
+
+export function isLoaderName(name: string): boolean {
+  return loaderNames.test(name)
+}

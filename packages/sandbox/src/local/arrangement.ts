@@ -1,0 +1,159 @@
+/** What a sandbox sees, as arguments of bubblewrap. Pure: the launcher opens the files and passes them by number. */
+import { existsSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { SandboxSpec } from '../driver.ts'
+import {
+  baseEnvironment,
+  binDir,
+  daemonSocketName,
+  isLoaderName,
+  relaySocketName,
+  runDir,
+  runtimeHome,
+  workspaceDir,
+} from '../layout.ts'
+
+/** File descriptors of bubblewrap. */
+export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6 } as const
+
+/** What a sandbox is made from, as paths that bubblewrap can walk to under its own ids. */
+export interface Sources {
+  run: string
+  relay: string
+  svc: string
+  runtime: string
+  /** A folder with the files of `etcFiles`. */
+  etc: string
+}
+
+export const etcFiles: Record<string, string> = {
+  passwd: [
+    'root:x:0:0:svc daemon:/root:/usr/sbin/nologin',
+    `agent:x:1000:1000:svc agent:${runtimeHome}:/bin/bash`,
+    'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
+  ].join('\n'),
+  group: 'root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n',
+  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
+  // No network, so no name server: a look-up fails at once in place of waiting for one.
+  'resolv.conf': '',
+}
+
+/** Files of the host's /etc that programs in /usr cannot do without and that hold no secret. */
+const hostEtc = [
+  'alternatives',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'pki/tls/certs',
+  'pki/ca-trust/extracted',
+  'ca-certificates',
+  'mime.types',
+  'protocols',
+  'services',
+]
+
+const megabyte = 1024 * 1024
+
+export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: { singleUid: boolean }): string[] {
+  return [
+    ...['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-ipc', '--unshare-cgroup-try'],
+    ...['--die-with-parent', '--new-session', '--as-pid-1', '--hostname', 'sandbox'],
+    ...['--info-fd', String(fds.info), '--seccomp', String(fds.seccomp)],
+    ...(options.singleUid ? ['--uid', '1000', '--gid', '1000'] : twoUids),
+
+    // One file system for everything that can be written, so that one size bounds it. It is memory and not a folder on
+    // the disk: only a tmpfs has a size limit without root, quotas or loop devices, it is the fastest, and it is gone
+    // with its namespace however the server dies. Its pages count into the sandbox's memory group; the driver adds
+    // diskBytesMax to that limit, so that a full disk is ENOSPC for the writer and not death for the runtime.
+    ...['--perms', '0755', '--size', String(spec.limits.diskBytesMax), '--tmpfs', '/'],
+    ...['--ro-bind', '/usr', '/usr', ...topLevel()],
+    ...['--perms', '0755', '--dir', '/etc'],
+    ...Object.keys(etcFiles).flatMap((name) => ['--ro-bind', join(from.etc, name), `/etc/${name}`]),
+    // Parents that bubblewrap makes on its own are 0700, out of the agent's reach.
+    ...['/etc/ssl', '/etc/pki', '/etc/pki/tls', '/etc/pki/ca-trust'].flatMap((path) => [
+      '--perms',
+      '0755',
+      '--dir',
+      path,
+    ]),
+    ...hostEtc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+
+    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--size', String(64 * megabyte), '--tmpfs', '/dev/shm'],
+    ...['--perms', '0755', '--dir', '/var', '--perms', '0755', '--dir', '/opt', '--perms', '0755', '--dir', '/opt/svc'],
+    ...[
+      '--perms',
+      '1777',
+      '--dir',
+      '/tmp',
+      '--perms',
+      '1777',
+      '--dir',
+      '/var/tmp',
+      '--perms',
+      '0700',
+      '--dir',
+      '/root',
+    ],
+    // The daemon gives these two to the agent: here every file is still made by the inner root.
+    ...['--perms', '0755', '--dir', workspaceDir, '--perms', '0700', '--dir', runtimeHome],
+
+    ...['--perms', '0755', '--dir', '/run', '--bind', from.run, runDir],
+    ...['--bind', from.relay, join(runDir, relaySocketName)],
+
+    // /usr is read-only, so a mount point for our programs has to come from a tmpfs over the host's folder.
+    ...['--perms', '0755', '--size', String(megabyte), '--tmpfs', binDir],
+    ...['--ro-bind', from.svc, `${binDir}/svc`, '--ro-bind', from.runtime, `${binDir}/opencode`],
+    ...['--symlink', 'svc', `${binDir}/svc-agent`, '--symlink', 'svc', `${binDir}/svc-entrypoint`],
+    ...['--remount-ro', binDir],
+
+    ...['--chdir', '/', '--clearenv', ...environmentArguments(spec.env)],
+  ]
+}
+
+/** The daemon's inner root: it hands files and processes to the agent's uid and ends them, and can do nothing else. */
+const twoUids = [
+  ...['--userns-block-fd', String(fds.mapsWritten)],
+  ...['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_CHOWN'].flatMap((capability) => ['--cap-add', capability]),
+]
+
+/** Arguments of PID 1. Its standard input is a pipe the server holds: at its end the server is gone. */
+export function entrypointCommand(spec: SandboxSpec): string[] {
+  // The agent's uid gets fewer processes than the sandbox, so that a fork bomb leaves the daemon room to answer.
+  const agentProcesses = Math.max(16, Math.floor(spec.limits.processesMax - Math.min(96, spec.limits.processesMax / 4)))
+  return [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcesses)]
+}
+
+/** Values go by file descriptor and never by argv, which every user of the host can read. */
+function environmentArguments(env: Record<string, string>): string[] {
+  const given = Object.entries(env).filter(([name]) => !isLoaderName(name))
+  return Object.entries({ ...baseEnvironment, ...Object.fromEntries(given) }).flatMap(([name, value]) => [
+    '--setenv',
+    name,
+    value,
+  ])
+}
+
+/** /bin, /lib and the like: links into /usr on most systems, real folders on the rest. */
+function topLevel(): string[] {
+  return ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
+    if (!existsSync(path)) return []
+    const target = linkTarget(path)
+    return target === null ? ['--ro-bind', path, path] : ['--symlink', target, path]
+  })
+}
+
+function linkTarget(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    // EINVAL: a folder and no link.
+    return null
+  }
+}
+
+export const daemonSocketIn = (runFolder: string): string => join(runFolder, daemonSocketName)

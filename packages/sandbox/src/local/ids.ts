@@ -1,0 +1,77 @@
+/** Which host uids a sandbox's uids are. */
+import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+
+import { idsPerSandbox } from '../layout.ts'
+
+export type Identity =
+  /** We are root: every sandbox has a range of its own, so that even out of its namespaces it meets no one else's files. */
+  | { kind: 'ranges' }
+  /** Unprivileged: inner 0 is us, the agent's ids come from our range in /etc/subuid and /etc/subgid. */
+  | { kind: 'subordinate'; uid: number; gid: number; subUid: Range; subGid: Range }
+  /** Unprivileged without such a range: one uid for daemon and agent, the weaker wall. */
+  | { kind: 'single'; uid: number; gid: number }
+
+interface Range {
+  start: number
+  count: number
+}
+
+export function readIdentity(): Identity {
+  const uid = process.getuid?.() ?? 0
+  const gid = process.getgid?.() ?? 0
+  if (uid === 0) return { kind: 'ranges' }
+  const names = [userName(), String(uid)]
+  const subUid = subordinateRange('/etc/subuid', names)
+  const subGid = subordinateRange('/etc/subgid', names)
+  return subUid && subGid ? { kind: 'subordinate', uid, gid, subUid, subGid } : { kind: 'single', uid, gid }
+}
+
+/** Far above the ranges that useradd and container engines hand out. */
+const firstUid = 1_000_000_000
+const slotsMax = 32_768
+
+export const firstUidOf = (slot: number): number => firstUid + slot * idsPerSandbox
+
+/** Hands out the lowest free range. */
+export function createSlots(): { take(): number; give(slot: number): void } {
+  const taken = new Set<number>()
+  return {
+    take() {
+      for (let slot = 0; slot < slotsMax; slot++) {
+        if (taken.has(slot)) continue
+        taken.add(slot)
+        return slot
+      }
+      throw new Error(`All ${slotsMax} uid ranges are in use.`)
+    },
+    give(slot) {
+      taken.delete(slot)
+    },
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // No entry in the password file: then a range can only be given by number.
+    return ''
+  }
+}
+
+function subordinateRange(file: string, names: string[]): Range | null {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+  for (const line of text.split('\n')) {
+    const [name = '', start, count] = line.split(':')
+    const range = { start: Number(start), count: Number(count) }
+    // The agent is inner 1000, so the range must at least reach it.
+    if (name !== '' && names.includes(name) && range.start > 0 && range.count > 1000) return range
+  }
+  return null
+}

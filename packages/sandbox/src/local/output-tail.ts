@@ -1,0 +1,32 @@
+/** The last lines a sandbox's PID 1 wrote: the one witness of why it ended. */
+import type { ChildProcess } from 'node:child_process'
+
+const bytesMax = 4096
+const linesInSentence = 5
+
+export interface OutputTail {
+  follow(child: ChildProcess): void
+  /** "Its last lines: …", or nothing when it was silent. */
+  asSentence(): string
+}
+
+export function createOutputTail(): OutputTail {
+  let text = ''
+  const add = (chunk: Buffer) => {
+    text = (text + chunk.toString('utf8')).slice(-bytesMax)
+  }
+  return {
+    follow(child) {
+      child.stdout?.on('data', add)
+      child.stderr?.on('data', add)
+    },
+    asSentence() {
+      // What comes from a sandbox may hold anything; a reason is one line of plain characters.
+      const lines = text
+        .split('\n')
+        .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, ' ').trim())
+        .filter((line) => line !== '')
+      return lines.length === 0 ? '' : `Its last lines: ${lines.slice(-linesInSentence).join(' / ')}`
+    },
+  }
+}
