@@ -1,0 +1,141 @@
+/** Starts the built program as a user would and speaks to it by its own client. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { strictEqual } from 'node:assert'
+
+export const root = join(import.meta.dir, '../..')
+export const program = join(root, 'dist/svc')
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program to its end; the output is read as it comes, so that a full pipe stops nobody. */
+export async function run(command: string[], options: { cwd?: string; env?: Record<string, string>; input?: string } = {}): Promise<Ran> {
+  const child = Bun.spawn(command, {
+    cwd: options.cwd ?? root,
+    env: options.env ?? (process.env as Record<string, string>),
+    stdin: options.input === undefined ? 'ignore' : new TextEncoder().encode(options.input),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  return { code, stdout, stderr }
+}
+
+/** git with nobody's configuration but this one's. */
+export async function git(cwd: string, ...args: string[]): Promise<string> {
+  const identity = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.test', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.test' }
+  const ran = await run(['git', ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', ...identity },
+  })
+  if (ran.code !== 0) throw new Error(`git ${args.join(' ')}: ${ran.stderr}`)
+  return ran.stdout.trim()
+}
+
+export async function until<T>(what: string, ask: () => Promise<T | null | undefined | false>, ms = 120_000): Promise<T> {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const answer = await ask()
+    if (answer) return answer
+    if (Date.now() > deadline) throw new Error(`Waited ${ms / 1000} s in vain for: ${what}`)
+    await Bun.sleep(50)
+  }
+}
+
+export class Server {
+  readonly dir: string
+  readonly env: Record<string, string>
+  url = ''
+  token = ''
+  output = ''
+  #child: ChildProcess | null = null
+
+  private constructor(dir: string, env: Record<string, string>) {
+    this.dir = dir
+    this.env = env
+  }
+
+  /** A fresh server on a free port, with a data folder, a master key and a client configuration of its own. */
+  static async start(env: Record<string, string> = {}): Promise<Server> {
+    if (!existsSync(program)) throw new Error('dist/svc is not built: npm run build')
+    const dir = await mkdtemp(join(tmpdir(), 'svc-e2e-'))
+    const server = new Server(dir, {
+      PATH: process.env.PATH ?? '',
+      HOME: dir,
+      SVC_PORT: '0',
+      SVC_DATA_DIR: join(dir, 'data'),
+      SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+      SVC_CONFIG_FILE: join(dir, 'config.json'),
+      SVC_LOG: 'json',
+      ...env,
+    })
+    await server.boot()
+    return server
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Starts the program on the data that is there and waits until it is ready. */
+  async boot(): Promise<void> {
+    this.output = ''
+    const child = spawn(program, ['server'], { env: this.env, cwd: this.dir, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    child.stdout.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
+    let exited = false
+    child.once('exit', () => (exited = true))
+    this.url = await until(
+      'the server to say where it listens',
+      async () => {
+        if (exited) throw new Error(`The server ended at its start:\n${this.output}`)
+        return /Dashboard\s+(http:\/\/\S+)/.exec(this.output)?.[1]
+      },
+      60_000,
+    )
+    // The port stays the same over a restart, as it does for a real operator.
+    this.env.SVC_PORT = new URL(this.url).port
+    const config = (await Bun.file(this.env.SVC_CONFIG_FILE!).json()) as { tokens: Record<string, { token: string }> }
+    this.token = config.tokens[this.url]?.token ?? ''
+  }
+
+  svc(args: string[], options: { cwd?: string; input?: string; env?: Record<string, string> } = {}): Promise<Ran> {
+    return run([program, ...args], { ...options, cwd: options.cwd ?? this.dir, env: { PATH: this.env.PATH!, HOME: this.dir, SVC_CONFIG_FILE: this.env.SVC_CONFIG_FILE!, ...options.env } })
+  }
+
+  /** The answer of a command that has to succeed, as data. */
+  async json<T>(args: string[], options: { cwd?: string; input?: string } = {}): Promise<T> {
+    const ran = await this.svc([...args, '--json'], options)
+    strictEqual(ran.code, 0, `svc ${args.join(' ')} failed:\n${ran.stderr}\n${ran.stdout}`)
+    return JSON.parse(ran.stdout) as T
+  }
+
+  api(path: string, init: RequestInit & { token?: string | null } = {}): Promise<Response> {
+    const { token = this.token, ...rest } = init
+    const headers = new Headers(rest.headers)
+    if (token !== null) headers.set('authorization', `Bearer ${token}`)
+    return fetch(`${this.url}${path}`, { ...rest, headers })
+  }
+
+  kill(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child?.exitCode ?? null)
+    return new Promise((resolve) => {
+      child.once('exit', (code) => resolve(code))
+      child.kill(signal)
+    })
+  }
+
+  async end(): Promise<void> {
+    await this.kill('SIGTERM')
+    await rm(this.dir, { recursive: true, force: true })
+  }
+}
