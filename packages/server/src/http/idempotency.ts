@@ -12,23 +12,56 @@ export interface Claim {
   replay: { status: number; body: unknown } | null
 }
 
+/** The claims whose requests run in this process. An unanswered row of this server that is not here has lost its request to an error. */
+const running = new Set<string>()
+
 /** How long an answer is kept: longer than any client retries. */
 export const keptHours = 24
 
-export async function claimKey(
-  deps: IdempotencyDeps,
-  input: { scope: string; key: string; method: string; path: string; body: Buffer },
-): Promise<Claim> {
+interface KeyedRequest {
+  scope: string
+  key: string
+  method: string
+  path: string
+  body: Buffer
+}
+
+/** A claim without a replay is the caller's until `endClaim`. */
+export async function claimKey(deps: IdempotencyDeps, input: KeyedRequest): Promise<Claim> {
+  const name = claimName(deps, input)
+  const isOnly = !running.has(name)
+  if (isOnly) running.add(name)
+  try {
+    const claim = await findOrMakeClaim(deps, input, isOnly)
+    if (claim.replay !== null && isOnly) running.delete(name)
+    return claim
+  } catch (error) {
+    if (isOnly) running.delete(name)
+    throw error
+  }
+}
+
+export function endClaim(deps: Pick<Deps, 'instanceId'>, input: { scope: string; key: string }): void {
+  running.delete(claimName(deps, input))
+}
+
+function claimName(deps: Pick<Deps, 'instanceId'>, { scope, key }: { scope: string; key: string }): string {
+  return JSON.stringify([deps.instanceId, scope, key])
+}
+
+async function findOrMakeClaim(deps: IdempotencyDeps, input: KeyedRequest, mayClaim: boolean): Promise<Claim> {
   if (!/^[\x21-\x7e]{1,255}$/.test(input.key))
     throw new ServiceError('invalid', 'The Idempotency-Key has to be 1 to 255 printable characters.', {
       detail: { issues: [{ path: 'Idempotency-Key', message: 'is not valid' }] },
     })
   const hash = createHash('sha256').update(`${input.method} ${input.path}\n`).update(input.body).digest()
+  const { scope, key } = input
+  if (!mayClaim) return claimAgain(deps, { scope, key, hash, mayClaim })
   const inserted = await deps.db
     .insertInto('idempotency_keys')
     .values({
-      scope: input.scope,
-      key: input.key,
+      scope,
+      key,
       request_sha256: hash,
       resource_id: deps.newId(),
       instance_id: deps.instanceId,
@@ -39,10 +72,13 @@ export async function claimKey(
     .returning('resource_id')
     .executeTakeFirst()
   if (inserted !== undefined) return { resourceId: inserted.resource_id, replay: null }
-  return claimAgain(deps, { scope: input.scope, key: input.key, hash })
+  return claimAgain(deps, { scope, key, hash, mayClaim })
 }
 
-async function claimAgain(deps: IdempotencyDeps, input: { scope: string; key: string; hash: Buffer }): Promise<Claim> {
+async function claimAgain(
+  deps: IdempotencyDeps,
+  input: { scope: string; key: string; hash: Buffer; mayClaim: boolean },
+): Promise<Claim> {
   const row = await deps.db
     .selectFrom('idempotency_keys')
     .selectAll()
@@ -59,31 +95,39 @@ async function claimAgain(deps: IdempotencyDeps, input: { scope: string; key: st
       hint: 'Use a new key for a new request.',
     })
   if (row.status !== null) return { resourceId: row.resource_id, replay: { status: row.status, body: row.body } }
-  // No answer yet: either the first request still runs, or the server that ran it is gone and this one takes over.
+  // No answer yet: either the first request still runs, or what ran it is gone and this one takes over.
+  const taken = input.mayClaim ? await takeOver(deps, input) : null
+  if (taken !== null) return { resourceId: taken, replay: null }
+  throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
+    hint: 'Send it again in a moment; you will get its answer.',
+    detail: { retry_after_seconds: 1 },
+  })
+}
+
+/** The resource id of a claim whose request ended without an answer: in this server by an error, in another one with that server. */
+async function takeOver(deps: IdempotencyDeps, input: { scope: string; key: string }): Promise<string | null> {
   const taken = await deps.db
     .updateTable('idempotency_keys')
     .set({ instance_id: deps.instanceId })
     .where('scope', '=', input.scope)
     .where('key', '=', input.key)
     .where('status', 'is', null)
-    .where('instance_id', '!=', deps.instanceId)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('server_instances')
-            .select('instance_id')
-            .whereRef('server_instances.instance_id', '=', 'idempotency_keys.instance_id')
-            .where('heartbeat_at', '>', sql<string>`now() - interval '20 seconds'`),
+    .where(({ eb, or, not, exists, selectFrom }) =>
+      or([
+        eb('instance_id', '=', deps.instanceId),
+        not(
+          exists(
+            selectFrom('server_instances')
+              .select('instance_id')
+              .whereRef('server_instances.instance_id', '=', 'idempotency_keys.instance_id')
+              .where('heartbeat_at', '>', sql<string>`now() - interval '20 seconds'`),
+          ),
         ),
-      ),
+      ]),
     )
     .returning('resource_id')
     .executeTakeFirst()
-  if (taken !== undefined) return { resourceId: taken.resource_id, replay: null }
-  throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
-    hint: 'Send it again in a moment; you will get its answer.',
-    detail: { retry_after_seconds: 1 },
-  })
+  return taken?.resource_id ?? null
 }
 
 export async function keepAnswer(

@@ -6,7 +6,7 @@ import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import { authenticate, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { parseJson, parseWith, readBody } from './body.ts'
-import { claimKey, keepAnswer, releaseKey } from './idempotency.ts'
+import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
 import { replyError } from './reply-error.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
@@ -85,6 +85,8 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
     // A refusal made nothing. After anything else nobody knows, so the key stays with its request and a retry finds what is there.
     if (error instanceof ServiceError) await releaseKey(deps, { scope, key })
     throw error
+  } finally {
+    endClaim(deps, { scope, key })
   }
 }
 
