@@ -1,0 +1,95 @@
+/** All SQL on merge attempts: what a merge is about to do, written before the branch moves. */
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+
+export type MergeAttempt = Row<'merge_attempts'>
+
+export async function insertAttempt(db: DbOrTransaction, row: NewRow<'merge_attempts'>): Promise<MergeAttempt> {
+  return db.insertInto('merge_attempts').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+/** At most one: an index sees to that, as merges into a base take turns. */
+export async function intendedAttempt(
+  db: DbOrTransaction,
+  base: { project_id: string; base_ref: string },
+): Promise<MergeAttempt | null> {
+  const row = await db
+    .selectFrom('merge_attempts')
+    .selectAll()
+    .where('project_id', '=', base.project_id)
+    .where('base_ref', '=', base.base_ref)
+    .where('state', '=', 'intended')
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The bases that some merge left unsettled, or is merging into right now. */
+export async function intendedBases(
+  db: DbOrTransaction,
+  limit: number,
+): Promise<{ project_id: string; base_ref: string }[]> {
+  return db
+    .selectFrom('merge_attempts')
+    .select(['project_id', 'base_ref'])
+    .where('state', '=', 'intended')
+    .orderBy('created_at')
+    .limit(limit)
+    .execute()
+}
+
+export async function isBeingMerged(db: DbOrTransaction, crId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('merge_attempts')
+    .select('attempt_id')
+    .where('cr_id', '=', crId)
+    .where('state', '=', 'intended')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** What an earlier request with this key merged, when this is its retry. */
+export async function landedAttempt(
+  db: DbOrTransaction,
+  request: { cr_id: string; idempotency_key: string; merged_by: string },
+): Promise<MergeAttempt | null> {
+  const row = await db
+    .selectFrom('merge_attempts')
+    .selectAll()
+    .where('cr_id', '=', request.cr_id)
+    .where('idempotency_key', '=', request.idempotency_key)
+    .where('merged_by', '=', request.merged_by)
+    .where('state', '=', 'landed')
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Attempts to merge exactly this head that were given up, newest first. */
+export async function abandonedAttempts(
+  db: DbOrTransaction,
+  input: { cr_id: string; head_sha: string; limit: number },
+): Promise<MergeAttempt[]> {
+  return db
+    .selectFrom('merge_attempts')
+    .selectAll()
+    .where('cr_id', '=', input.cr_id)
+    .where('head_sha', '=', input.head_sha)
+    .where('state', '=', 'abandoned')
+    .orderBy('created_at', 'desc')
+    .limit(input.limit)
+    .execute()
+}
+
+/** False when it was settled already. */
+export async function settleAttempt(
+  db: DbOrTransaction,
+  attemptId: string,
+  outcome: { state: 'landed' | 'abandoned'; reason: string | null },
+  at: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('merge_attempts')
+    .set({ ...outcome, settled_at: at })
+    .where('attempt_id', '=', attemptId)
+    .where('state', '=', 'intended')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,18 @@
+import type { AuditEvent } from '../audit/record.ts'
+import type { ChangeRequestRow } from './store.ts'
+
+/** The audit event of something done to a change request. */
+export function auditOf(
+  cr: ChangeRequestRow,
+  action: 'open' | 'edit' | 'merge' | 'close' | 'reopen',
+  change: Pick<AuditEvent, 'before' | 'after'>,
+): AuditEvent {
+  return {
+    account_id: cr.account_id,
+    project_id: cr.project_id,
+    action: `change_request.${action}`,
+    object_type: 'change_request',
+    object_id: cr.cr_id,
+    ...change,
+  }
+}

@@ -1,0 +1,37 @@
+import type { ChangeRequestDiff } from '@svc/contract'
+import { diffCommits, streamPatch } from '@svc/git'
+import type { ProjectRow } from '../projects/store.ts'
+import { commitPair, type PairDeps } from './commit-pair.ts'
+import { requireChangeRequest } from './store.ts'
+
+export interface DiffChangeRequest {
+  project: ProjectRow
+  crId: string
+  renames: boolean
+  /** The Accept header: `text/x-diff` asks for the patch alone, of any size, as a stream. */
+  accept: string | null
+  signal: AbortSignal
+}
+
+export async function diffChangeRequest(
+  deps: PairDeps,
+  input: DiffChangeRequest,
+): Promise<ChangeRequestDiff | Response> {
+  const { project, renames, signal } = input
+  const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
+  const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
+  if (asksForPatch(input.accept))
+    return new Response(streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
+      headers: {
+        'content-type': 'text/x-diff; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      },
+    })
+  const diff = await diffCommits(repository, { baseSha, headSha, renames }, { signal })
+  return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
+}
+
+function asksForPatch(accept: string | null): boolean {
+  return (accept ?? '').split(',').some((type) => type.split(';')[0]!.trim().toLowerCase() === 'text/x-diff')
+}

@@ -1,0 +1,132 @@
+import { ServiceError } from '@svc/contract'
+import { landMerge, type MergePlan, type Repository } from '@svc/git'
+import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
+import type { Deps } from '../deps.ts'
+import { abandonedAttempts, insertAttempt, type MergeAttempt, settleAttempt } from './attempts.ts'
+import { requireMove } from './moves.ts'
+import { type Merged, recordMerge } from './record-merge.ts'
+import { contains, settle } from './settle.ts'
+import { type ChangeRequestRow, lockChangeRequest } from './store.ts'
+
+type LandDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log'>
+
+export interface Planned {
+  cr: ChangeRequestRow
+  plan: Extract<MergePlan, { kind: 'up-to-date' | 'fast-forward' | 'merge-commit' }>
+  baseSha: string
+  headSha: string
+  message: string
+  date: Date
+  caller: Caller<UserActor | ProjectActor>
+  idempotencyKey: string | null
+}
+
+export type Landing =
+  | { kind: 'merged'; merged: Merged }
+  /** Somebody else moved the base first. */
+  | { kind: 'moved' }
+  /** The push went wrong on its way, and is not on the branch. */
+  | { kind: 'lost'; reason: string }
+
+/** From here on nothing listens to the client: what is begun is brought to its end. The caller holds the lock of the base. */
+export async function land(deps: LandDeps, repository: Repository, planned: Planned): Promise<Landing> {
+  const { cr, plan, baseSha } = planned
+  const merged = async (attempt: MergeAttempt): Promise<Landing> => ({
+    kind: 'merged',
+    merged: await recordMerge(deps, repository, attempt),
+  })
+  if (plan.kind === 'up-to-date') {
+    const late = await landedLate(deps, repository, planned)
+    return merged(await intend(deps, planned, late ?? { kind: plan.kind, base_sha: baseSha, result_sha: baseSha }))
+  }
+  const { kind, resultSha } = plan
+  const attempt = await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha })
+  const outcome = await landMerge(repository, { baseRef: cr.base_ref, baseSha, resultSha })
+  switch (outcome.kind) {
+    case 'landed':
+      return merged(attempt)
+    case 'moved':
+      await abandon(deps, attempt, 'The base moved.')
+      return { kind: 'moved' }
+    case 'rejected':
+      await abandon(deps, attempt, outcome.reason)
+      throw new ServiceError('merge_rejected', `The git host refused the merge: ${outcome.reason}`, {
+        hint: 'Nothing was changed. Let the host accept what this project pushes, then merge again.',
+        detail: { reason: outcome.reason },
+      })
+    case 'unknown':
+      return lookUp(deps, repository, attempt, outcome.reason)
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** The push ended without an answer, so the branch is asked. When it cannot be asked the intent stays and is settled later. */
+async function lookUp(
+  deps: LandDeps,
+  repository: Repository,
+  attempt: MergeAttempt,
+  reason: string,
+): Promise<Landing> {
+  const settled = await settle(deps, repository, attempt)
+  switch (settled.kind) {
+    case 'landed':
+      return { kind: 'merged', merged: settled.merged }
+    case 'absent':
+      return { kind: 'lost', reason }
+    case 'unknown':
+      throw new ServiceError(
+        'repository_unreachable',
+        'The repository went away during the merge, so whether it took the merge is not known yet.',
+        {
+          hint: 'Look at the change request once the repository is back: it is settled by what is on the branch. Sending the merge again is safe.',
+          detail: { reason: settled.reason },
+        },
+      )
+    default:
+      return settled satisfies never
+  }
+}
+
+type Facts = Pick<MergeAttempt, 'kind' | 'base_sha' | 'result_sha'>
+
+/**
+ * A host can take a push minutes after we gave up on it. A change request with nothing left to merge may be one whose
+ * own merge came that late: then it was merged by that commit, and its diff begins where that commit began.
+ */
+async function landedLate(deps: LandDeps, repository: Repository, planned: Planned): Promise<Facts | null> {
+  const { cr, headSha, baseSha } = planned
+  for (const earlier of await abandonedAttempts(deps.db, { cr_id: cr.cr_id, head_sha: headSha, limit: 5 }))
+    if (await contains(repository, { tip: baseSha, sha: earlier.result_sha })) return earlier
+  return null
+}
+
+/** The intent: after this row whoever finds it can tell, from the branch alone, how the merge ended. */
+async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<MergeAttempt> {
+  const { cr, caller } = planned
+  return deps.db.transaction().execute(async (trx) => {
+    requireMove('merge', await lockChangeRequest(trx, cr.project_id, cr.cr_id))
+    return insertAttempt(trx, {
+      attempt_id: deps.newId(),
+      cr_id: cr.cr_id,
+      project_id: cr.project_id,
+      base_ref: cr.base_ref,
+      base_sha: facts.base_sha,
+      head_sha: planned.headSha,
+      result_sha: facts.result_sha,
+      kind: facts.kind,
+      message: planned.message,
+      commit_date: planned.date,
+      merged_by: caller.actor.user_id,
+      caller: JSON.stringify(caller),
+      idempotency_key: planned.idempotencyKey,
+      reason: null,
+      created_at: deps.now(),
+      settled_at: null,
+    })
+  })
+}
+
+async function abandon(deps: LandDeps, attempt: MergeAttempt, reason: string): Promise<void> {
+  await settleAttempt(deps.db, attempt.attempt_id, { state: 'abandoned', reason }, deps.now())
+}

@@ -1,0 +1,31 @@
+/** What the commit of a merge says: the given text or the default one, and who merged. */
+export function mergeMessage(
+  cr: { number: number; title: string },
+  user: { user_id: string; name: string },
+  given: string | undefined,
+): string {
+  const text = tidy(given ?? '') || `Merge CR #${cr.number}: ${oneLine(cr.title)}`
+  const trailer = `Merged-by: ${oneLine(user.name)} <${user.user_id}>`
+  return `${text}${endsInTrailers(text) ? '\n' : '\n\n'}${trailer}\n`
+}
+
+/** Line ends as git has them, and nothing empty around the text. */
+function tidy(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\S\n]+$/gm, '')
+    .replace(/^\n+|\n+$/g, '')
+}
+
+/** The last paragraph is one of trailers, which ours then joins. The first paragraph never is: `Fix: typo` is a subject. */
+function endsInTrailers(text: string): boolean {
+  const paragraphs = text.split(/\n{2,}/)
+  if (paragraphs.length < 2) return false
+  const lines = paragraphs.at(-1)!.split('\n')
+  // A line that begins with white space continues the trailer before it.
+  return lines.every((line, index) => /^[A-Za-z0-9][A-Za-z0-9-]*: /.test(line) || (index > 0 && /^[ \t]/.test(line)))
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+}

@@ -1,0 +1,173 @@
+import { type ChangeRequest, ServiceError } from '@svc/contract'
+import { bringObjects, type MergePlan, planMerge, readTips, type Repository } from '@svc/git'
+import { getUser } from '../accounts/store.ts'
+import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
+import { withLock } from '../db/lock.ts'
+import type { Deps } from '../deps.ts'
+import { openRepository, unreachable } from '../projects/repository.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { landedAttempt } from './attempts.ts'
+import { land, type Landing } from './land.ts'
+import { refuseBrokenManifest } from './manifest-gate.ts'
+import { mergeLock } from './merge-lock.ts'
+import { mergeMessage } from './merge-message.ts'
+import { requireMove } from './moves.ts'
+import type { Merged } from './record-merge.ts'
+import { refMissing } from './ref-missing.ts'
+import { requireSettled } from './settle.ts'
+import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
+import { refuseAgentMerge } from './who-may-merge.ts'
+
+export type MergeDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
+
+export interface MergeChangeRequest {
+  project: ProjectRow
+  caller: Caller<UserActor | ProjectActor>
+  crId: string
+  idempotencyKey: string | null
+  signal: AbortSignal
+  message?: string | undefined
+  expected_head_sha?: string | undefined
+  expected_base_sha?: string | undefined
+}
+
+/** How often a merge is made anew because somebody outside pushed in between. */
+const triesMax = 3
+
+/** lock → tips → plan → intent row → land → row → answer: whatever dies in between, the branch's tip tells how it went. */
+export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequest) {
+  const { project, caller } = input
+  const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
+  await refuseAgentMerge(deps.db, { project, actor: caller.actor, cr })
+  const earlier = await mergedBefore(deps, input, cr)
+  if (earlier !== null) return answerOf(earlier)
+  requireMove('merge', cr)
+  return answerOf(await withLock(deps, mergeLock(cr), () => mergeInTurn(deps, input, cr)))
+}
+
+async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow): Promise<Merged> {
+  if (input.signal.aborted) throw new ServiceError('unavailable', 'The client left before its merge began.')
+  await requireSettled(deps, input.project, found.base_ref)
+  const repository = await openRepository(deps, input.project)
+  let last: Landing = { kind: 'moved' }
+  for (let tries = 1; tries <= triesMax; tries++) {
+    // Read anew each time: it can have been merged, closed or renamed while this one waited.
+    const cr = await requireChangeRequest(deps.db, found.project_id, found.cr_id)
+    const earlier = await mergedBefore(deps, input, cr)
+    if (earlier !== null) return earlier
+    requireMove('merge', cr)
+    last = await tryMerge(deps, input, { repository, cr })
+    if (last.kind === 'merged') return last.merged
+  }
+  if (last.kind === 'lost') throw unreachable(last.reason)
+  throw new ServiceError('base_moved', `Others push to ${JSON.stringify(found.base_ref)} faster than it can be merged into.`, {
+    hint: 'Nothing was changed. Try again in a moment.',
+  })
+}
+
+async function tryMerge(
+  deps: MergeDeps,
+  input: MergeChangeRequest,
+  { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
+): Promise<Landing> {
+  const { signal } = input
+  const { baseSha, headSha } = await expectedTips(repository, cr, input)
+  const brought = await bringObjects(repository, [baseSha, headSha], { signal })
+  if (brought.kind === 'unreachable') throw unreachable(brought.reason)
+  if (brought.kind === 'missing') return { kind: 'moved' }
+  await refuseBrokenManifest(input.project, repository, headSha, signal)
+  const message = mergeMessage(cr, await getUser(deps.db, input.caller.actor.user_id), input.message)
+  // git keeps seconds; the row has to hold the very date that is in the commit.
+  const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
+  const plan = await planWithoutDoubt(deps, repository, { baseSha, headSha, message, date, signal })
+  if (plan.kind === 'conflicted')
+    throw new ServiceError('merge_conflict', 'Merge failed', {
+      hint: `Merge ${JSON.stringify(cr.base_ref)} into ${JSON.stringify(cr.head_ref)}, resolve the conflicts, push, and try again.`,
+      detail: { conflicts: plan.files },
+    })
+  const { caller, idempotencyKey } = input
+  return land(deps, repository, { cr, plan, baseSha, headSha, message, date, caller, idempotencyKey })
+}
+
+/** The live tips, if they are the ones the caller has seen. */
+async function expectedTips(
+  repository: Repository,
+  cr: ChangeRequestRow,
+  input: MergeChangeRequest,
+): Promise<{ baseSha: string; headSha: string }> {
+  const outcome = await readTips(repository, [cr.base_ref, cr.head_ref], { signal: input.signal })
+  if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
+  const [headSha, baseSha] = [outcome.tips.get(cr.head_ref), outcome.tips.get(cr.base_ref)]
+  if (headSha === undefined) throw refMissing(cr.head_ref)
+  if (baseSha === undefined) throw refMissing(cr.base_ref)
+  const { expected_head_sha, expected_base_sha } = input
+  if (expected_head_sha !== undefined && expected_head_sha !== headSha)
+    throw new ServiceError('head_moved', `${JSON.stringify(cr.head_ref)} has other commits than the ones you looked at.`, {
+      hint: 'Look at what is there now, then merge that.',
+      detail: { expected_head_sha, head_sha: headSha },
+    })
+  if (expected_base_sha !== undefined && expected_base_sha !== baseSha)
+    throw new ServiceError('base_moved', `${JSON.stringify(cr.base_ref)} is no longer where you saw it.`, {
+      hint: 'Look at the change request again, then merge it.',
+      detail: { expected_base_sha, base_sha: baseSha },
+    })
+  return { baseSha, headSha }
+}
+
+/** A result that fails its own check is computed once more and then refused: a wrong merge is worse than none. */
+async function planWithoutDoubt(
+  deps: Pick<Deps, 'log'>,
+  repository: Repository,
+  { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
+): Promise<Exclude<MergePlan, { kind: 'doubtful' }>> {
+  const first = await planMerge(repository, wanted, { signal })
+  if (first.kind !== 'doubtful') return first
+  const second = await planMerge(repository, wanted, { signal })
+  if (second.kind !== 'doubtful') return second
+  const { baseSha, headSha } = wanted
+  deps.log.error(
+    { dir: repository.dir, base_sha: baseSha, head_sha: headSha, reasons: [first.reason, second.reason] },
+    'a merge failed its own check twice',
+  )
+  throw new ServiceError('internal', 'The merge did not pass its own check, so nothing was changed.', {
+    hint: 'Merge it by hand on the head branch, or ask the operator to look into the log.',
+    detail: { base_sha: baseSha, head_sha: headSha },
+  })
+}
+
+/** What an earlier request with the same Idempotency-Key merged: a retry gets its answer. */
+async function mergedBefore(
+  deps: Pick<Deps, 'db'>,
+  input: MergeChangeRequest,
+  cr: ChangeRequestRow,
+): Promise<Merged | null> {
+  if (input.idempotencyKey === null || cr.status !== 'merged') return null
+  const attempt = await landedAttempt(deps.db, {
+    cr_id: cr.cr_id,
+    idempotency_key: input.idempotencyKey,
+    merged_by: input.caller.actor.user_id,
+  })
+  return attempt === null ? null : { cr, attempt }
+}
+
+function answerOf({ cr, attempt }: Merged): {
+  change_request: ChangeRequest
+  merge: {
+    merge_commit_sha: string
+    fast_forward: boolean
+    up_to_date: boolean
+    base_sha_before: string
+    base_sha_after: string
+  }
+} {
+  return {
+    change_request: presentChangeRequest(cr),
+    merge: {
+      merge_commit_sha: attempt.result_sha,
+      fast_forward: attempt.kind === 'fast-forward',
+      up_to_date: attempt.kind === 'up-to-date',
+      base_sha_before: attempt.base_sha,
+      base_sha_after: attempt.result_sha,
+    },
+  }
+}

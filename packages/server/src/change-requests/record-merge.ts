@@ -1,0 +1,43 @@
+import { keepCommits, type Repository } from '@svc/git'
+import { recordAudit } from '../audit/record.ts'
+import { notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { type MergeAttempt, settleAttempt } from './attempts.ts'
+import { auditOf } from './audit.ts'
+import { type ChangeRequestRow, lockChangeRequest, markMerged, requireChangeRequest } from './store.ts'
+
+/** A merge that is on its branch, with the row that tells of it. */
+export interface Merged {
+  cr: ChangeRequestRow
+  attempt: MergeAttempt
+}
+
+/** Writes down that the result of `attempt` is on the branch: attempt, change request and audit in one transaction. The caller holds the lock of the base. */
+export async function recordMerge(
+  deps: Pick<Deps, 'db' | 'now'>,
+  repository: Repository,
+  attempt: MergeAttempt,
+): Promise<Merged> {
+  const { base_sha, head_sha, result_sha } = attempt
+  const found = await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
+  // Kept before anything says merged: a row that says so can show its diff for ever.
+  await keepCommits(repository, found.number, { base: base_sha, head: head_sha })
+  const cr = await deps.db.transaction().execute(async (trx) => {
+    const before = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
+    if (!(await settleAttempt(trx, attempt.attempt_id, { state: 'landed', reason: null }, deps.now()))) return before
+    const merge = { merged_at: attempt.created_at, merged_by: attempt.merged_by, merge_commit_sha: result_sha }
+    const after = await markMerged(trx, attempt.cr_id, { ...merge, base_sha, head_sha }, deps.now())
+    // Nobody closes one with an intended attempt, so only deletion can have come first, and that took the attempt along.
+    if (after === null) throw notFound('change request')
+    await recordAudit(
+      trx,
+      attempt.caller,
+      auditOf(after, 'merge', {
+        before: { status: before.status, base_commit_sha: base_sha },
+        after: { status: 'merged', kind: attempt.kind, merge_commit_sha: result_sha, head_commit_sha: head_sha },
+      }),
+    )
+    return after
+  })
+  return { cr, attempt }
+}

@@ -1,0 +1,99 @@
+import { ServiceError } from '@svc/contract'
+import { GitError, readTips } from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { openRepository } from '../projects/repository.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips } from './store.ts'
+
+export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
+
+/** What a read waits for a repository at most: the stored data has to be out within two seconds. */
+const awayMs = 1_800
+
+/** The rows with the tips their branches have now. One question to the repository, whatever the number of rows; one write, of those that moved. */
+export async function refreshTips(
+  deps: RefreshDeps,
+  project: ProjectRow,
+  rows: ChangeRequestRow[],
+): Promise<ChangeRequestRow[]> {
+  const open = rows.filter((row) => row.status === 'open')
+  if (open.length === 0) return rows
+  const branches = [...new Set(open.flatMap((row) => [row.base_ref, row.head_ref]))]
+  const tips = await tipsUnlessAway(deps, project, branches)
+  if (tips === null) return rows
+  const found = open.flatMap((cr) => {
+    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
+    // A branch that is gone leaves the pair as it was last seen.
+    return base === undefined || head === undefined ? [] : [{ cr, base, head }]
+  })
+  const fresh = new Map((await saveTips(deps, project, found)).map((row) => [row.cr_id, row]))
+  return rows.map((row) => fresh.get(row.cr_id) ?? row)
+}
+
+/** Stores the tips that differ from the stored ones. Answers with those rows, as they are now and with these tips. */
+export async function saveTips(
+  deps: Pick<Deps, 'db' | 'now'>,
+  project: ProjectRow,
+  found: FoundTips[],
+): Promise<ChangeRequestRow[]> {
+  const moved = found.filter(({ cr, base, head }) => cr.base_commit_sha !== base || cr.head_commit_sha !== head)
+  if (moved.length === 0) return []
+  const written = await recordTips(deps.db, moved, deps.now())
+  const isWritten = new Set(written.map((row) => row.cr_id))
+  const overtaken = moved.filter(({ cr }) => !isWritten.has(cr.cr_id))
+  if (overtaken.length === 0) return written
+  const now = await getChangeRequests(
+    deps.db,
+    project.project_id,
+    overtaken.map(({ cr }) => cr.cr_id),
+  )
+  return [
+    ...written,
+    ...now.map((row) => {
+      const tips = overtaken.find(({ cr }) => cr.cr_id === row.cr_id)
+      // What the other one stored may be older than this request; what this one saw is not.
+      return row.status === 'open' && tips !== undefined
+        ? { ...row, base_commit_sha: tips.base, head_commit_sha: tips.head }
+        : row
+    }),
+  ]
+}
+
+/**
+ * The deliberate silence of the service. A change request can be read while its repository is away, slow, refused or
+ * broken: the tips as they were last seen are worth more than an error, and whoever needs the repository itself (diff,
+ * preview, merge) is told the reason there. So this answers null and leaves a line for the operator.
+ */
+async function tipsUnlessAway(
+  deps: RefreshDeps,
+  project: ProjectRow,
+  branches: string[],
+): Promise<Map<string, string> | null> {
+  const away = new AbortController()
+  const late = Promise.withResolvers<{ kind: 'unreachable'; reason: string }>()
+  const timer = setTimeout(() => {
+    late.resolve({ kind: 'unreachable', reason: `no answer within ${awayMs} ms` })
+    away.abort()
+  }, awayMs)
+  const asked = readTipsNow(deps, project, branches, away.signal)
+  // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
+  asked.catch(() => {})
+  try {
+    const outcome = await Promise.race([asked, late.promise])
+    if (outcome.kind === 'tips') return outcome.tips
+    deps.log.debug({ project_id: project.project_id, reason: outcome.reason }, skipped)
+  } catch (error) {
+    const isAway = error instanceof ServiceError || error instanceof GitError
+    deps.log[isAway ? 'debug' : 'warn']({ project_id: project.project_id, err: error }, skipped)
+  } finally {
+    clearTimeout(timer)
+  }
+  return null
+}
+
+const skipped = 'tips were not refreshed: the repository is away'
+
+async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[], signal: AbortSignal) {
+  const repository = await openRepository(deps, project)
+  return readTips(repository, branches, { signal, timeoutMs: awayMs })
+}

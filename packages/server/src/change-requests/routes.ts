@@ -1,0 +1,79 @@
+import {
+  closeChangeRequestRoute,
+  diffChangeRequestRoute,
+  editChangeRequestRoute,
+  getChangeRequestRoute,
+  listChangeRequestsRoute,
+  mergeChangeRequestRoute,
+  openChangeRequestRoute,
+  previewChangeRequestRoute,
+  reopenChangeRequestRoute,
+} from '@svc/contract'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { Page } from '../http/page.ts'
+import { closeChangeRequest } from './close.ts'
+import { diffChangeRequest } from './diff.ts'
+import { editChangeRequest } from './edit.ts'
+import { mergeChangeRequest } from './merge.ts'
+import { openChangeRequest } from './open.ts'
+import { previewChangeRequest } from './preview.ts'
+import { refreshTips } from './refresh-tips.ts'
+import { reopenChangeRequest } from './reopen.ts'
+import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
+
+export function changeRequestRoutes(deps: Deps): Mounted[] {
+  return [
+    handle(listChangeRequestsRoute, async ({ project, query }) => {
+      const { rows, next } = await listChangeRequests(deps.db, project.project_id, query)
+      return new Page({ change_requests: (await refreshTips(deps, project, rows)).map(presentChangeRequest) }, next)
+    }),
+    handle(openChangeRequestRoute, async ({ project, caller, body, request }) =>
+      presentChangeRequest(
+        await openChangeRequest(deps, {
+          ...body,
+          project,
+          caller,
+          crId: request.resourceId,
+          signal: request.signal,
+        }),
+      ),
+    ),
+    handle(getChangeRequestRoute, async ({ project, params }) => {
+      const found = await requireChangeRequest(deps.db, project.project_id, params.crId)
+      const [cr = found] = await refreshTips(deps, project, [found])
+      return { change_request: presentChangeRequest(cr) }
+    }),
+    handle(editChangeRequestRoute, async ({ project, caller, params, body }) =>
+      presentChangeRequest(await editChangeRequest(deps, { ...body, ...params, project, caller })),
+    ),
+    handle(diffChangeRequestRoute, async ({ project, params, query, request: { headers, signal } }) =>
+      diffChangeRequest(deps, {
+        ...params,
+        project,
+        renames: query.renames === '1',
+        accept: headers.get('accept'),
+        signal,
+      }),
+    ),
+    handle(previewChangeRequestRoute, async ({ project, params, request: { signal } }) =>
+      previewChangeRequest(deps, { ...params, project, signal }),
+    ),
+    handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request }) =>
+      mergeChangeRequest(deps, {
+        ...body,
+        ...params,
+        project,
+        caller,
+        idempotencyKey: request.idempotencyKey,
+        signal: request.signal,
+      }),
+    ),
+    handle(closeChangeRequestRoute, async ({ project, caller, params }) =>
+      presentChangeRequest(await closeChangeRequest(deps, { ...params, project, caller })),
+    ),
+    handle(reopenChangeRequestRoute, async ({ project, caller, params }) =>
+      presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
+    ),
+  ]
+}

@@ -1,0 +1,211 @@
+/** All SQL on change requests. Merge attempts have a store of their own. */
+import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
+import { sql } from 'kysely'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Db, DbOrTransaction, Row } from '../db/schema.ts'
+import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
+
+export type ChangeRequestRow = Row<'change_requests'>
+
+export function presentChangeRequest(row: ChangeRequestRow): ChangeRequest {
+  return { ...row, metadata: row.metadata as ChangeRequest['metadata'] }
+}
+
+export async function requireChangeRequest(
+  db: DbOrTransaction,
+  projectId: string,
+  crId: string,
+): Promise<ChangeRequestRow> {
+  const row = isUuid(crId) ? (await getChangeRequests(db, projectId, [crId]))[0] : undefined
+  if (row === undefined) throw notFound('change request')
+  return row
+}
+
+/** Those of the given ones that exist in the project, in any order. */
+export async function getChangeRequests(
+  db: DbOrTransaction,
+  projectId: string,
+  crIds: string[],
+): Promise<ChangeRequestRow[]> {
+  return db
+    .selectFrom('change_requests')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('cr_id', 'in', crIds)
+    .execute()
+}
+
+/** The row, locked until the transaction ends, so that what is decided about it still holds when it is written. */
+export async function lockChangeRequest(
+  db: DbOrTransaction,
+  projectId: string,
+  crId: string,
+): Promise<ChangeRequestRow> {
+  const row = await db
+    .selectFrom('change_requests')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('cr_id', '=', crId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('change request')
+  return row
+}
+
+/** Newest first. Numbers only rise, so one of them is all that a cursor needs; the time before it is there for readCursor. */
+export async function listChangeRequests(
+  db: DbOrTransaction,
+  projectId: string,
+  page: {
+    limit: number
+    cursor?: string | undefined
+    status: ChangeRequestStatus | 'all'
+    number?: number | undefined
+  },
+) {
+  const after = readCursor(page.cursor)
+  let query = db
+    .selectFrom('change_requests')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('number', 'desc')
+    .limit(page.limit + 1)
+  if (page.status !== 'all') query = query.where('status', '=', page.status)
+  if (page.number !== undefined) query = query.where('number', '=', page.number)
+  if (after !== null) {
+    if (!/^[1-9]\d{0,8}$/.test(after[1])) throw invalidCursor()
+    query = query.where('number', '<', Number(after[1]))
+  }
+  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, String(last.number)])
+}
+
+export interface NewChangeRequest {
+  cr_id: string
+  account_id: string
+  project_id: string
+  title: string
+  description: string
+  base_ref: string
+  head_ref: string
+  base_commit_sha: string
+  head_commit_sha: string
+  /** Dropped when it is no session of this project. */
+  origin_session_id: string | null
+  created_by: string
+  metadata: object
+  at: Date
+}
+
+/**
+ * Number and row in one statement: numbers have no gaps, are never used twice, and creators wait for each other only here.
+ * The session is locked against deletion for as long, so that the row can point to it.
+ */
+export async function insertChangeRequest(db: DbOrTransaction, row: NewChangeRequest): Promise<ChangeRequestRow> {
+  const { rows } = await sql<ChangeRequestRow>`
+    with counter as (
+      update projects set next_cr_number = next_cr_number + 1
+      where project_id = ${row.project_id}
+      returning next_cr_number - 1 as number
+    ), origin as (
+      select session_id from project_sessions
+      where session_id = ${row.origin_session_id} and project_id = ${row.project_id}
+      for key share
+    )
+    insert into change_requests (
+      cr_id, account_id, project_id, number, title, description, base_ref, head_ref,
+      base_commit_sha, head_commit_sha, origin_session_id, created_by, metadata, created_at, updated_at
+    )
+    select
+      ${row.cr_id}::uuid, ${row.account_id}::uuid, ${row.project_id}::uuid, counter.number,
+      ${row.title}::text, ${row.description}::text, ${row.base_ref}::text, ${row.head_ref}::text,
+      ${row.base_commit_sha}::text, ${row.head_commit_sha}::text, (select session_id from origin),
+      ${row.created_by}::uuid, ${JSON.stringify(row.metadata)}::jsonb, ${row.at}::timestamptz, ${row.at}::timestamptz
+    from counter
+    returning *`.execute(db)
+  // No counter, no row: the project was deleted while its branches were looked up.
+  if (rows[0] === undefined) throw notFound('project')
+  return rows[0]
+}
+
+export async function updateChangeRequest(
+  db: DbOrTransaction,
+  crId: string,
+  set: {
+    title?: string
+    description?: string
+    metadata?: object
+    status?: 'open' | 'closed'
+    closed_at?: Date | null
+    closed_by?: string | null
+  },
+  at: Date,
+): Promise<ChangeRequestRow> {
+  const { metadata, ...rest } = set
+  return db
+    .updateTable('change_requests')
+    .set({ ...rest, ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }), updated_at: at })
+    .where('cr_id', '=', crId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export interface FoundTips {
+  cr: ChangeRequestRow
+  base: string
+  head: string
+}
+
+/**
+ * One statement for all rows whose tips moved. A row that is no longer as it was read is left alone: whoever wrote it
+ * knows newer tips. Answers with the rows it wrote.
+ */
+export async function recordTips(db: Db, found: FoundTips[], at: Date): Promise<ChangeRequestRow[]> {
+  const { rows } = await sql<ChangeRequestRow>`
+    with found as (
+      select * from unnest(
+        ${found.map(({ cr }) => cr.cr_id)}::uuid[],
+        ${found.map(({ base }) => base)}::text[], ${found.map(({ head }) => head)}::text[],
+        ${found.map(({ cr }) => cr.base_commit_sha)}::text[], ${found.map(({ cr }) => cr.head_commit_sha)}::text[]
+      ) as t(cr_id, base, head, read_base, read_head)
+    ), locked as (
+      -- In one order for everybody, or two lists that refresh the same rows would deadlock.
+      select cr.cr_id, found.base, found.head
+      from change_requests cr join found on found.cr_id = cr.cr_id
+      where cr.status = 'open'
+        and cr.base_commit_sha is not distinct from found.read_base
+        and cr.head_commit_sha is not distinct from found.read_head
+      order by cr.cr_id
+      for no key update of cr
+    )
+    update change_requests cr
+    set base_commit_sha = locked.base, head_commit_sha = locked.head, updated_at = ${at}
+    from locked
+    where cr.cr_id = locked.cr_id
+    returning cr.*`.execute(db)
+  return rows
+}
+
+/** Null when the change request is no longer open. */
+export async function markMerged(
+  db: DbOrTransaction,
+  crId: string,
+  merge: { merged_at: string; merged_by: string | null; merge_commit_sha: string; base_sha: string; head_sha: string },
+  at: Date,
+): Promise<ChangeRequestRow | null> {
+  const row = await db
+    .updateTable('change_requests')
+    .set({
+      status: 'merged',
+      merged_at: merge.merged_at,
+      merged_by: merge.merged_by,
+      merge_commit_sha: merge.merge_commit_sha,
+      base_commit_sha: merge.base_sha,
+      head_commit_sha: merge.head_sha,
+      updated_at: at,
+    })
+    .where('cr_id', '=', crId)
+    .where('status', '=', 'open')
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
