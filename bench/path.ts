@@ -1,0 +1,166 @@
+/** The main path through the built program: create to running, reading, previewing and merging a change request, and the client's start. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readTips } from '@svc/git'
+import { git, program, root, run, Server, until } from '../test/e2e/harness.ts'
+import { type Figure, interleaved, median, printFigures, timed } from './report/figures.ts'
+
+const starts = Number(process.env.BENCH_STARTS ?? 5)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 100)
+
+interface Session {
+  session_id: string
+  status: string
+  error: string | null
+}
+
+const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
+const server = await Server.start()
+try {
+  const seed = join(dir, 'seed')
+  const project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'bench'])).project_id
+  const bare = join(server.env.SVC_DATA_DIR!, 'repositories', `${project}.git`)
+  await makeRepository(seed, bare)
+  printFigures('Change requests', await changeRequests(project, seed, bare))
+  printFigures('The client, as whole processes', await client(project))
+  await sessions(project)
+} finally {
+  await server.end()
+  await rm(dir, { recursive: true, force: true })
+}
+
+/** 200 files, 300 commits: small enough to make here, large enough that no figure is about nothing. */
+async function makeRepository(seed: string, bare: string): Promise<void> {
+  await git(dir, 'init', '--quiet', '--initial-branch=main', seed)
+  for (let file = 0; file < 200; file++) await Bun.write(join(seed, `src/${file % 20}/file-${file}.txt`), `line\n`.repeat(50))
+  await git(seed, 'add', '.')
+  await git(seed, 'commit', '--quiet', '-m', 'start')
+  const commit = 'commit refs/heads/main\ncommitter A <a@example.test> 1700000000 +0000\ndata 1\nx\n'
+  await run(['git', 'fast-import', '--quiet'], { cwd: seed, input: `${commit}from refs/heads/main^0\n\n${`${commit}\n`.repeat(299)}` })
+  await git(seed, 'push', '--quiet', bare, 'main')
+}
+
+async function makeBranch(seed: string, bare: string, name: string, file: string): Promise<void> {
+  await git(seed, 'checkout', '--quiet', '--force', '-B', name, 'main')
+  await Bun.write(join(seed, file), `${name}\n`)
+  await git(seed, 'add', '.')
+  await git(seed, 'commit', '--quiet', '-m', name)
+  await git(seed, 'push', '--quiet', bare, name)
+}
+
+async function openFor(project: string, head: string): Promise<string> {
+  const response = await server.api(`/v1/projects/${project}/change-requests`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ title: head, head_ref: head }),
+  })
+  return ((await response.json()) as { cr_id: string }).cr_id
+}
+
+async function ask(path: string, init?: RequestInit): Promise<void> {
+  const response = await server.api(path, init)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
+}
+
+async function changeRequests(project: string, seed: string, bare: string): Promise<Figure[]> {
+  await makeBranch(seed, bare, 'read', 'new-read.txt')
+  const base = `/v1/projects/${project}/change-requests`
+  const cr = await openFor(project, 'read')
+  const read = await interleaved(rounds, {
+    read: () => ask(`${base}/${cr}`),
+    trivial: () => ask('/v1/token'),
+    tips: () => readTips({ dir: bare, remote: null }, ['main', 'read']),
+    preview: () => ask(`${base}/${cr}/merge-preview`),
+    diff: () => ask(`${base}/${cr}/diff`),
+  })
+  const floor = median(read.trivial) + median(read.tips)
+  const merges = 15
+  const merge = { cold: [] as number[], raw: [] as number[], rawPreview: [] as number[], preview: [] as number[] }
+  for (let n = 0; n < merges; n++) {
+    await makeBranch(seed, bare, `merge-${n}`, `new-${n}.txt`)
+    const id = await openFor(project, `merge-${n}`)
+    await ask(`${base}/${id}`)
+    merge.preview.push(await timed(() => ask(`${base}/${id}/merge-preview`)))
+    merge.rawPreview.push(await timed(() => run(['git', 'merge-tree', '--write-tree', 'main', `merge-${n}`], { cwd: bare })))
+    merge.raw.push(await timed(() => rawMerge(bare, `merge-${n}`)))
+    merge.cold.push(await timed(() => ask(`${base}/${id}/merge`, { method: 'POST' })))
+  }
+  return [
+    { what: 'read of an open change request', ms: median(read.read), floor: 'trivial authenticated route + tips', floorMs: floor },
+    { what: 'preview, warm', ms: median(read.preview), floor: 'trivial authenticated route + tips', floorMs: floor },
+    { what: 'diff, warm', ms: median(read.diff), floor: 'trivial authenticated route + tips', floorMs: floor },
+    { what: 'preview, cold', ms: median(merge.preview), floor: 'git merge-tree', floorMs: median(merge.rawPreview) },
+    { what: 'three-way merge, managed repository', ms: median(merge.cold), floor: 'merge-tree + commit-tree + update-ref', floorMs: median(merge.raw) },
+  ]
+}
+
+/** The three commands a merge cannot do without; to a ref of its own, so that the measured merge finds the base as it was. */
+async function rawMerge(bare: string, head: string): Promise<void> {
+  const env = { PATH: process.env.PATH ?? '', HOME: dir, GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test' }
+  const tree = (await run(['git', 'merge-tree', '--write-tree', 'main', head], { cwd: bare, env })).stdout.trim()
+  const commit = (await run(['git', 'commit-tree', tree, '-p', 'main', '-p', head, '-m', 'm'], { cwd: bare, env })).stdout.trim()
+  await run(['git', 'update-ref', `refs/bench/${head}`, commit], { cwd: bare, env })
+}
+
+async function client(project: string): Promise<Figure[]> {
+  const env = { PATH: process.env.PATH ?? '', HOME: server.dir, SVC_CONFIG_FILE: server.env.SVC_CONFIG_FILE! }
+  const times = await interleaved(20, {
+    version: () => run([program, '--version'], { env }),
+    ls: () => run([program, 'cr', 'ls', '--project', project], { env }),
+    git: () => run(['git', '--version'], { env }),
+    list: () => ask(`/v1/projects/${project}/change-requests?status=open`),
+  })
+  const floor = median(times.git)
+  return [
+    { what: 'svc --version', ms: median(times.version), floor: 'git --version', floorMs: floor },
+    { what: 'svc cr ls', ms: median(times.ls), floor: 'git --version + the request itself', floorMs: floor + median(times.list) },
+  ]
+}
+
+async function sessions(project: string): Promise<void> {
+  const running: number[] = []
+  const boots: number[] = []
+  const phases = new Map<string, number[]>()
+  for (let n = 0; n < starts; n++) {
+    boots.push(await runtimeBoot(join(dir, `runtime-${n}`)))
+    const started = performance.now()
+    const { session_id } = await server.json<Session>(['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--project', project])
+    await until('the session to run', async () => {
+      const session = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}`)).json()) as Session
+      if (session.status === 'failed') throw new Error(session.error ?? 'failed')
+      return session.status === 'running'
+    })
+    running.push(performance.now() - started)
+    const timeline = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}/timeline`)).json()) as { phases: { name: string; ms: number | null }[] }
+    for (const phase of timeline.phases) phases.set(phase.name, [...(phases.get(phase.name) ?? []), phase.ms ?? 0])
+    await server.json(['sessions', 'rm', session_id, '--yes', '--project', project])
+  }
+  printFigures('A session, cold', [
+    { what: 'create to running', ms: median(running), floor: "the runtime's own boot, outside a sandbox", floorMs: median(boots) },
+    ...[...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null })),
+  ])
+}
+
+/** From spawn to the first answer of the agent runtime with nothing around it. */
+async function runtimeBoot(home: string): Promise<number> {
+  const port = 40_000 + Math.floor(Math.random() * 20_000)
+  const binary = join(root, `node_modules/opencode-linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}/bin/opencode`)
+  const disable = Object.fromEntries(['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'SHARE', 'DEFAULT_PLUGINS'].map((name) => [`OPENCODE_DISABLE_${name}`, '1']))
+  const work = join(home, 'work')
+  await run(['mkdir', '-p', work])
+  await git(work, 'init', '--quiet')
+  const started = performance.now()
+  const child = Bun.spawn([binary, 'serve', '--port', String(port), '--hostname', '127.0.0.1'], { cwd: work, env: { PATH: process.env.PATH ?? '', HOME: home, ...disable }, stdout: 'ignore', stderr: 'ignore' })
+  try {
+    await until('the runtime to answer', async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/config`, { signal: AbortSignal.timeout(250) }).catch(() => null)
+      return answer?.ok
+    })
+    return performance.now() - started
+  } finally {
+    child.kill('SIGKILL')
+    await child.exited
+  }
+}
