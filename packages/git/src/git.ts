@@ -1,1 +1,260 @@
-export class GitError extends Error {}
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { enterLane, type Lane } from './child-queue.ts'
+import { childEnvironment, type EnvironmentInput } from './environment.ts'
+
+/** The only file that starts git. */
+
+export interface GitOptions extends EnvironmentInput {
+  /** Exit codes that are answers. Anything else throws. Default: only 0. */
+  accept?: number[]
+  input?: string | Uint8Array
+  cwd?: string
+  signal?: AbortSignal
+  timeoutMs?: number
+  /** Output past this kills the child. */
+  bytesMax?: number
+  /** What past `bytesMax` means: an error, or an answer that is cut there. */
+  overflow?: 'fail' | 'cut'
+  lane?: Lane
+  limits?: Partial<Limits>
+}
+
+export interface Limits {
+  cpuSeconds: number
+  memoryBytes: number
+  fileBytes: number
+}
+
+export interface GitResult {
+  code: number
+  stdout: Buffer
+  stderr: string
+  /** True when the output was cut at `bytesMax`; `code` means nothing then. */
+  cut: boolean
+}
+
+export type GitFailure = 'exit' | 'timeout' | 'aborted' | 'output' | 'limit' | 'start'
+
+export class GitError extends Error {
+  readonly failure: GitFailure
+  readonly code: number | null
+  readonly stderr: string
+  constructor(
+    failure: GitFailure,
+    message: string,
+    details: { code?: number | null; stderr?: string; cause?: unknown } = {},
+  ) {
+    super(message, { cause: details.cause })
+    this.name = 'GitError'
+    this.failure = failure
+    this.code = details.code ?? null
+    this.stderr = details.stderr ?? ''
+  }
+}
+
+const gibibyte = 1024 ** 3
+/**
+ * Fifteen crafted objects can keep `git diff` busy for ever, so every child has limits. Memory is the data segment:
+ * packs are mapped read-only and do not count. Children that build or index whole packs need more of everything.
+ */
+const limitsOfLane: Record<Lane, Limits> = {
+  local: { cpuSeconds: 20, memoryBytes: gibibyte / 2, fileBytes: gibibyte },
+  network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
+  serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
+}
+const timeoutMsOfLane: Record<Lane, number> = { local: 30_000, network: 600_000, serve: 3_600_000 }
+const bytesMaxDefault = 64 * 1024 * 1024
+const stderrBytesMax = 64 * 1024
+/** Between asking a group to end, so git removes its lock files, and ending it. */
+const graceMs = 250
+
+/** Runs git to its end. `dir` is the repository, or null for a command that needs none. */
+export async function git(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitResult> {
+  const child = await startGit(dir, args, options)
+  const bytesMax = options.bytesMax ?? bytesMaxDefault
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let cut = false
+  child.stdin.end(options.input ?? '')
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (cut) return
+    const room = bytesMax - bytes
+    chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk)
+    bytes += Math.min(chunk.length, room)
+    if (chunk.length <= room) return
+    cut = true
+    child.kill('output')
+  })
+  const end = await child.ended
+  const stdout = Buffer.concat(chunks)
+  if (cut && options.overflow === 'cut') return { code: 0, stdout, stderr: end.stderr, cut }
+  const failure = explainEnd(args, end, options.accept ?? [0])
+  if (failure) throw failure
+  return { code: end.code ?? 0, stdout, stderr: end.stderr, cut }
+}
+
+/** The trimmed output of a command whose answer is one short line. */
+export async function gitLine(dir: string, args: string[], options: GitOptions = {}): Promise<string> {
+  return (await git(dir, args, options)).stdout.toString().trim()
+}
+
+export interface GitEnd {
+  code: number | null
+  signal: string | null
+  stderr: string
+  /** Why we ended it, when we did. */
+  killedFor: GitFailure | null
+}
+
+export interface GitChild {
+  stdin: Writable
+  stdout: Readable
+  /** Resolves once the whole process group is gone and its output was read. Never rejects. */
+  ended: Promise<GitEnd>
+  kill(why: GitFailure): void
+}
+
+/** Starts git with open pipes, for streaming. Waits for a place in its lane first. */
+export async function startGit(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitChild> {
+  const lane = options.lane ?? 'local'
+  const leave = await enterLane(lane, options.signal).catch((cause: unknown) => {
+    const aborted = options.signal?.aborted ?? false
+    const why = aborted ? 'was given up before it started.' : `could not start: ${(cause as Error).message}`
+    throw new GitError(aborted ? 'aborted' : 'start', `git ${args[0] ?? ''} ${why}`, { cause })
+  })
+  try {
+    return superviseChild(spawnGroup(dir, args, options, lane), options, lane, leave)
+  } catch (cause) {
+    leave()
+    throw new GitError('start', `git could not be started: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function spawnGroup(dir: string | null, args: string[], options: GitOptions, lane: Lane): ChildProcess {
+  const limits = { ...limitsOfLane[lane], ...options.limits }
+  const command = [...limiter(limits), gitProgram(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
+  const [program = 'git', ...rest] = command
+  return spawn(program, rest, {
+    // Never the server's own folder: git would look for a repository around it.
+    cwd: options.cwd ?? dir ?? '/',
+    env: childEnvironment(options),
+    // A group of its own: killing git alone leaves its helpers running.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, leave: () => void): GitChild {
+  const { stdin, stdout, stderr } = child
+  if (!stdin || !stdout || !stderr) throw new Error('the pipes to git could not be opened.')
+  let errorText = Buffer.alloc(0)
+  let killedFor: GitFailure | null = null
+  let hardKill: ReturnType<typeof setTimeout> | undefined
+
+  const kill = (why: GitFailure) => {
+    if (killedFor) return
+    killedFor = why
+    signalGroup(child, 'SIGTERM')
+    hardKill = setTimeout(() => {
+      signalGroup(child, 'SIGKILL')
+      // Whoever survived that cannot hold the caller by keeping a pipe open.
+      stdout.destroy()
+      stderr.destroy()
+    }, graceMs)
+  }
+  const onAbort = () => kill('aborted')
+  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
+  if (options.signal?.aborted) onAbort()
+  options.signal?.addEventListener('abort', onAbort, { once: true })
+
+  // git may stop reading early, and says by its exit code whether that was right.
+  stdin.on('error', () => {})
+  stdout.on('error', () => {})
+  stderr.on('data', (chunk: Buffer) => {
+    errorText = Buffer.concat([errorText, chunk])
+    if (errorText.length > stderrBytesMax) errorText = errorText.subarray(-stderrBytesMax)
+  })
+
+  const ended = new Promise<GitEnd>((resolve) => {
+    let startError: Error | null = null
+    const finish = (code: number | null, signal: string | null) => {
+      clearTimeout(timer)
+      clearTimeout(hardKill)
+      options.signal?.removeEventListener('abort', onAbort)
+      if (killedFor) signalGroup(child, 'SIGKILL')
+      leave()
+      const text = startError ? startError.message : errorText.toString('utf8')
+      resolve({ code, signal, stderr: text, killedFor: startError ? 'start' : killedFor })
+    }
+    child.on('error', (error) => {
+      startError = error
+      finish(null, null)
+    })
+    child.on('close', finish)
+  })
+  return { stdin, stdout, ended, kill }
+}
+
+function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // ESRCH: the whole group is gone already, which is what was wanted.
+  }
+}
+
+/** The error of a child that did not end with an accepted code; null when it did. */
+export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitError | null {
+  const name = `git ${args.find((arg) => !arg.startsWith('-')) ?? ''}`.trim()
+  const details = { code: end.code, stderr: end.stderr }
+  if (end.killedFor === 'start') return new GitError('start', `${name} could not be started: ${end.stderr}`, details)
+  if (end.killedFor === 'timeout') return new GitError('timeout', `${name} took too long and was stopped.`, details)
+  if (end.killedFor === 'aborted') return new GitError('aborted', `${name} was given up by its caller.`, details)
+  if (end.killedFor === 'output')
+    return new GitError('output', `${name} answered more than it may and was stopped.`, details)
+  if (end.signal === 'SIGXCPU' || end.signal === 'SIGKILL' || end.signal === 'SIGXFSZ') {
+    return new GitError('limit', `${name} needed more than its limit of time, memory or disk (${end.signal}).`, details)
+  }
+  if (end.code !== null && accept.includes(end.code)) return null
+  if (/out of memory|unable to create thread/i.test(end.stderr)) {
+    return new GitError('limit', `${name} needed more memory than it may have.`, details)
+  }
+  return new GitError(
+    'exit',
+    `${name} failed (${end.signal ?? `exit code ${end.code}`}): ${lastWords(end.stderr)}`,
+    details,
+  )
+}
+
+/** What git said last, in one line that fits into an answer. */
+export function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'))
+  const telling = lines.filter((line) => /^(fatal|error|remote):/.test(line))
+  return (telling.length ? telling : lines).slice(-3).join(' ').trim().slice(0, 1000) || 'it gave no reason.'
+}
+
+let programs: { git: string; prlimit: string | null } | null = null
+
+function findPrograms(): { git: string; prlimit: string | null } {
+  programs ??= { git: Bun.which('git') ?? 'git', prlimit: Bun.which('prlimit') }
+  return programs
+}
+
+function gitProgram(): string {
+  return findPrograms().git
+}
+
+/** prlimit replaces itself by git, so the pid and the group stay the same. Where it is missing, time and output limits remain. */
+function limiter(limits: Limits): string[] {
+  const { prlimit } = findPrograms()
+  if (!prlimit) return []
+  const flags = [
+    `--cpu=${limits.cpuSeconds}`,
+    `--data=${limits.memoryBytes}`,
+    `--fsize=${limits.fileBytes}`,
+    '--core=0',
+  ]
+  return [prlimit, ...flags, '--']
+}

@@ -1,7 +1,8 @@
 export { GitError } from './git.ts'
 export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 export { judgeRepositoryUrl, type UrlVerdict } from './url.ts'
-export { readTips, probeRemote, type ProbeOutcome, type TipsOutcome } from './tips.ts'
+export { readTips, type TipsOutcome } from './tips.ts'
+export { probeRemote, type ProbeOutcome } from './probe.ts'
 export {
   bringObjects,
   createManagedRepository,
@@ -10,7 +11,8 @@ export {
   tidyRepository,
   type BringOutcome,
 } from './mirror.ts'
-export { isAncestor, isBranchName, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
+export { isBranchName } from './branch-name.ts'
+export { isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
 export { previewMerge, type MergePreview } from './merge-preview.ts'
 export { diffCommits, streamPatch, type Diff, type DiffFile } from './diff.ts'
 export { landMerge, planMerge, type LandOutcome, type MergePlan } from './merge.ts'

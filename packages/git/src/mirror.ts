@@ -1,22 +1,241 @@
-import type { CallOptions, Remote, Repository, Sha } from './repository.ts'
-export async function createManagedRepository(_dir: string, _opts: { defaultBranch: string }): Promise<Repository> {
-  throw new Error('createManagedRepository is not built yet.')
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { requireBranchName } from './branch-name.ts'
+import { git, GitError, lastWords } from './git.ts'
+import { withLock } from './lock.ts'
+import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+import { sweepScratch } from './scratch.ts'
+
+type ObjectFormat = 'sha1' | 'sha256'
+
+/** A repository that lives here and nowhere else. Idempotent; a crash leaves either nothing or a whole one. */
+export async function createManagedRepository(
+  dir: string,
+  opts: { defaultBranch: string; format?: ObjectFormat },
+): Promise<Repository> {
+  requireBranchName(opts.defaultBranch)
+  await ensureBare(dir, opts.defaultBranch, opts.format ?? 'sha1')
+  return { dir, remote: null }
 }
-export async function openMirror(_dir: string, _remote: Remote): Promise<Repository> {
-  throw new Error('openMirror is not built yet.')
+
+/** The mirror of a remote, made empty when it is missing. */
+export async function openMirror(dir: string, remote: Remote): Promise<Repository> {
+  await ensureBare(dir, 'main', 'sha1')
+  return { dir, remote }
 }
+
+async function ensureBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
+  await withLock(dir, async () => {
+    // A rebuild that was cut down between its two renames left the old store beside its place.
+    if (!(await isThere(dir)) && (await isThere(brokenPath(dir)))) await rename(brokenPath(dir), dir)
+    if (await isThere(join(dir, 'HEAD'))) return sweepScratch(dir)
+    await mkdir(dirname(dir), { recursive: true })
+    const made = await makeBare(dir, defaultBranch, format)
+    await rename(made, dir).catch(async (error: NodeJS.ErrnoException) => {
+      await rm(made, { recursive: true, force: true })
+      // Another process was first; its repository is as empty as ours.
+      if (!(await isThere(join(dir, 'HEAD')))) throw error
+    })
+  })
+}
+
+async function makeBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<string> {
+  const made = await mkdtemp(join(dirname(dir), `.${basename(dir)}.new-`))
+  const args = [
+    'init',
+    '--quiet',
+    '--bare',
+    '--template=',
+    `--object-format=${format}`,
+    `--initial-branch=${defaultBranch}`,
+  ]
+  await git(null, [...args, '--', made])
+  return made
+}
+
 export type BringOutcome =
   | { kind: 'present' }
   | { kind: 'unreachable'; reason: string }
   | { kind: 'missing'; shas: Sha[] }
-export async function bringObjects(_repo: Repository, _shas: Sha[], _options: CallOptions = {}): Promise<BringOutcome> {
-  throw new Error('bringObjects is not built yet.')
+
+/** Makes sure these commits are in our store, with their history. Asks the host only when one is not. */
+export async function bringObjects(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
+  shas.forEach(requireSha)
+  if (!repo.remote || (await missingObjects(repo, shas)).length === 0) return { kind: 'present' }
+  return withLock(repo.dir, async () => {
+    // Whoever held the lock before may have brought them.
+    const missing = await missingObjects(repo, shas)
+    return missing.length === 0 ? { kind: 'present' } : fetchInto(repo, missing, options)
+  })
 }
-/** Packs, writes the commit-graph, never prunes. For a job that runs now and then. */
-export async function tidyRepository(_repo: Repository, _options: CallOptions = {}): Promise<void> {
-  throw new Error('tidyRepository is not built yet.')
+
+/** Objects never leave a store while it stays the same folder, so what was seen once need not be looked for again. */
+const seen = new LRUCache<string, true>({ max: 100_000 })
+
+export async function missingObjects(repo: Repository, shas: Sha[]): Promise<Sha[]> {
+  const { ino } = await stat(repo.dir)
+  const key = (sha: Sha) => `${repo.dir}\0${ino}\0${sha}`
+  const unsure = [...new Set(shas)].filter((sha) => !seen.has(key(sha)))
+  if (unsure.length === 0) return []
+  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
+    input: `${unsure.join('\n')}\n`,
+  })
+  const missing = stdout
+    .toString()
+    .split('\n')
+    .filter((line) => line.endsWith(' missing'))
+    .map((line) => line.slice(0, -' missing'.length))
+  for (const sha of unsure) if (!missing.includes(sha)) seen.set(key(sha), true)
+  return missing
 }
-/** Replaces a broken mirror by a fresh one; what only our store holds (`refs/svc/*`) is carried over as far as it can be read. */
-export async function rebuildMirror(_repo: Repository, _options: CallOptions = {}): Promise<BringOutcome> {
-  throw new Error('rebuildMirror is not built yet.')
+
+/** Under the repository's lock. */
+async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions): Promise<BringOutcome> {
+  await matchFormat(repo, missing)
+  const isFirst = !(await hasPacks(repo.dir))
+  const fetched = await fetchBranches(repo, options)
+  if (fetched) return { kind: 'unreachable', reason: fetched }
+  let left = await missingObjects(repo, missing)
+  if (left.length > 0) {
+    // Not on any branch any more. Many hosts still hand out a commit that is asked for by its id.
+    await fetchRefspecs(repo, left, options)
+    left = await missingObjects(repo, missing)
+  }
+  if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network' })
+  else if ((await countPacks(repo.dir)) > packsMax) await tidy(repo, options)
+  return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }
+}
+
+/** null when it went well, otherwise why not. */
+function fetchBranches(repo: Repository, options: CallOptions): Promise<string | null> {
+  return fetchRefspecs(repo, ['+refs/heads/*:refs/heads/*'], options, ['--prune'])
+}
+
+async function fetchRefspecs(
+  repo: Repository,
+  refspecs: string[],
+  options: CallOptions,
+  flags: string[] = [],
+): Promise<string | null> {
+  const remote = repo.remote as Remote
+  const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
+  try {
+    await git(repo.dir, ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs], {
+      ...options,
+      remote,
+      lane: 'network',
+      // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
+      // was killed half-way would leave a commit that looks present and is not.
+      config: [['fetch.unpackLimit', '1']],
+    })
+    return null
+  } catch (error) {
+    if (!(error instanceof GitError) || error.failure === 'aborted') throw error
+    return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : lastWords(error.stderr)
+  }
+}
+
+/** An id's length tells the format of the remote; an empty mirror of the other one is made anew. */
+async function matchFormat(repo: Repository, shas: Sha[]): Promise<void> {
+  const wanted: ObjectFormat = shas[0]?.length === 64 ? 'sha256' : 'sha1'
+  const config = await readFile(join(repo.dir, 'config'), 'utf8')
+  const current: ObjectFormat = /objectformat\s*=\s*sha256/i.test(config) ? 'sha256' : 'sha1'
+  if (current === wanted || (await hasPacks(repo.dir))) return
+  const made = await makeBare(repo.dir, 'main', wanted)
+  await rm(repo.dir, { recursive: true, force: true })
+  await rename(made, repo.dir)
+}
+
+async function hasPacks(dir: string): Promise<boolean> {
+  return (await countPacks(dir)) > 0
+}
+
+async function countPacks(dir: string): Promise<number> {
+  const names = await readdir(join(dir, 'objects/pack')).catch(() => [])
+  return names.filter((name) => name.endsWith('.pack')).length
+}
+
+/** Every fetch and every push leaves a pack; past this many, lookups get slow enough to notice. */
+const packsMax = 50
+
+/** Joins packs, packs loose objects and refs, writes the commit-graph. Never prunes: a merged change's commits stay for ever. */
+export async function tidyRepository(repo: Repository, options: CallOptions = {}): Promise<void> {
+  await withLock(repo.dir, () => tidy(repo, options))
+}
+
+export async function tidyWhenScattered(repo: Repository): Promise<void> {
+  if ((await countPacks(repo.dir)) > packsMax) await tidyRepository(repo)
+}
+
+async function tidy(repo: Repository, options: CallOptions): Promise<void> {
+  const call = { ...options, lane: 'network' as const }
+  await git(repo.dir, ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index'], call)
+  await git(repo.dir, ['pack-refs', '--all'], call)
+  await git(repo.dir, ['commit-graph', 'write', '--reachable'], call)
+}
+
+/** Replaces a broken mirror by a fresh one. What only our store holds (`refs/svc/*`) is carried over as far as it can be read. */
+export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
+  const { remote } = repo
+  if (!remote) throw new TypeError('A managed repository is the truth itself and cannot be rebuilt from anywhere.')
+  return withLock(repo.dir, async () => {
+    const format = /objectformat\s*=\s*sha256/i.test(await readFile(join(repo.dir, 'config'), 'utf8').catch(() => ''))
+    const made = await makeBare(repo.dir, 'main', format ? 'sha256' : 'sha1')
+    const fresh: Repository = { dir: made, remote }
+    const reason = await fetchBranches(fresh, options)
+    if (reason) {
+      await rm(made, { recursive: true, force: true })
+      return { kind: 'unreachable', reason }
+    }
+    const lost = await carryKeptRefs(repo.dir, fresh)
+    await rm(brokenPath(repo.dir), { recursive: true, force: true })
+    await rename(repo.dir, brokenPath(repo.dir))
+    await rename(made, repo.dir)
+    // Something could not be read: the broken store stays beside the new one for whoever wants to dig in it.
+    if (!lost) await rm(brokenPath(repo.dir), { recursive: true, force: true })
+    return { kind: 'present' }
+  })
+}
+
+function brokenPath(dir: string): string {
+  return `${dir}.broken`
+}
+
+/** True when something could not be carried. */
+async function carryKeptRefs(from: string, fresh: Repository): Promise<boolean> {
+  const old: Repository = {
+    dir: fresh.dir,
+    remote: { url: `file://${from}`, credential: null, allowProtocols: ['file'] },
+  }
+  const listed = await git(from, ['for-each-ref', '--format=%(refname)', 'refs/svc'], { accept: [0, 1, 128] })
+  if (listed.code !== 0) return true
+  let lost = false
+  for (const ref of listed.stdout.toString().split('\n').filter(Boolean)) {
+    if ((await fetchRefspecs(old, [`+${ref}:${ref}`], {})) !== null) lost = true
+  }
+  return lost
+}
+
+/** What git says when a store is damaged; it has no exit code for that. */
+const damage =
+  /corrupt|unable to read|bad object|missing (?:blob|tree|commit)|cannot be accessed|inflate|bad tree object|does not point to a valid object|not a valid object/i
+
+/** Runs `work`; when it fails because the mirror is damaged, makes the mirror anew and tries once more. */
+export async function withMending<T>(repo: Repository, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!repo.remote || !(error instanceof GitError) || !damage.test(error.stderr)) throw error
+    const rebuilt = await rebuildMirror(repo)
+    if (rebuilt.kind !== 'present') throw error
+    return work()
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,27 +1,139 @@
-import type { CallOptions, Repository, Sha } from './repository.ts'
+import { rm, stat } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { isRefName } from './branch-name.ts'
+import { readRef } from './disk-refs.ts'
+import { git, GitError, gitLine, lastWords } from './git.ts'
+import {
+  isZero,
+  requireSha,
+  zeroSha,
+  type CallOptions,
+  type RefUpdate,
+  type Repository,
+  type Sha,
+} from './repository.ts'
+
+/** Pure in the two ids, so kept for ever; the empty string stands for unrelated histories. */
+const mergeBases = new LRUCache<string, Sha | ''>({ max: 20_000 })
+
+/** One best common ancestor, or null for unrelated histories. Of several (criss-cross), the one git names first. */
+export async function mergeBase(repo: Repository, a: Sha, b: Sha, options: CallOptions = {}): Promise<Sha | null> {
+  requireSha(a)
+  requireSha(b)
+  if (a === b) return a
+  const key = `${repo.dir}\0${a}${b}`
+  const known = mergeBases.get(key)
+  if (known !== undefined) return known || null
+  // 1: no common ancestor; anything else throws, a broken repository must not look unrelated.
+  const found = await git(repo.dir, ['merge-base', a, b], { ...options, accept: [0, 1] })
+  const base = found.code === 0 ? requireSha(found.stdout.toString().trim()) : null
+  mergeBases.set(key, base ?? '')
+  return base
+}
+
 export async function isAncestor(
-  _repo: Repository,
-  _ancestor: Sha,
-  _descendant: Sha,
-  _options: CallOptions = {},
+  repo: Repository,
+  ancestor: Sha,
+  descendant: Sha,
+  options: CallOptions = {},
 ): Promise<boolean> {
-  throw new Error('isAncestor is not built yet.')
+  return (await mergeBase(repo, ancestor, descendant, options)) === ancestor
 }
-export async function mergeBase(_repo: Repository, _a: Sha, _b: Sha, _options: CallOptions = {}): Promise<Sha | null> {
-  throw new Error('mergeBase is not built yet.')
-}
+
 /** Keeps the two commits of a merged change request reachable, hidden, in our own store. */
-export async function keepCommits(_repo: Repository, _number: number, _shas: { base: Sha; head: Sha }): Promise<void> {
-  throw new Error('keepCommits is not built yet.')
+export async function keepCommits(repo: Repository, number: number, shas: { base: Sha; head: Sha }): Promise<void> {
+  if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`Not a change request number: ${number}`)
+  await setRefs(repo, [
+    { ref: `refs/svc/cr/${number}/base`, sha: shas.base },
+    { ref: `refs/svc/cr/${number}/head`, sha: shas.head },
+  ])
 }
+
 /** Keeps one commit under `refs/svc/<name>`, whatever was there before. */
-export async function keepRef(_repo: Repository, _name: string, _sha: Sha): Promise<void> {
-  throw new Error('keepRef is not built yet.')
+export async function keepRef(repo: Repository, name: string, sha: Sha): Promise<void> {
+  await setRefs(repo, [{ ref: keptRefName(name), sha }])
 }
-export async function readKeptRef(_repo: Repository, _name: string): Promise<Sha | null> {
-  throw new Error('readKeptRef is not built yet.')
+
+export async function readKeptRef(repo: Repository, name: string): Promise<Sha | null> {
+  return readRef(repo.dir, keptRefName(name))
 }
-/** Whether git would take this as the name of a branch. */
-export function isBranchName(_name: string): boolean {
-  throw new Error('isBranchName is not built yet.')
+
+function keptRefName(name: string): string {
+  const ref = `refs/svc/${name}`
+  if (!isRefName(ref)) throw new TypeError(`Not a name for a kept ref: ${JSON.stringify(name.slice(0, 200))}`)
+  return ref
+}
+
+async function setRefs(repo: Repository, refs: { ref: string; sha: Sha }[]): Promise<void> {
+  const input = refs.map(({ ref, sha }) => `update ${ref}\0${requireSha(sha)}\0\0`).join('')
+  const outcome = await runUpdate(repo, input)
+  if (outcome.kind === 'failed') throw outcome.error
+}
+
+export type MoveOutcome = { kind: 'moved' } | { kind: 'stale'; ref: string } | { kind: 'refused'; reason: string }
+
+/** Moves refs of the repository on disk, all or none, each only if it still is where its update says it was. */
+export async function moveRefs(repo: Repository, updates: RefUpdate[]): Promise<MoveOutcome> {
+  const input = updates.map(updateLine).join('')
+  const outcome = await runUpdate(repo, input)
+  if (outcome.kind === 'done') return { kind: 'moved' }
+  // git says in words what it did not like; where the refs stand now says it reliably.
+  for (const update of updates) {
+    const now = (await readCurrent(repo, update.ref)) ?? zeroSha(update.newSha)
+    if (now !== update.oldSha) return { kind: 'stale', ref: update.ref }
+  }
+  return { kind: 'refused', reason: lastWords(outcome.error.stderr) }
+}
+
+function updateLine({ ref, oldSha, newSha }: RefUpdate): string {
+  if (!isRefName(ref)) throw new TypeError(`Not a full ref name: ${JSON.stringify(ref.slice(0, 200))}`)
+  requireSha(oldSha)
+  requireSha(newSha)
+  if (isZero(newSha)) return `delete ${ref}\0${oldSha}\0`
+  return `update ${ref}\0${newSha}\0${oldSha}\0`
+}
+
+async function readCurrent(repo: Repository, ref: string): Promise<Sha | null> {
+  const line = await gitLine(repo.dir, ['for-each-ref', '--format=%(objectname) %(refname)', '--', ref])
+  const exact = line.split('\n').find((one) => one.endsWith(` ${ref}`))
+  return exact?.split(' ')[0] ?? null
+}
+
+type UpdateOutcome = { kind: 'done' } | { kind: 'failed'; error: GitError }
+
+async function runUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
+  const first = await tryUpdate(repo, input)
+  if (first.kind === 'done' || !(await removeStaleLock(repo, first.error.stderr))) return first
+  return tryUpdate(repo, input)
+}
+
+async function tryUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
+  try {
+    await git(repo.dir, ['update-ref', '--stdin', '-z'], { input, config: durable(repo) })
+    return { kind: 'done' }
+  } catch (error) {
+    if (error instanceof GitError && error.failure === 'exit') return { kind: 'failed', error }
+    throw error
+  }
+}
+
+const lockAgeMs = 30_000
+
+/**
+ * A git that was killed leaves its lock file, and every later update of that ref fails. Locks live for milliseconds,
+ * so one that is half a minute old belongs to nobody.
+ */
+async function removeStaleLock(repo: Repository, stderr: string): Promise<boolean> {
+  const path = /Unable to create '([^\n]+\.lock)': File exists/.exec(stderr)?.[1]
+  if (!path || !isAbsolute(path) || !path.startsWith(join(repo.dir, '/'))) return false
+  const info = await stat(path).catch(() => null)
+  if (!info || Date.now() - info.mtimeMs < lockAgeMs) return false
+  await rm(path, { force: true })
+  return true
+}
+
+/** A managed repository is the truth: what it acknowledged must survive a power cut. A mirror can be fetched again. */
+export function durable(repo: Repository): [string, string][] {
+  return repo.remote ? [] : [['core.fsync', 'objects,derived-metadata,reference']]
 }

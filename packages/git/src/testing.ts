@@ -1,46 +1,122 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { git } from './git.ts'
+import { createManagedRepository } from './mirror.ts'
+import { mergeBase } from './refs.ts'
 import type { Repository, Sha } from './repository.ts'
-export type Files = Record<
-  string,
-  string | Uint8Array | { mode: '100755' | '120000' | '160000'; content: string } | null
->
+import { readTips } from './tips.ts'
+
+export { serveHttpBackend, type HttpBackend } from './testing-http-backend.ts'
+
+/** Contents by path; null deletes. A mode makes an executable, a symbolic link (content: its target) or a submodule (content: a commit id). */
+export type FileContent = string | Uint8Array | { mode: '100755' | '120000' | '160000'; content: string } | null
+export type Files = Record<string, FileContent>
+
 export interface TestRepository extends Repository {
   remote: null
   tip(branch: string): Promise<Sha>
   remove(): Promise<void>
 }
+
+const made = new Set<string>()
+process.on('exit', () => {
+  for (const path of made) rmSync(path, { recursive: true, force: true })
+})
+
 /** A fresh folder; gone when `remove` is called or the process ends. */
-export async function tempDir(_name?: string): Promise<{ path: string; remove(): Promise<void> }> {
-  throw new Error('tempDir is not built yet.')
+export async function tempDir(name = 'svc-git-test'): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), `${name}-`))
+  made.add(path)
+  return {
+    path,
+    remove: async () => {
+      await rm(path, { recursive: true, force: true })
+      made.delete(path)
+    },
+  }
 }
-/** A real bare repository. The first branch is the default one; the others start from it and change what they name (null deletes). */
+
+/** A real bare repository. The first branch is the default one; the others start from it and change what they name. */
 export async function makeRepo(
-  _branches: Record<string, Files>,
-  _options: { format?: 'sha1' | 'sha256' } = {},
+  branches: Record<string, Files>,
+  options: { format?: 'sha1' | 'sha256' } = {},
 ): Promise<TestRepository> {
-  throw new Error('makeRepo is not built yet.')
+  const [defaultBranch = 'main', ...others] = Object.keys(branches)
+  const temp = await tempDir()
+  const dir = join(temp.path, 'repo.git')
+  await createManagedRepository(dir, { defaultBranch, format: options.format ?? 'sha1' })
+  const repo: TestRepository = { dir, remote: null, tip: (branch) => tipOf(repo, branch), remove: temp.remove }
+  if (branches[defaultBranch] && Object.keys(branches).length > 0)
+    await commit(repo, defaultBranch, branches[defaultBranch])
+  for (const branch of others) await commit(repo, branch, branches[branch] ?? {})
+  return repo
 }
-/** One more commit on a branch, which is cut from the default branch when it does not exist. */
+
+async function tipOf(repo: Repository, branch: string): Promise<Sha> {
+  const outcome = await readTips({ dir: repo.dir, remote: null }, [branch])
+  const sha = outcome.kind === 'tips' ? outcome.tips.get(branch) : undefined
+  if (!sha) throw new Error(`The test repository has no branch ${branch}.`)
+  return sha
+}
+
+let clock = 1_700_000_000
+
+/** One more commit on a branch; a new branch starts at `from`, or at the default branch. `parents` makes it a merge. */
 export async function commit(
-  _repo: Repository,
-  _branch: string,
-  _files: Files,
-  _options: { message?: string; from?: Sha } = {},
+  repo: Repository,
+  branch: string,
+  files: Files,
+  options: { message?: string; from?: Sha; parents?: Sha[]; orphan?: boolean } = {},
 ): Promise<Sha> {
-  throw new Error('commit is not built yet.')
+  const local = { dir: repo.dir, remote: null }
+  const known = await readTips(local, 'all')
+  if (known.kind !== 'tips') throw new Error(known.reason)
+  const own = known.tips.get(branch)
+  const start = options.from ?? own ?? (options.orphan ? undefined : known.tips.get(known.head ?? ''))
+  const message = options.message ?? `change ${Object.keys(files).join(', ').slice(0, 60)}`
+  const chunks: (string | Uint8Array)[] = [
+    `commit refs/heads/${branch}\n`,
+    `committer Test <test@svc.invalid> ${clock++} +0000\n`,
+  ]
+  chunks.push(`data ${Buffer.byteLength(message)}\n`, message, '\n')
+  if (start) chunks.push(`from ${start}\n`)
+  for (const parent of options.parents ?? []) chunks.push(`merge ${parent}\n`)
+  for (const [path, content] of Object.entries(files)) chunks.push(...fileChange(path, content))
+  chunks.push('\n')
+  const input = Buffer.concat(
+    chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))),
+  )
+  await git(repo.dir, ['fast-import', '--quiet', '--force', '--date-format=raw'], { input })
+  return tipOf(repo, branch)
 }
+
+function fileChange(path: string, content: FileContent): (string | Uint8Array)[] {
+  const name = quotePath(path)
+  if (content === null) return [`D ${name}\n`]
+  const mode = typeof content === 'string' || content instanceof Uint8Array ? '100644' : content.mode
+  const bytes =
+    typeof content === 'string' || content instanceof Uint8Array
+      ? Buffer.from(content as string)
+      : Buffer.from(content.content)
+  if (mode === '160000') return [`M 160000 ${bytes.toString()} ${name}\n`]
+  return [`M ${mode} inline ${name}\n`, `data ${bytes.length}\n`, bytes, '\n']
+}
+
+/** Paths may be given in git's own quoted form, which is how names that are no UTF-8 are written. */
+function quotePath(path: string): string {
+  if (path.startsWith('"') && path.endsWith('"')) return path
+  return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
+}
+
 /** Changes the same file differently on the default branch and on `branch`, so that the two conflict. */
-export async function diverge(_repo: Repository, _branch: string, _path: string): Promise<{ base: Sha; head: Sha }> {
-  throw new Error('diverge is not built yet.')
-}
-export interface HttpBackend {
-  url: string
-  requests: string[]
-  close(): Promise<void>
-}
-/** A plain git host: `git http-backend` behind a small HTTP server, pushes allowed. `url` is the repository's address. */
-export async function serveHttpBackend(
-  _dir: string,
-  _options: { auth?: { username: string; password: string }; readOnly?: boolean } = {},
-): Promise<HttpBackend> {
-  throw new Error('serveHttpBackend is not built yet.')
+export async function diverge(repo: Repository, branch: string, path: string): Promise<{ base: Sha; head: Sha }> {
+  const known = await readTips({ dir: repo.dir, remote: null }, 'all')
+  if (known.kind !== 'tips' || !known.head) throw new Error('The test repository has no default branch.')
+  const head = await commit(repo, branch, { [path]: `${branch} says so\n` })
+  const base = await commit(repo, known.head, { [path]: `${known.head} says otherwise\n` })
+  if ((await mergeBase({ dir: repo.dir, remote: null }, base, head)) === null)
+    throw new Error('The branches share no history.')
+  return { base, head }
 }

@@ -1,20 +1,161 @@
-import type { CallOptions, Remote, Repository, Sha } from './repository.ts'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isBranchName } from './branch-name.ts'
+import { readDiskRefs } from './disk-refs.ts'
+import { git, GitError, lastWords } from './git.ts'
+import { LiveFlights } from './live-flight.ts'
+import { lsRefsHttp, type RemoteRefs } from './ls-refs.ts'
+import { isSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+
 export type TipsOutcome =
-  /** Only branches that exist are in `tips`; `head` is the branch that HEAD points to, which an empty repository has too. */
+  /** Only branches that exist are in `tips`; `head` is the branch HEAD points to, which an empty repository has too. */
   { kind: 'tips'; tips: Map<string, Sha>; head: string | null } | { kind: 'unreachable'; reason: string }
+
+/** How long one question to a host may take when its asker says nothing. */
+const flightMs = 10_000
+
+interface Question {
+  repo: Repository
+  branches: string[] | 'all'
+}
+
+const flights = new LiveFlights<Question, TipsOutcome>(
+  ({ repo, branches }) => askRemote(repo, branches),
+  (one, other) => ({ repo: other.repo, branches: joinBranches(one.branches, other.branches) }),
+)
+
+/** Where branches stand now: the answer is never older than the call, however many ask at once. Fetches nothing. */
 export async function readTips(
-  _repo: Repository,
-  _branches: string[] | 'all',
-  _options: CallOptions = {},
+  repo: Repository,
+  branches: string[] | 'all',
+  options: CallOptions = {},
 ): Promise<TipsOutcome> {
-  throw new Error('readTips is not built yet.')
+  const { remote } = repo
+  if (!remote) return readLocal(repo.dir, branches)
+  const disk = await readFileRemote(remote, branches)
+  if (disk) return disk
+  const legal = branches === 'all' ? branches : branches.filter(isBranchName)
+  const answer = await untilGivenUp(flights.ask(`${repo.dir}\0${remote.url}`, { repo, branches: legal }), options)
+  return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
 }
-export interface ProbeOutcome {
-  kind: 'writable' | 'readable' | 'unreachable' | 'unauthorized'
-  reason: string | null
-  defaultBranch: string | null
-  empty: boolean
+
+/** A repository in a local folder: its refs are read from disk, or by git when the folder is laid out unusually. */
+async function readLocal(dir: string, branches: string[] | 'all'): Promise<TipsOutcome> {
+  const refs = await readDiskRefs(dir, branches)
+  if (refs) return { kind: 'tips', ...refs }
+  const found = await stat(dir).catch(() => null)
+  if (!found) return { kind: 'unreachable', reason: 'The folder of the repository is gone.' }
+  const listed = await git(dir, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads'])
+  // 1: HEAD is detached.
+  const head = await git(dir, ['symbolic-ref', '--quiet', 'HEAD'], { accept: [0, 1] })
+  const tips = pick(parseListing(listed.stdout.toString(), ' '), branches)
+  return { kind: 'tips', tips, head: branchOfRef(head.stdout.toString().trim()) }
 }
-export async function probeRemote(_remote: Remote, _options: CallOptions = {}): Promise<ProbeOutcome> {
-  throw new Error('probeRemote is not built yet.')
+
+async function readFileRemote(remote: Remote, branches: string[] | 'all'): Promise<TipsOutcome | null> {
+  const dir = await localGitDir(remote)
+  const refs = dir ? await readDiskRefs(dir, branches) : null
+  return refs ? { kind: 'tips', ...refs } : null
+}
+
+/** The git folder a file remote names, found in the order git itself looks; null when only git can tell. */
+export async function localGitDir(remote: Remote): Promise<string | null> {
+  if (!remote.allowProtocols.includes('file')) return null
+  const path = remotePath(remote.url)
+  if (!path) return null
+  for (const dir of [join(path, '.git'), path, join(`${path}.git`, '.git'), `${path}.git`]) {
+    const parts = await Promise.all(['HEAD', 'objects', 'refs'].map((part) => stat(join(dir, part)).catch(() => null)))
+    if (parts.every(Boolean)) return dir
+  }
+  return null
+}
+
+export function remotePath(url: string): string | null {
+  if (url.startsWith('/')) return url
+  return url.startsWith('file:///') ? fileURLToPath(url) : null
+}
+
+async function askRemote(repo: Repository, branches: string[] | 'all'): Promise<TipsOutcome> {
+  const remote = repo.remote as Remote
+  const refs = await readRemoteRefs(remote, branches, flightMs)
+  if (refs.kind === 'tips') return refs
+  return {
+    kind: 'unreachable',
+    reason: refs.kind === 'unreachable' ? refs.reason : 'The git host changed its protocol while asked.',
+  }
+}
+
+/** Asks the host itself, without sharing. */
+export async function readRemoteRefs(
+  remote: Remote,
+  branches: string[] | 'all',
+  timeoutMs: number,
+): Promise<RemoteRefs> {
+  if (/^https?:/.test(remote.url)) {
+    const refs = await lsRefsHttp(remote, branches, timeoutMs)
+    if (refs.kind !== 'older-protocol') return refs
+  }
+  return lsRemote(remote, timeoutMs)
+}
+
+/** For hosts without protocol v2, and for ssh. */
+async function lsRemote(remote: Remote, timeoutMs: number): Promise<RemoteRefs> {
+  const silentSeconds = Math.max(1, Math.floor(timeoutMs / 5000))
+  try {
+    const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD', 'refs/heads/*']
+    const { stdout } = await git(null, args, { remote, timeoutMs, silentSeconds, lane: 'network' })
+    const text = stdout.toString()
+    const head = /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null
+    return { kind: 'tips', tips: parseListing(text, '\t'), head }
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error
+    const reason = error.failure === 'timeout' ? 'The git host gave no answer in time.' : lastWords(error.stderr)
+    return { kind: 'unreachable', reason, status: null }
+  }
+}
+
+function parseListing(text: string, separator: string): Map<string, Sha> {
+  const tips = new Map<string, Sha>()
+  for (const line of text.split('\n')) {
+    const at = line.indexOf(separator)
+    const branch = branchOfRef(line.slice(at + 1))
+    if (branch && isSha(line.slice(0, at))) tips.set(branch, line.slice(0, at))
+  }
+  return tips
+}
+
+function branchOfRef(ref: string): string | null {
+  return ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
+}
+
+function joinBranches(one: string[] | 'all', other: string[] | 'all'): string[] | 'all' {
+  return one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])]
+}
+
+function pick(tips: Map<string, Sha>, branches: string[] | 'all'): Map<string, Sha> {
+  if (branches === 'all') return tips
+  return new Map(branches.flatMap((branch) => (tips.has(branch) ? [[branch, tips.get(branch) as Sha]] : [])))
+}
+
+/** The flight goes on for the others; only this asker stops waiting. */
+async function untilGivenUp(answer: Promise<TipsOutcome>, options: CallOptions): Promise<TipsOutcome> {
+  const { signal, timeoutMs } = options
+  signal?.throwIfAborted()
+  if (!signal && timeoutMs === undefined) return answer
+  return new Promise((resolve, reject) => {
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : setTimeout(
+            () => resolve({ kind: 'unreachable', reason: `The git host gave no answer within ${timeoutMs} ms.` }),
+            timeoutMs,
+          )
+    const abort = () => reject(signal?.reason as Error)
+    signal?.addEventListener('abort', abort, { once: true })
+    answer.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    })
+  })
 }

@@ -1,0 +1,98 @@
+import { access, constants } from 'node:fs/promises'
+import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { git, GitError, lastWords } from './git.ts'
+import { askHttp } from './http-client.ts'
+import { describeNetworkError, refusedBy, type RemoteRefs } from './ls-refs.ts'
+import type { CallOptions, Remote } from './repository.ts'
+import { withScratch } from './scratch.ts'
+import { localGitDir, readRemoteRefs } from './tips.ts'
+
+export interface ProbeOutcome {
+  kind: 'writable' | 'readable' | 'unreachable' | 'unauthorized'
+  /** Why it is not writable, in a sentence. */
+  reason: string | null
+  defaultBranch: string | null
+  empty: boolean
+}
+
+const probeMs = 15_000
+
+/** Finds out what may be done with a remote, without changing it. */
+export async function probeRemote(remote: Remote, options: CallOptions = {}): Promise<ProbeOutcome> {
+  const timeoutMs = options.timeoutMs ?? probeMs
+  const [refs, noWrite] = await Promise.all([
+    readRemoteRefs(remote, 'all', timeoutMs),
+    whyNotWritable(remote, timeoutMs),
+  ])
+  if (refs.kind !== 'tips') return closedOutcome(refs)
+  const defaultBranch = refs.head
+  const empty = refs.tips.size === 0
+  return { kind: noWrite === null ? 'writable' : 'readable', reason: noWrite, defaultBranch, empty }
+}
+
+function closedOutcome(refs: RemoteRefs): ProbeOutcome {
+  const reason = refs.kind === 'unreachable' ? refs.reason : 'The git host changed its protocol while asked.'
+  const status = refs.kind === 'unreachable' ? refs.status : null
+  // git's own words are all there is for ssh.
+  const denied =
+    status === 401 || status === 403 || /permission denied|authentication failed|could not read username/i.test(reason)
+  return { kind: denied ? 'unauthorized' : 'unreachable', reason, defaultBranch: null, empty: false }
+}
+
+/** null when pushing is allowed. */
+async function whyNotWritable(remote: Remote, timeoutMs: number): Promise<string | null> {
+  if (/^https?:/.test(remote.url)) return whyNotWritableHttp(remote, timeoutMs)
+  const dir = await localGitDir(remote)
+  return dir ? whyNotWritableDir(dir) : whyNotPushable(remote, timeoutMs)
+}
+
+/** The greeting for a push is only given to those who may push. */
+async function whyNotWritableHttp(remote: Remote, timeoutMs: number): Promise<string | null> {
+  try {
+    const path = 'info/refs?service=git-receive-pack'
+    const answer = await askHttp(remote, { method: 'GET', path, headers: {}, timeoutMs, bytesMax: 64 * 1024 * 1024 })
+    if (answer.status !== 200) return refusedBy(answer).reason
+    const isGreeting = answer.contentType.startsWith('application/x-git-receive-pack-advertisement')
+    return isGreeting ? null : 'The git host does not take pushes at this address.'
+  } catch (error) {
+    return describeNetworkError(error)
+  }
+}
+
+async function whyNotWritableDir(dir: string): Promise<string | null> {
+  try {
+    await Promise.all(['objects', 'refs'].map((part) => access(join(dir, part), constants.W_OK)))
+    return null
+  } catch {
+    return 'The service may not write into the folder of this repository.'
+  }
+}
+
+/** ssh: a rehearsed push of an empty commit to a name nobody uses reaches receive-pack and stops there. */
+async function whyNotPushable(remote: Remote, timeoutMs: number): Promise<string | null> {
+  return withScratch(tmpdir(), async (dir) => {
+    await git(null, ['init', '--quiet', '--bare', '--template=', '--', dir])
+    const identity = { GIT_AUTHOR_NAME: 'svc', GIT_AUTHOR_EMAIL: 'noreply@svc.invalid', GIT_AUTHOR_DATE: '@0 +0000' }
+    const env = {
+      ...identity,
+      GIT_COMMITTER_NAME: 'svc',
+      GIT_COMMITTER_EMAIL: 'noreply@svc.invalid',
+      GIT_COMMITTER_DATE: '@0 +0000',
+    }
+    const tree = (await git(dir, ['mktree'], { env })).stdout.toString().trim()
+    const commit = (await git(dir, ['commit-tree', tree], { env, input: 'probe\n' })).stdout.toString().trim()
+    try {
+      const refspec = `${commit}:refs/heads/svc-probe-${commit.slice(0, 12)}`
+      await git(dir, ['push', '--dry-run', '--porcelain', '--', remote.url, refspec], {
+        remote,
+        timeoutMs,
+        lane: 'network',
+      })
+      return null
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error
+      return error.failure === 'timeout' ? 'The git host gave no answer in time.' : lastWords(error.stderr)
+    }
+  })
+}

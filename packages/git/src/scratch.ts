@@ -1,0 +1,57 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const prefix = 'svc-scratch-'
+
+/**
+ * Runs `work` with a folder of its own inside the repository, removed afterwards whatever happens. Inside, because
+ * objects that are kept move out of it by rename; ours alone, because nobody else writes into a repository's folder.
+ */
+export async function withScratch<T>(repositoryDir: string, work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await makeScratch(repositoryDir)
+  try {
+    return await work(dir)
+  } finally {
+    await removeScratch(dir)
+  }
+}
+
+export function makeScratch(repositoryDir: string): Promise<string> {
+  return mkdtemp(join(repositoryDir, `${prefix}${process.pid}-`))
+}
+
+export async function removeScratch(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true, maxRetries: 2 })
+}
+
+/** Removes what processes that were killed left behind. */
+export async function sweepScratch(repositoryDir: string): Promise<void> {
+  for (const name of await readdir(repositoryDir)) {
+    const pid = Number(/^svc-scratch-(\d+)-/.exec(name)?.[1] ?? 0)
+    if (pid > 0 && pid !== process.pid && !isAlive(pid)) await removeScratch(join(repositoryDir, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The environment that makes git write objects to `dir/objects` and read them from the repository too. */
+export async function borrowObjects(repositoryDir: string, dir: string): Promise<Record<string, string>> {
+  const objects = join(dir, 'objects')
+  await mkdir(objects, { recursive: true })
+  return {
+    GIT_OBJECT_DIRECTORY: objects,
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteForList(join(repositoryDir, 'objects')),
+  }
+}
+
+/** The list is separated by colons; a path in double quotes may hold them. */
+function quoteForList(path: string): string {
+  return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
