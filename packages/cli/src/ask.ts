@@ -63,7 +63,7 @@ export async function pick<T>(
 }
 
 function streams(ctx: Context): { input: Readable; output: Writable; signal: AbortSignal } {
-  return { input: ctx.io.stdin as Readable, output: ctx.io.stderr as unknown as Writable, signal: ctx.io.signal }
+  return { input: ctx.io.stdin as Readable, output: ctx.io.stderr.stream, signal: ctx.io.signal }
 }
 
 function cancelled(): Refusal {

@@ -1,6 +1,6 @@
 /** The conversation on a terminal: a line is a prompt, the answer follows below. */
 import { createInterface } from 'node:readline'
-import type { Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { ApiClient } from '@svc/contract/api'
 import type { Context } from './context.ts'
 import { abortTurn, followTurn } from './conversation.ts'
@@ -57,7 +57,7 @@ function readLine({ io }: Context, question: string, history: string[]): Promise
   return new Promise((resolve) => {
     const lines = createInterface({
       input: io.stdin as Readable,
-      output: io.stderr as unknown as Writable,
+      output: io.stderr.stream,
       terminal: true,
       history: [...history],
       historySize: historyMax,

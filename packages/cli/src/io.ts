@@ -1,9 +1,12 @@
 /** What the client needs of the process it runs in. Tests hand in their own. */
+import type { Writable } from 'node:stream'
 
 export interface Sink {
   write(text: string): void
   readonly isTTY: boolean
   readonly columns: number
+  /** What a prompt draws on. */
+  readonly stream: Writable
 }
 
 export interface Io {
@@ -56,6 +59,7 @@ function sink(stream: NodeJS.WriteStream): Sink {
     gone = true
   })
   return {
+    stream,
     write: (text) => void (gone || stream.write(text)),
     get isTTY() {
       return stream.isTTY === true

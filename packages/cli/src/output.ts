@@ -69,7 +69,7 @@ export function createOutput(
     table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
       const cells = rows.map((row) => columns.map((column) => column.of(row)))
       if (!terminal) {
-        for (const row of cells) io.stdout.write(`${row.map((cell) => plain(cell)).join('\t')}\n`)
+        for (const row of cells) io.stdout.write(`${row.map((cell) => data.line([cell])).join('\t')}\n`)
         return
       }
       const all = [columns.map((column) => dim(column.title)), ...cells]

@@ -352,7 +352,7 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
   const io: Io = {
     env,
     cwd: options.cwd ?? home,
-    stdin: Object.assign(stdin, { isTTY: terminal }) as Io['stdin'],
+    stdin: Object.assign(stdin, { isTTY: terminal, setRawMode: () => stdin }) as Io['stdin'],
     stdout: terminalSink(terminal, (text) => (captured.stdout += text)),
     stderr: terminalSink(terminal, (text) => {
       captured.stderr += text
@@ -380,18 +380,14 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
   }
 }
 
-/** A stream as far as a prompt needs one. */
+/** What is written to it, and what a prompt draws on it, is captured alike. */
 function terminalSink(isTTY: boolean, take: (text: string) => void): Io['stdout'] {
-  const stream = new PassThrough() as PassThrough & { isTTY?: boolean; columns?: number; rows?: number }
-  return Object.assign(stream, {
-    isTTY,
-    columns: 100,
-    rows: 40,
-    write: (text: string | Uint8Array) => {
-      take(typeof text === 'string' ? text : Buffer.from(text).toString())
-      return true
-    },
-  }) as unknown as Io['stdout']
+  const write = (text: string | Uint8Array) => {
+    take(typeof text === 'string' ? text : Buffer.from(text).toString())
+    return true
+  }
+  const stream = Object.assign(new PassThrough(), { isTTY, columns: 100, rows: 40, write })
+  return { isTTY, columns: 100, write, stream }
 }
 
 export async function temporaryFolder(): Promise<{ path: string; [Symbol.asyncDispose](): Promise<void> }> {

@@ -1,6 +1,9 @@
 import { replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
 import { limitFlag, limitOf } from '../../limit.ts'
+import type { Column } from '../../output.ts'
+import type { ChangeRequest } from '../../wire.ts'
 import { branch, statusPiece } from './words.ts'
 
 export const ls = command({
@@ -25,13 +28,17 @@ export const ls = command({
     if (out.json) return out.document(data)
     if (data.change_requests.length === 0)
       return out.note(status === 'open' ? 'No open change requests. svc cr ls --status all shows every one.' : 'None.')
-    out.table(data.change_requests, [
-      { title: '#', of: (cr) => `#${cr.number}` },
-      { title: 'STATUS', of: (cr) => statusPiece(cr.status) },
-      { title: 'TITLE', of: (cr) => cr.title, shrink: true },
-      { title: 'HEAD → BASE', of: (cr) => `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`, shrink: true },
-      { title: 'UPDATED', of: (cr) => out.time(cr.updated_at) },
-    ])
+    out.table(data.change_requests, changeRequestColumns(ctx))
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },
 })
+
+export function changeRequestColumns({ out }: Pick<Context, 'out'>): Column<ChangeRequest>[] {
+  return [
+    { title: '#', of: (cr) => `#${cr.number}` },
+    { title: 'STATUS', of: (cr) => statusPiece(cr.status) },
+    { title: 'TITLE', of: (cr) => cr.title, shrink: true },
+    { title: 'HEAD → BASE', of: (cr) => `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`, shrink: true },
+    { title: 'UPDATED', of: (cr) => out.time(cr.updated_at) },
+  ]
+}

@@ -8,6 +8,7 @@ import { currentBranch } from '../../git.ts'
 import { bold, green } from '../../output.ts'
 import { valueOrStdin } from '../../read-stdin.ts'
 import { changeRequestsOfHead } from './find.ts'
+import { changeRequestColumns } from './ls.ts'
 import { branch } from './words.ts'
 
 export const open = command({
@@ -69,7 +70,7 @@ export const open = command({
         bold(`#${cr.number} ${cr.title}`),
         `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
       )
-    else out.line(`#${cr.number}\t${cr.status}\t${cr.title}\t${cr.head_ref} → ${cr.base_ref}`)
+    else out.table([cr], changeRequestColumns(ctx))
     for (const doubt of await doubts(api, cr)) out.warn(doubt)
     out.note(
       `svc cr show ${cr.number} · svc cr diff ${cr.number} · merging is up to a person: svc cr merge ${cr.number}`,

@@ -1,0 +1,328 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ServiceError } from '@svc/contract/errors'
+import { git } from '../../git.ts'
+import { writeLink } from '../../link-file.ts'
+import { aChangeRequest, aDiff, aPatch, cleanPreview, ids, sha, startService, svc } from '../../testing.ts'
+
+const env = { SVC_PROJECT_ID: ids.project }
+const sandbox = { SVC_PROJECT_ID: ids.project, SVC_SESSION_ID: ids.session, SVC_BRANCH_NAME: ids.session }
+
+async function checkout(branch: string): Promise<{ path: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-cli-'))
+  await git(path, ['init', '--quiet', `--initial-branch=${branch}`], process.env)
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+describe('svc cr ls', () => {
+  test('lists the open ones unless told otherwise', async () => {
+    await using service = startService()
+    const { stdout } = await svc(['cr', 'ls'], { service, env })
+    expect(stdout).toBe(`#3\topen\tAdd a greeting\tgreeting → main\t${aChangeRequest().updated_at}\n`)
+    await svc(['cr', 'ls', '--status', 'all', '--limit', '5'], { service, env })
+    expect(service.of('listChangeRequests').map((request) => request.query)).toEqual([
+      { status: 'open', limit: '100' },
+      { status: 'all', limit: '5' },
+    ])
+  })
+
+  test('an empty list is no data, and a word to a person', async () => {
+    await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
+    const { code, stdout, stderr } = await svc(['cr', 'ls'], { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain('No open change requests')
+  })
+
+  test('is aligned on a terminal, and long titles give way', async () => {
+    const titles = [
+      '短い',
+      'A title that is far too long for the width of this terminal, so that it has to be cut somewhere before its end',
+    ]
+    await using service = startService({
+      listChangeRequests: () => ({
+        change_requests: titles.map((title, i) => aChangeRequest({ title, number: i + 9 })),
+      }),
+    })
+    const { stdout } = await svc(['cr', 'ls', '--no-color'], { service, env, terminal: true })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines[0]).toStartWith('#    STATUS  TITLE')
+    const column = Bun.stringWidth(lines[0]!.slice(0, lines[0]!.indexOf('HEAD')))
+    for (const line of lines.slice(1)) {
+      expect(Bun.stringWidth(line.slice(0, line.indexOf('greeting →')))).toBe(column)
+      expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
+    }
+    expect(lines[2]).toContain('…')
+  })
+})
+
+describe('a change request is named', () => {
+  test.each(['3', '#3'])('by its number %s', async (given) => {
+    await using service = startService()
+    expect((await svc(['cr', 'show', given], { service, env })).code).toBe(0)
+    expect(service.of('listChangeRequests')[0]!.query).toEqual({ number: '3' })
+  })
+
+  test('by its id', async () => {
+    await using service = startService()
+    expect((await svc(['cr', 'show', ids.cr.toUpperCase()], { service, env })).code).toBe(0)
+    expect(service.of('getChangeRequest')[0]!.params).toEqual({ projectId: ids.project, crId: ids.cr })
+  })
+
+  test('by the branch it is on', async () => {
+    await using folder = await checkout('greeting')
+    const older = aChangeRequest({ number: 1, cr_id: ids.sandbox, status: 'merged' })
+    await using service = startService({
+      listChangeRequests: () => ({
+        change_requests: [aChangeRequest({ head_ref: 'other', number: 9 }), aChangeRequest(), older],
+      }),
+    })
+    expect((await svc(['cr', 'show', '@'], { service, env, cwd: folder.path })).stdout).toContain('#3 Add a greeting')
+    await using none = startService({ listChangeRequests: () => ({ change_requests: [] }) })
+    const missing = await svc(['cr', 'show', '@'], { service: none, env, cwd: folder.path })
+    expect(missing.code).toBe(1)
+    expect(missing.stderr).toContain('svc cr open --head greeting')
+    await using two = startService({
+      listChangeRequests: () => ({
+        change_requests: [aChangeRequest(), aChangeRequest({ number: 4, cr_id: ids.sandbox })],
+      }),
+    })
+    expect((await svc(['cr', 'show', '@'], { service: two, env, cwd: folder.path })).stderr).toContain('#3, #4')
+  })
+
+  test('in a sandbox by its session when there is no checkout', async () => {
+    await using service = startService({
+      listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),
+    })
+    expect((await svc(['cr', 'show', '@'], { service, env: sandbox })).code).toBe(0)
+    expect((await svc(['cr', 'show', '@'], { service, env })).code).toBe(1)
+  })
+
+  test('wrongly', async () => {
+    await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
+    expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('There is no change request #99')
+    for (const wrong of ['three', '#', '-3', '3.5', '12345678901', '../x'])
+      expect((await svc(['cr', 'show', '--', wrong], { service, env })).code).toBe(2)
+  })
+})
+
+describe('svc cr show', () => {
+  const previews: [string, object, string][] = [
+    ['a fast-forward', {}, 'clean: fast-forward'],
+    ['a merge commit', { can_fast_forward: false }, 'clean: merge commit'],
+    ['branches without a common past', { can_fast_forward: false, merge_base: null }, 'share no history'],
+    ['nothing to merge', { is_up_to_date: true, can_fast_forward: false }, 'nothing to merge'],
+    ['conflicts', { can_merge: false, conflicts: ['a.txt', 'b/c.txt'] }, 'conflicts in 2 files'],
+  ]
+  test.each(previews)('says %s', async (_, changes, words) => {
+    await using service = startService({ previewChangeRequest: () => ({ ...cleanPreview, ...changes }) })
+    const { code, stdout, stderr } = await svc(['cr', 'show', '3'], { service, env })
+    expect(code).toBe(0)
+    expect(stdout).toContain(words)
+    if (words.startsWith('conflicts')) {
+      expect(stdout).toContain('conflict: b/c.txt')
+      expect(stderr).toContain('git merge origin/main')
+    }
+  })
+
+  test('a merged one has no preview, and info is another word for it', async () => {
+    const merged = aChangeRequest({
+      status: 'merged',
+      merged_at: aChangeRequest().created_at,
+      merge_commit_sha: sha('c'),
+      description: 'Why\nnot',
+    })
+    await using service = startService({ listChangeRequests: () => ({ change_requests: [merged] }) })
+    const { stdout } = await svc(['cr', 'info', '3'], { service, env })
+    expect(stdout).toContain('as cccccccccc')
+    expect(stdout).toContain('Why\nnot')
+    expect(service.of('previewChangeRequest')).toEqual([])
+    expect((await svc(['cr', 'show', '3', '--json'], { service, env })).json()).toEqual({
+      change_request: merged,
+      merge_preview: null,
+    })
+  })
+
+  test('a branch name cannot smuggle a command into the steps it shows', async () => {
+    await using service = startService({
+      listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: 'x;touch$IFS/tmp/y' })] }),
+      previewChangeRequest: () => ({ ...cleanPreview, can_merge: false, conflicts: ['a'] }),
+    })
+    expect((await svc(['cr', 'show', '3'], { service, env })).stderr).toContain("git switch 'x;touch$IFS/tmp/y'")
+  })
+})
+
+describe('svc cr diff', () => {
+  test('is the exact patch in a pipe, whatever is in it', async () => {
+    const patch = `${aPatch}+\x1b[31m\r\n\u202e`
+    await using service = startService({ diffChangeRequest: () => aDiff(patch) })
+    expect((await svc(['cr', 'diff', '3'], { service, env })).stdout).toBe(patch)
+  })
+
+  test('is coloured on a terminal by what a line is, not by how it looks', async () => {
+    await using service = startService()
+    const { stdout } = await svc(['cr', 'diff', '3'], { service, env: { ...env, SVC_PAGER: 'cat' }, terminal: true })
+    expect(stdout).toContain('\x1b[31m--- old\x1b[39m')
+    expect(stdout).toContain('\x1b[32m+++ new\x1b[39m')
+    expect(stdout).toContain('\x1b[1m--- a/page.html\x1b[22m')
+    const plain = await svc(['cr', 'diff', '3', '--no-color'], {
+      service,
+      env: { ...env, SVC_PAGER: 'cat' },
+      terminal: true,
+    })
+    expect(plain.stdout).toBe(aPatch)
+  })
+
+  test('says when it was cut, and lists files alone', async () => {
+    await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), truncated: true }) })
+    expect((await svc(['cr', 'diff', '3'], { service, env })).stderr).toContain('ends early')
+    expect((await svc(['cr', 'diff', '3', '--stat'], { service, env })).stdout).toBe('page.html\tmodified\t+1\t-1\n')
+    await svc(['cr', 'diff', '3', '--renames'], { service, env })
+    expect(service.of('diffChangeRequest').map((request) => request.query)).toEqual([{}, {}, { renames: '1' }])
+  })
+})
+
+describe('svc cr open', () => {
+  test('in a sandbox needs a title and nothing else', async () => {
+    await using service = startService()
+    const { code, stdout } = await svc(['cr', 'open', '--title', 'Add a greeting'], { service, env: sandbox })
+    expect(code).toBe(0)
+    expect(stdout).toContain('#3\topen\tAdd a greeting')
+    const [request] = service.of('openChangeRequest')
+    expect(request!.body).toEqual({ title: 'Add a greeting', head_ref: ids.session, session_id: ids.session })
+    expect(request!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test.each([
+    ['open', ['--head', 'h', '--base', 'b', '--description', 'd', '--session', 's']],
+    ['new', ['--from', 'h', '--into', 'b', '--body', 'd', '--session', 's']],
+    ['create', ['--from=h', '--into=b', '--body=d', '--session=s']],
+  ])('%s %p', async (verb, flags) => {
+    await using service = startService()
+    expect((await svc(['cr', verb, '--title', 't', ...flags], { service, env: sandbox })).code).toBe(0)
+    expect(service.of('openChangeRequest')[0]!.body).toEqual({
+      title: 't',
+      head_ref: 'h',
+      base_ref: 'b',
+      description: 'd',
+      session_id: 's',
+    })
+  })
+
+  test('the head is SVC_BRANCH_NAME, or SVC_HEAD_REF', async () => {
+    await using service = startService()
+    await svc(['cr', 'open', '--title', 't'], { service, env: { ...env, SVC_HEAD_REF: 'other' } })
+    await svc(['cr', 'open', '--title', 't'], {
+      service,
+      env: { ...env, SVC_HEAD_REF: 'other', SVC_BRANCH_NAME: 'first' },
+    })
+    expect(service.of('openChangeRequest').map((request) => (request.body as { head_ref: string }).head_ref)).toEqual([
+      'other',
+      'first',
+    ])
+  })
+
+  test('elsewhere the head is named, or the branch of a linked folder', async () => {
+    await using service = startService()
+    await using folder = await checkout('my-work')
+    const unlinked = await svc(['cr', 'open', '--title', 't'], { service, env, cwd: folder.path })
+    expect(unlinked.code).toBe(2)
+    expect(unlinked.stderr).toContain('Missing --head <ref>')
+    expect(service.received).toEqual([])
+    await writeLink(folder.path, { project_id: ids.project, account_id: ids.account, host: 'selfhost', host_url: null })
+    expect((await svc(['cr', 'open', '--title', 't'], { service, cwd: folder.path })).code).toBe(0)
+    expect(service.of('openChangeRequest')[0]!.body).toEqual({ title: 't', head_ref: 'my-work' })
+  })
+
+  test('reads the description from stdin', async () => {
+    await using service = startService()
+    await svc(['cr', 'open', '--title', 't', '--body', '-'], { service, env: sandbox, stdin: 'Two\nlines\n' })
+    expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ description: 'Two\nlines' })
+  })
+
+  test('tells what may be a mistake, and opens it all the same', async () => {
+    await using service = startService({
+      previewChangeRequest: () => ({ ...cleanPreview, is_up_to_date: true, can_fast_forward: false }),
+      listChangeRequests: () => ({
+        change_requests: [aChangeRequest(), aChangeRequest({ number: 2, cr_id: ids.sandbox })],
+      }),
+    })
+    const args = ['cr', 'open', '--title', 't', '--head', 'greeting']
+    const asText = await svc(args, { service, env })
+    expect(asText.code).toBe(0)
+    expect(asText.stderr).toContain('nothing ahead of main')
+    expect(asText.stderr).toContain('#2 of the same head is open too')
+    const asJson = await svc([...args, '--json'], { service, env })
+    expect(asJson.json()).toMatchObject({ number: 3 })
+    expect(asJson.stderr).toContain('{"warning":"greeting has nothing ahead of main')
+  })
+})
+
+describe('svc cr merge', () => {
+  test('merges exactly the head it read', async () => {
+    await using service = startService()
+    const { code, stdout } = await svc(['cr', 'merge', '3', '--message', 'Greet'], { service, env })
+    expect(code).toBe(0)
+    expect(stdout).toContain('Merged #3 Add a greeting: main fast-forwarded to aaaaaaaaaa')
+    const [request] = service.of('mergeChangeRequest')
+    expect(request!.body).toEqual({ message: 'Greet', expected_head_sha: sha('a') })
+    expect(request!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test('asks nothing, on a terminal neither', async () => {
+    await using service = startService()
+    expect((await svc(['cr', 'merge', '3'], { service, env, terminal: true })).code).toBe(0)
+    expect(service.of('mergeChangeRequest')[0]!.body).toEqual({ expected_head_sha: sha('a') })
+  })
+
+  test('a conflict names the files and the four steps out of it', async () => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw new ServiceError('merge_conflict', 'Merge failed', { detail: { conflicts: ['a.txt', 'b.txt'] } })
+      },
+    })
+    const { code, stdout, stderr } = await svc(['cr', 'merge', '3'], { service, env })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('error: Merge failed')
+    for (const part of [
+      'conflict: a.txt',
+      'conflict: b.txt',
+      'git switch greeting',
+      'git merge origin/main',
+      'git add --all',
+      'git push origin HEAD',
+      'svc cr show 3',
+    ])
+      expect(stderr).toContain(part)
+    const asJson = await svc(['cr', 'merge', '3', '--json'], { service, env })
+    expect(asJson.problem()).toMatchObject({
+      error: 'Merge failed',
+      code: 'merge_conflict',
+      conflicts: ['a.txt', 'b.txt'],
+    })
+    expect(asJson.problem().next).toHaveLength(4)
+  })
+
+  test.each([
+    ['head_moved', 'svc cr diff 3'],
+    ['agent_merge_forbidden', 'decision of a person'],
+    ['not_open', 'Refused'],
+  ] as const)('%s', async (refusal, words) => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw new ServiceError(refusal, 'Refused')
+      },
+    })
+    const { code, stderr } = await svc(['cr', 'merge', '3'], { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain(words)
+  })
+})
+
+test('close and reopen say what they did', async () => {
+  await using service = startService()
+  expect((await svc(['cr', 'close', '3'], { service, env })).stdout).toBe('✓ Closed #3 Add a greeting\n')
+  expect((await svc(['cr', 'reopen', '3'], { service, env })).stdout).toBe('✓ Reopened #3 Add a greeting\n')
+  expect(service.of('closeChangeRequest')[0]!.params.crId).toBe(ids.cr)
+})

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { aProject, ids, startService, svc, temporaryFolder } from '../../testing.ts'
+
+const other = aProject({ project_id: ids.sandbox, slug: 'other', name: 'Other' })
+
+describe('which project', () => {
+  test('--project by id or slug, then SVC_PROJECT_ID, then the link file', async () => {
+    await using folder = await temporaryFolder()
+    await using service = startService({ listProjects: () => [aProject(), other] })
+    await mkdir(join(folder.path, '.svc'))
+    await mkdir(join(folder.path, 'deep', 'er'), { recursive: true })
+    await writeFile(join(folder.path, '.svc', 'link.json'), JSON.stringify({ project_id: ids.cr }))
+    const cwd = join(folder.path, 'deep', 'er')
+    await svc(['cr', 'ls', '--project', 'other'], { service, cwd, env: { SVC_PROJECT_ID: ids.project } })
+    await svc(['cr', 'ls'], { service, cwd, env: { SVC_PROJECT_ID: ids.project } })
+    await svc(['cr', 'ls'], { service, cwd, env: { SVC_PROJECT_ID: 'other' } })
+    await svc(['cr', 'ls'], { service, cwd })
+    expect(service.of('listChangeRequests').map((request) => request.params.projectId)).toEqual([
+      ids.sandbox,
+      ids.project,
+      ids.sandbox,
+      ids.cr,
+    ])
+  })
+
+  test('a slug of a later page is found, one of no page is corrected', async () => {
+    await using service = startService({
+      listProjects: ({ query }) =>
+        query.cursor === 'two'
+          ? [other]
+          : Response.json([aProject()], { headers: { Link: '</v1/projects?limit=1000&cursor=two>; rel="next"' } }),
+    })
+    expect((await svc(['projects', 'info', 'other'], { service })).stdout).toContain(ids.sandbox)
+    const wrong = await svc(['projects', 'info', 'othr'], { service })
+    expect(wrong.code).toBe(1)
+    expect(wrong.stderr).toContain('Did you mean other?')
+  })
+
+  test.each(['{', '[]', '{}', '{"project_id":"../../x"}', '{"project_id":3}'])(
+    'a link file of %s is refused',
+    async (text) => {
+      await using folder = await temporaryFolder()
+      await using service = startService()
+      await mkdir(join(folder.path, '.svc'))
+      await writeFile(join(folder.path, '.svc', 'link.json'), text)
+      const { code, problem } = await svc(['cr', 'ls', '--json'], { service, cwd: folder.path })
+      expect(code).toBe(1)
+      expect(problem()).toMatchObject({ code: 'link_broken' })
+      expect((await svc(['projects', 'unlink'], { cwd: folder.path })).code).toBe(0)
+      expect(await readdir(folder.path)).toEqual([])
+    },
+  )
+})
+
+describe('svc projects', () => {
+  test('create sends what it was given and nothing else', async () => {
+    await using service = startService()
+    await svc(['projects', 'create'], { service })
+    await svc(
+      [
+        'projects',
+        'create',
+        '--repo',
+        'https://git.example.com/a.git',
+        '--name',
+        'a',
+        '--default-branch',
+        'trunk',
+        '--git-token',
+        '-',
+      ],
+      {
+        service,
+        stdin: 'secret\n',
+      },
+    )
+    expect(service.of('createProject').map((request) => request.body)).toEqual([
+      {},
+      { repo_url: 'https://git.example.com/a.git', name: 'a', default_branch: 'trunk', git_token: 'secret' },
+    ])
+    for (const request of service.of('createProject'))
+      expect(request.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test('create links nothing unless asked to', async () => {
+    await using folder = await temporaryFolder()
+    await using service = startService()
+    const first = await svc(['projects', 'create'], { service, cwd: folder.path })
+    expect(first.stderr).toContain('svc projects link app')
+    expect(await readdir(folder.path)).toEqual([])
+    await svc(['projects', 'create', '--link'], { service, cwd: folder.path })
+    expect(JSON.parse(await readFile(join(folder.path, '.svc', 'link.json'), 'utf8'))).toEqual({
+      project_id: ids.project,
+      account_id: ids.account,
+      host: new URL(service.url).host,
+      host_url: service.url,
+    })
+  })
+
+  test('link asks on a terminal, and names the argument without one', async () => {
+    await using folder = await temporaryFolder()
+    await using service = startService({ listProjects: () => [aProject(), other] })
+    const without = await svc(['projects', 'link'], { service, cwd: folder.path })
+    expect(without.code).toBe(2)
+    expect(without.stderr).toContain('svc projects link <id-or-slug>')
+    const picked = await svc(['projects', 'link'], {
+      service,
+      cwd: folder.path,
+      terminal: true,
+      types: [
+        { after: /Which project/, keys: 'oth' },
+        { after: /other/, keys: '\r' },
+      ],
+    })
+    expect(picked.code).toBe(0)
+    expect(JSON.parse(await readFile(join(folder.path, '.svc', 'link.json'), 'utf8')).project_id).toBe(ids.sandbox)
+  })
+
+  test('link writes nothing through a link that a repository brings', async () => {
+    await using folder = await temporaryFolder()
+    await using elsewhere = await temporaryFolder()
+    await using service = startService()
+    await symlink(elsewhere.path, join(folder.path, '.svc'))
+    expect((await svc(['projects', 'link', 'app'], { service, cwd: folder.path })).code).toBe(1)
+    expect(await readdir(elsewhere.path)).toEqual([])
+  })
+
+  test('unlink removes the nearest link and says which', async () => {
+    await using folder = await temporaryFolder()
+    await using service = startService()
+    await svc(['projects', 'link', 'app'], { service, cwd: folder.path })
+    await mkdir(join(folder.path, 'below'))
+    const { stdout } = await svc(['projects', 'unlink'], { cwd: join(folder.path, 'below') })
+    expect(stdout).toContain(join(folder.path, '.svc', 'link.json'))
+    expect((await svc(['projects', 'unlink'], { cwd: folder.path })).stderr).toContain('No folder here is linked')
+  })
+
+  test('rm asks a person and names --yes to a program', async () => {
+    await using service = startService()
+    const without = await svc(['projects', 'rm', 'app'], { service })
+    expect(without.code).toBe(2)
+    expect(without.stderr).toContain('svc projects rm app --yes')
+    const no = await svc(['projects', 'rm', 'app'], {
+      service,
+      terminal: true,
+      types: [{ after: /Delete app/, keys: 'n\r' }],
+    })
+    expect(no.code).toBe(1)
+    expect(service.of('deleteProject')).toEqual([])
+    const yes = await svc(['projects', 'rm', 'app'], {
+      service,
+      terminal: true,
+      types: [{ after: /Delete app/, keys: 'y\r' }],
+    })
+    expect(yes.code).toBe(0)
+    expect(service.of('deleteProject')).toHaveLength(1)
+  })
+})
+
+describe('svc secrets', () => {
+  const env = { SVC_PROJECT_ID: ids.project }
+
+  test('ls marks what svc.toml asks for', async () => {
+    await using service = startService()
+    const { stdout, stderr } = await svc(['secrets', 'ls'], { service, env })
+    expect(stdout.split('\n').map((line) => line.split('\t').slice(0, 3).join(' '))).toEqual([
+      'DB missing required',
+      'KEY set required',
+      'EXTRA not set optional',
+      '',
+    ])
+    expect(stderr).toContain('svc secrets set DB=-')
+  })
+
+  test('set keeps every = of a value and never repeats it', async () => {
+    await using service = startService()
+    const { stdout, stderr } = await svc(['secrets', 'set', 'A=b=c', 'EMPTY=', 'PIPED=-'], {
+      service,
+      env,
+      stdin: 'from\nstdin\n',
+    })
+    expect(service.of('setSecret').map((request) => request.body)).toEqual([
+      { name: 'A', value: 'b=c' },
+      { name: 'EMPTY', value: '' },
+      { name: 'PIPED', value: 'from\nstdin' },
+    ])
+    expect(stdout + stderr).not.toContain('b=c')
+    expect(stdout + stderr).not.toContain('stdin')
+  })
+
+  test.each([[['hunter2']], [['=x']], [['A=-', 'B=-']], [[]]])('set %p is a mistake of usage', async (args) => {
+    await using service = startService()
+    const { code, stderr } = await svc(['secrets', 'set', ...args], { service, env, stdin: 'x' })
+    expect(code).toBe(2)
+    expect(stderr).not.toContain('hunter2')
+    expect(service.received).toEqual([])
+  })
+
+  test('unset removes each', async () => {
+    await using service = startService()
+    expect((await svc(['secrets', 'unset', 'A', 'B'], { service, env })).code).toBe(0)
+    expect(service.of('deleteSecret').map((request) => request.params.name)).toEqual(['A', 'B'])
+  })
+})

@@ -1,0 +1,354 @@
+import { describe, expect, test } from 'bun:test'
+import { aSession, ids, startService, svc } from '../../testing.ts'
+import type { SessionEvent } from '../../wire.ts'
+
+const env = { SVC_PROJECT_ID: ids.project }
+const other = aSession({ session_id: '4444aaaa-4444-4444-8444-444444444444', name: 'Other' })
+const at = aSession().created_at
+
+describe('svc sessions', () => {
+  test('new sends what it was given', async () => {
+    await using service = startService()
+    const flags = ['--prompt', '-', '--name', 'n', '--agent', 'a', '--base', 'develop', '--model', 'm']
+    const { code, stdout } = await svc(['sessions', 'new', ...flags], { service, env, stdin: 'Fix it\n' })
+    expect(code).toBe(0)
+    expect(stdout).toStartWith(`${ids.session}\tprovisioning\tFix the test`)
+    expect(service.of('createSession')[0]!.body).toEqual({
+      initial_prompt: 'Fix it',
+      name: 'n',
+      agent_name: 'a',
+      base_ref: 'develop',
+      model: 'm',
+    })
+    expect(service.of('createSession')[0]!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(service.of('getTimeline')).toEqual([])
+  })
+
+  test('new shows the start on a terminal, or with --wait', async () => {
+    let looks = 0
+    await using service = startService({
+      getSession: () => aSession({ status: ++looks < 3 ? 'provisioning' : 'running' }),
+      getTimeline: () => ({
+        phases: [
+          { name: 'branch', started_at: at, ms: 12, error: null },
+          { name: 'clone', started_at: at, ms: looks < 2 ? null : 1500, error: null },
+        ],
+      }),
+    })
+    const { code, stdout, stderr } = await svc(['sessions', 'new', '--wait'], { service, env })
+    expect(code).toBe(0)
+    expect(stdout).toContain('\trunning\t')
+    expect(stderr).toMatch(/✓ branch {2}12 ms\n✓ clone {2}1\.5 s\n✓ running/)
+    expect(stderr).not.toContain('\r')
+    looks = 0
+    const terminal = await svc(['sessions', 'new'], { service, env, terminal: true })
+    expect(terminal.stderr).toContain('⠋ clone')
+    expect(terminal.stdout).toContain('sandbox URL:')
+  })
+
+  test('new ends with 1 and the true reason when the start fails', async () => {
+    await using service = startService({
+      getSession: () => aSession({ status: 'failed', error: 'bubblewrap is not installed' }),
+      getTimeline: () => ({ phases: [{ name: 'sandbox', started_at: at, ms: 3, error: 'no driver' }] }),
+    })
+    const { code, stderr } = await svc(['sessions', 'new', '--wait'], { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('✗ sandbox')
+    expect(stderr).toContain('error: bubblewrap is not installed')
+    expect((await svc(['sessions', 'new', '--wait', '--no-wait'], { service, env })).code).toBe(2)
+  })
+
+  test('info shows the fields and the phases', async () => {
+    await using service = startService()
+    const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+    for (const part of ['status:', 'branch:', 'base ref:', 'agent:', 'sandbox URL:', 'clone', '420 ms'])
+      expect(stdout).toContain(part)
+    const asJson = await svc(['sessions', 'info', ids.session, '--json'], { service, env })
+    expect(asJson.json()).toEqual({
+      session: aSession(),
+      phases: [{ name: 'clone', started_at: at, ms: 420, error: null }],
+    })
+  })
+
+  test('an id may be abbreviated while it means one session', async () => {
+    await using service = startService({
+      listSessions: () => [aSession(), other],
+      stopSession: () => aSession({ status: 'stopped' }),
+    })
+    expect((await svc(['sessions', 'stop', '44444444'], { service, env })).code).toBe(0)
+    expect((await svc(['sessions', 'stop', '4444A'], { service, env })).code).toBe(0)
+    expect(service.of('stopSession').map((request) => request.params.sessionId)).toEqual([
+      ids.session,
+      other.session_id,
+    ])
+    const both = await svc(['sessions', 'stop', '4444', '--json'], { service, env })
+    expect(both.code).toBe(1)
+    expect(both.problem()).toMatchObject({ code: 'ambiguous', sessions: [ids.session, other.session_id] })
+    expect((await svc(['sessions', 'stop', 'ffff'], { service, env })).code).toBe(1)
+    expect((await svc(['sessions', 'stop', '444'], { service, env })).code).toBe(2)
+    expect((await svc(['sessions', 'stop', 'my session'], { service, env })).code).toBe(2)
+  })
+
+  test('rm asks a person and names --yes to a program', async () => {
+    await using service = startService()
+    const without = await svc(['sessions', 'rm', ids.session], { service, env })
+    expect(without.code).toBe(2)
+    expect(without.stderr).toContain(`svc sessions rm ${ids.session} --yes`)
+    expect(service.of('deleteSession')).toEqual([])
+    const yes = await svc(['sessions', 'rm', ids.session], {
+      service,
+      env,
+      terminal: true,
+      types: [{ after: /Delete the session/, keys: 'y\r' }],
+    })
+    expect(yes.code).toBe(0)
+  })
+})
+
+type Message = Extract<SessionEvent, { type: 'message' }>['message']
+const message = (changes: Partial<Message>): SessionEvent => ({
+  type: 'message',
+  message: {
+    message_id: 'm',
+    role: 'assistant',
+    created_at: at,
+    completed_at: null,
+    error: null,
+    parts: [],
+    ...changes,
+  },
+})
+const text = (id: string, words: string) => ({ type: 'text' as const, id, text: words })
+const tool = (id: string, status: 'running' | 'completed' | 'error', title: string, output = '') => ({
+  type: 'tool' as const,
+  id,
+  tool: 'bash',
+  status,
+  title,
+  input: '{}',
+  output,
+})
+const turn = (status: 'busy' | 'idle' | 'error', error: string | null = null): SessionEvent => ({
+  type: 'turn',
+  status,
+  error,
+})
+const old = message({ message_id: 'old', completed_at: at, parts: [text('1', 'An earlier answer')] })
+
+describe('svc sessions chat --prompt', () => {
+  const ask = ['sessions', 'chat', ids.session, '--prompt', 'Why?']
+
+  /** A session that waits, and after the prompt says the events given. */
+  function talking(events: (SessionEvent | 'cut')[], before: SessionEvent[] = []) {
+    const prompted = Promise.withResolvers<void>()
+    let next = 0
+    const prompts: string[] = []
+    const service = startService({
+      getTranscript: () => ({
+        messages: [old, ...before].flatMap((event) => (event.type === 'message' ? [event.message] : [])),
+      }),
+      promptSession: ({ body }) => {
+        prompts.push((body as { text: string }).text)
+        prompted.resolve()
+        return { prompt_id: ids.sandbox, status: 'accepted' }
+      },
+      async *streamSessionEvents() {
+        yield { type: 'session', session: aSession() }
+        yield old
+        yield* before
+        yield turn(prompts.length === 0 ? 'idle' : 'busy')
+        await prompted.promise
+        while (next < events.length) {
+          const event = events[next++]!
+          if (event === 'cut') return
+          yield event
+        }
+        // An event stream does not end by itself.
+        await new Promise(() => {})
+      },
+    })
+    return Object.assign(service, { prompts })
+  }
+
+  const answer: SessionEvent[] = [
+    message({ message_id: 'u', role: 'user', parts: [text('1', 'Why?')] }),
+    turn('busy'),
+    message({ message_id: 'a', parts: [text('1', 'Because')] }),
+    message({ message_id: 'a', parts: [text('1', 'Because of')] }),
+    message({ message_id: 'a', parts: [text('1', 'Because of this:'), tool('2', 'running', 'npm test')] }),
+    message({ message_id: 'a', parts: [text('1', 'Because of this:'), tool('2', 'completed', 'npm test')] }),
+    message({
+      message_id: 'a',
+      completed_at: at,
+      parts: [text('1', 'Because of this:'), tool('2', 'completed', 'npm test'), text('3', 'It fails.')],
+    }),
+    turn('idle'),
+  ]
+
+  test('the answer goes to stdout as it grows, tools to stderr, and it ends when the agent waits', async () => {
+    await using service = talking(answer)
+    const { code, stdout, stderr } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Because of this:\nIt fails.\n' })
+    expect(stderr).toContain('✓ bash  npm test')
+    expect(stderr.match(/npm test/g)).toHaveLength(1)
+    expect(service.prompts).toEqual(['Why?'])
+    expect(service.of('promptSession')[0]!.headers.get('idempotency-key')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(service.of('streamSessionEvents')[0]!.headers.get('accept')).toBe('text/event-stream')
+  })
+
+  test('talk is another word for it, and the prompt may come from stdin', async () => {
+    await using service = talking(answer)
+    expect(
+      (await svc(['sessions', 'talk', ids.session, '--prompt', '-'], { service, env, stdin: 'Why?\n' })).code,
+    ).toBe(0)
+    expect(service.prompts).toEqual(['Why?'])
+  })
+
+  test('--json is a line per event', async () => {
+    await using service = talking(answer)
+    const { stdout, stderr } = await svc([...ask, '--json'], { service, env })
+    expect(stderr).toBe('')
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as SessionEvent)
+    expect(events.at(-1)).toEqual(turn('idle'))
+    expect(events).toHaveLength(answer.length + 3)
+  })
+
+  test('a stream that breaks is opened again, and nothing is said twice', async () => {
+    await using service = talking([...answer.slice(0, 4), 'cut', ...answer.slice(3, 6), 'cut', ...answer.slice(5)])
+    const { code, stdout } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Because of this:\nIt fails.\n' })
+    expect(service.prompts).toEqual(['Why?'])
+    expect(service.of('streamSessionEvents')).toHaveLength(3)
+  })
+
+  test('the end of an earlier turn is not the end of ours', async () => {
+    const earlier = [
+      turn('busy'),
+      message({ message_id: 'e', completed_at: at, parts: [text('1', 'Earlier')] }),
+      turn('idle'),
+    ]
+    await using service = talking([...earlier, ...answer])
+    expect((await svc(ask, { service, env })).stdout).toBe('Because of this:\nIt fails.\n')
+  })
+
+  test('a turn that fails ends with 1 and its reason', async () => {
+    await using service = talking([...answer.slice(0, 3), turn('error', 'The model is away')])
+    const { code, stdout, stderr } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'Because\n' })
+    expect(stderr).toContain('error: The model is away')
+  })
+
+  test('a session that fails ends with 1 and its reason', async () => {
+    await using service = talking([
+      { type: 'session', session: aSession({ status: 'failed', error: 'Out of memory' }) },
+    ])
+    const { code, stderr } = await svc(ask, { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('Out of memory')
+  })
+
+  test('a refused prompt is sent once', async () => {
+    await using service = startService({
+      promptSession: () => Response.json({ error: 'No', code: 'forbidden' }, { status: 403 }),
+      async *streamSessionEvents() {
+        yield turn('idle')
+        await new Promise(() => {})
+      },
+    })
+    expect((await svc(ask, { service, env })).code).toBe(1)
+    expect(service.of('promptSession')).toHaveLength(1)
+  })
+
+  test('Ctrl-C aborts the turn', async () => {
+    const aborted = Promise.withResolvers<void>()
+    await using service = startService({
+      abortSession: () => {
+        aborted.resolve()
+        return { ok: true }
+      },
+      async *streamSessionEvents() {
+        yield message({ message_id: 'u', role: 'user' })
+        yield turn('busy')
+        await aborted.promise
+        yield turn('error', 'Aborted')
+      },
+    })
+    let interrupt = () => {}
+    const running = svc(ask, { service, env, onInterrupt: (handler) => (interrupt = handler) })
+    while (service.of('promptSession').length === 0) await Bun.sleep(1)
+    interrupt()
+    const { code, stderr } = await running
+    expect(code).toBe(1)
+    expect(stderr).toContain('Aborting')
+  })
+
+  test('without an id the only one alive is meant', async () => {
+    await using service = talking(answer)
+    expect((await svc(['sessions', 'chat', '--prompt', 'Why?'], { service, env })).code).toBe(0)
+    await using none = startService({ listSessions: () => [] })
+    const nobody = await svc(['sessions', 'chat', '--prompt', 'Why?'], { service: none, env })
+    expect(nobody.code).toBe(1)
+    expect(nobody.stderr).toContain('svc sessions chat --new')
+    await using two = startService({ listSessions: () => [aSession(), other] })
+    const which = await svc(['sessions', 'chat', '--prompt', 'Why?'], { service: two, env })
+    expect(which.code).toBe(2)
+    expect(which.stderr).toContain('svc sessions chat <id> --prompt')
+  })
+
+  test('--new starts one, and waits for it', async () => {
+    await using service = talking(answer)
+    const { code, stderr } = await svc(['sessions', 'chat', '--new', '--prompt', 'Why?'], { service, env })
+    expect(code).toBe(0)
+    expect(stderr).toContain('✓ running')
+    expect(service.of('createSession')).toHaveLength(1)
+    expect((await svc(['sessions', 'chat', ids.session, '--new', '--prompt', 'x'], { service, env })).code).toBe(2)
+  })
+
+  test('without a terminal and without a prompt it names --prompt', async () => {
+    const { code, stderr } = await svc(['sessions', 'chat', ids.session], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('Missing --prompt <text>')
+  })
+
+  test('on a terminal a conversation goes on until the person leaves', async () => {
+    const second = answer.map((event) =>
+      event.type === 'message'
+        ? { ...event, message: { ...event.message, message_id: `${event.message.message_id}2` } }
+        : event,
+    )
+    let turns = 0
+    const said: SessionEvent[] = []
+    await using service = startService({
+      getTranscript: () => ({ messages: said.flatMap((event) => (event.type === 'message' ? [event.message] : [])) }),
+      async *streamSessionEvents() {
+        yield turn('idle')
+        while (service.of('promptSession').length <= turns) await Bun.sleep(1)
+        const events = [answer, second][turns++]!
+        yield* events
+        said.push(...events)
+        await new Promise(() => {})
+      },
+    })
+    const { code, stdout, stderr } = await svc(['sessions', 'chat', ids.session], {
+      service,
+      env,
+      terminal: true,
+      types: [
+        { after: /› /, keys: 'Why?\r' },
+        { after: /› /, keys: 'two \\\r' },
+        { after: /… /, keys: 'lines\r' },
+        { after: /› /, keys: '\x04' },
+      ],
+    })
+    expect(code).toBe(0)
+    expect(stdout.match(/It fails\./g)).toHaveLength(2)
+    expect(service.of('promptSession').map((request) => (request.body as { text: string }).text)).toEqual([
+      'Why?',
+      'two \nlines',
+    ])
+    expect(stderr).toContain('The session goes on')
+  })
+})

@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
+import { aChangeRequest, ids, startService, svc, temporaryFolder, token } from './testing.ts'
+
+const env = { SVC_PROJECT_ID: ids.project }
+
+describe('the command line', () => {
+  test('no words, or the words of a group, show help', async () => {
+    expect((await svc([])).stdout).toContain('Usage')
+    expect(await svc(['cr'])).toMatchObject({ code: 0, stderr: '' })
+    expect((await svc(['cr'])).stdout).toContain('merge <cr>')
+    expect((await svc(['help', 'cr', 'merge'])).stdout).toStartWith('svc cr merge: ')
+    expect((await svc(['--help'])).code).toBe(0)
+  })
+
+  test('help --json lists every command with its flags', async () => {
+    const { commands } = (await svc(['help', '--json'])).json<{
+      commands: { command: string; flags: { name: string }[] }[]
+    }>()
+    const open = commands.find((command) => command.command === 'svc cr open')
+    expect(open?.flags.map((flag) => flag.name)).toEqual([
+      'title',
+      'description',
+      'head',
+      'base',
+      'session',
+      'project',
+      'host',
+      'json',
+      'no-color',
+      'help',
+    ])
+  })
+
+  test('the version is asked for in four ways', async () => {
+    for (const args of [['version'], ['--version'], ['-v'], ['-V']]) {
+      expect((await svc(args)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    }
+  })
+
+  test.each([
+    [['crr', 'ls'], 'Unknown command "crr". Did you mean svc cr?', 'svc cr ls'],
+    [['cr', 'mrege', '3'], 'Did you mean svc cr merge?', 'svc cr merge 3'],
+    [['cr', 'merge', '3', '--mesage', 'a b'], 'Did you mean --message?', "svc cr merge 3 --message 'a b'"],
+    [['cr', 'open', '--titel=x'], 'Did you mean --title?', 'svc cr open --title=x'],
+    [['cr', 'ls', '--status', 'opne'], '--status is one of open, merged, closed, all', 'svc cr ls --status open'],
+    [['cr', 'open'], 'Missing --title <text>', 'svc cr open --title'],
+    [['cr', 'open', '--title', '--base', 'main'], '--title needs a value', 'svc cr open --help'],
+    [['cr', 'merge', '3', '--message'], '--message needs a value', 'svc cr merge --help'],
+    [['cr', 'ls', '--json=1'], '--json takes no value', 'svc cr ls --help'],
+    [['cr', 'merge', '3', '--message', 'a', '--message', 'b'], '--message is given twice', 'svc cr merge --help'],
+    [['cr', 'show'], "write 3 or '#3'", 'svc cr show <cr>'],
+    [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
+    [['cr', '--bogus'], 'Unknown flag --bogus', 'svc cr --help'],
+  ])('%p is a mistake of usage', async (args, message, corrected) => {
+    const { code, stdout, stderr } = await svc(args, { env })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(corrected)
+  })
+
+  test('a text may be empty, begin with a dash, and have several lines', async () => {
+    await using service = startService()
+    const bodies = ['--body=first\n\nsecond', '--body=', '--body=-x']
+    for (const body of bodies) {
+      expect((await svc(['cr', 'open', '--title', '-fix', '--head', 'work', body], { service, env })).code).toBe(0)
+    }
+    expect(
+      (await svc(['cr', 'open', '--title', '-- a list', '--head', 'work', '--body', '- one'], { service, env })).code,
+    ).toBe(0)
+    expect(
+      service.of('openChangeRequest').map((request) => (request.body as { description?: string }).description),
+    ).toEqual(['first\n\nsecond', '', '-x', '- one'])
+  })
+
+  test('global flags may stand anywhere', async () => {
+    await using service = startService()
+    for (const args of [
+      ['--json', 'cr', 'ls', '--project', ids.project],
+      ['cr', '--json', 'ls', '--project', ids.project],
+      ['--project', ids.project, 'cr', 'ls', '--json'],
+    ]) {
+      expect((await svc(args, { service })).json()).toEqual({ change_requests: [aChangeRequest()] })
+    }
+  })
+})
+
+describe('what the service says', () => {
+  test('the answer of a newer server is told apart by its status', async () => {
+    await using service = startService({
+      listChangeRequests: () => Response.json({ error: 'Not now', code: 'a_newer_code', fact: 1 }, { status: 409 }),
+    })
+    const { code, problem } = await svc(['cr', 'ls', '--json'], { service, env })
+    expect(code).toBe(1)
+    expect(problem()).toMatchObject({ error: 'Not now', code: 'conflict', fact: 1 })
+  })
+
+  test.each([
+    ['a page', () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })],
+    ['a page of an error', () => new Response('<html>', { status: 502 })],
+    ['JSON of another program', () => Response.json('hello')],
+    ['an error of another program', () => Response.json({ message: 'x' }, { status: 500 })],
+  ])('%s is no answer', async (_, answer) => {
+    await using service = startService({ listChangeRequests: answer })
+    const ran = await svc(['cr', 'ls', '--json'], { service, env })
+    expect(ran.code).toBe(1)
+    expect(ran.problem()).toMatchObject({ code: 'bad_answer' })
+  })
+
+  test('a redirect is not followed, so the token stays', async () => {
+    await using other = startService()
+    await using service = startService({
+      listChangeRequests: () => new Response(null, { status: 307, headers: { Location: `${other.url}/v1/x` } }),
+    })
+    const { code, stderr } = await svc(['cr', 'ls'], { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('redirect')
+    expect(other.received).toEqual([])
+  })
+
+  test('401 leads to svc login, a full house to what runs', async () => {
+    await using service = startService({
+      listChangeRequests: () => {
+        throw new ServiceError('unauthenticated', 'This token is not valid')
+      },
+      createSession: () => {
+        throw new ServiceError('concurrent_session_limit', 'Too many sessions', {
+          detail: { limit: 3, active_sessions: 3 },
+        })
+      },
+    })
+    expect((await svc(['cr', 'ls'], { service, env })).stderr).toContain('svc login')
+    const full = await svc(['sessions', 'new'], { service, env })
+    expect(full.code).toBe(1)
+    expect(full.stderr).toContain('3 of 3 sessions are active')
+    expect(full.stderr).toContain('svc sessions ls --status running')
+  })
+
+  test('a creating request whose connection breaks is sent again, once, as the same', async () => {
+    let calls = 0
+    const keys: (string | undefined)[] = []
+    const listener = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        data(socket, bytes) {
+          const text = bytes.toString()
+          if (!/^(POST|GET)/.test(text)) return
+          keys.push(/idempotency-key: (\S+)/i.exec(text)?.[1])
+          if (++calls === 1) return void socket.terminate()
+          const body = JSON.stringify(aChangeRequest())
+          socket.end(
+            `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+          )
+        },
+      },
+    })
+    const there = { SVC_API_URL: `http://127.0.0.1:${listener.port}`, SVC_CLI_TOKEN: token, ...env }
+    const { code } = await svc(['cr', 'open', '--title', 'x', '--head', 'work'], { env: there })
+    listener.stop(true)
+    expect(code).toBe(0)
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(keys[1]).toBe(keys[0]!)
+  })
+
+  test('while the first try is still at work, its answer is waited for', async () => {
+    let calls = 0
+    await using service = startService({
+      openChangeRequest: () => {
+        if (++calls < 3) throw new ServiceError('idempotency_in_progress', 'Still at it')
+        return aChangeRequest()
+      },
+    })
+    expect((await svc(['cr', 'open', '--title', 'x', '--head', 'work'], { service, env })).code).toBe(0)
+    expect(calls).toBe(3)
+  })
+
+  test('an interrupted command ends with 1', async () => {
+    const interrupt = new AbortController()
+    await using service = startService({
+      listChangeRequests: () => {
+        interrupt.abort()
+        return new Promise(() => {})
+      },
+    })
+    const { code, stderr } = await svc(['cr', 'ls'], { service, env, signal: interrupt.signal })
+    expect(code).toBe(1)
+    expect(stderr).toContain('Interrupted')
+  })
+})
+
+describe('colour and times', () => {
+  const escape = '\x1b['
+
+  test('--no-color, then NO_COLOR, then FORCE_COLOR, then the terminal', async () => {
+    await using service = startService()
+    const ls = (args: string[], more: Record<string, string>, terminal: boolean) =>
+      svc(['cr', 'ls', ...args], { service, env: { ...env, ...more }, terminal })
+    expect((await ls([], {}, true)).stdout).toContain(escape)
+    expect((await ls([], {}, false)).stdout).not.toContain(escape)
+    expect((await ls([], { NO_COLOR: '1' }, true)).stdout).not.toContain(escape)
+    expect((await ls([], { NO_COLOR: '1', FORCE_COLOR: '1' }, true)).stdout).not.toContain(escape)
+    expect((await ls([], { FORCE_COLOR: '1' }, false)).stdout).toContain(escape)
+    expect((await ls(['--no-color'], { FORCE_COLOR: '1' }, true)).stdout).not.toContain(escape)
+    expect((await ls([], { TERM: 'dumb' }, true)).stdout).not.toContain(escape)
+    expect((await ls(['--json'], { FORCE_COLOR: '1' }, true)).stdout).not.toContain(escape)
+  })
+
+  test('times are relative for a person and exact for a program', async () => {
+    await using service = startService()
+    expect((await svc(['cr', 'ls'], { service, env, terminal: true })).stdout).toContain('2 minutes ago')
+    expect((await svc(['cr', 'ls'], { service, env })).stdout).toContain(aChangeRequest().updated_at)
+  })
+})
+
+test('a folder that is linked needs no --project, and the error without one leads to linking', async () => {
+  await using folder = await temporaryFolder()
+  await using service = startService()
+  const without = await svc(['cr', 'ls'], { service, cwd: folder.path })
+  expect(without.code).toBe(1)
+  expect(without.stderr).toContain('svc projects link')
+  expect((await svc(['projects', 'link', 'app'], { service, cwd: folder.path })).code).toBe(0)
+  expect((await svc(['cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
+})
