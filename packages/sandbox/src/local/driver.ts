@@ -129,6 +129,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   }
 
   async function start(entry: Live, spec: SandboxSpec): Promise<void> {
+    mkdirSync(runRoot, { recursive: true, mode: 0o700 })
+    chmodSync(stateDir, 0o700)
     const free = statfsSync(stateDir)
     if (free.bavail * free.bsize < freeBytesMin) {
       throw new SandboxError('no-space', `Less than 16 MB are free at ${stateDir}.`, { hint: 'Free some disk space.' })
@@ -162,8 +164,6 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   }
 
   function prepareFolders(entry: Live, spec: SandboxSpec): Sources {
-    mkdirSync(runRoot, { recursive: true, mode: 0o700 })
-    chmodSync(stateDir, 0o700)
     writeFileSync(filterFile, seccompFilter())
     mkdirSync(join(stage, 'etc'), { recursive: true, mode: 0o755 })
     mkdirSync(join(stage, 'run'), { recursive: true, mode: 0o755 })

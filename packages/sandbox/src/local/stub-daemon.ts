@@ -1,0 +1,51 @@
+/**
+ * For the driver's own tests: a PID 1 that answers health and runs what it is told, as the agent or as itself. Compiled
+ * into the program that a test hands to the driver; no part of the product.
+ */
+import { chownSync } from 'node:fs'
+
+const agent = ['setpriv', '--reuid=1000', '--regid=1000', '--clear-groups', '--inh-caps=-all', '--no-new-privs']
+const isRoot = process.getuid?.() === 0
+
+interface Order {
+  command: string[]
+  as: 'agent' | 'daemon'
+}
+
+if (isRoot) for (const folder of ['/workspace', '/opt/svc/home']) chownSync(folder, 1000, 1000)
+
+async function run(order: Order): Promise<Response> {
+  const limit = process.argv[process.argv.indexOf('--agent-processes') + 1]
+  const wall = order.as === 'agent' && isRoot ? ['prlimit', `--nproc=${limit}`, ...agent] : []
+  const child = Bun.spawn([...wall, ...order.command], {
+    cwd: '/workspace',
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return Response.json({ code: await child.exited, stdout, stderr })
+}
+
+async function answer(req: Request): Promise<Response> {
+  const url = new URL(req.url)
+  if (url.pathname === '/svc/health') return Response.json({ daemon: 'ok', status: 'ready' })
+  if (url.pathname === '/run') return run((await req.json()) as Order)
+  if (url.pathname === '/env') return Response.json(process.env)
+  if (url.pathname === '/exit') {
+    process.stderr.write('the stub was told to end\n')
+    setTimeout(() => process.exit(Number(url.searchParams.get('code'))), 1)
+    return new Response('bye')
+  }
+  return new Response('no', { status: 404 })
+}
+
+if (process.env['STUB_DIES'] !== undefined) {
+  process.stderr.write(`the stub dies at once: ${process.env['STUB_DIES']}\n`)
+  process.exit(3)
+}
+// Made for its own uid alone, as the real one is.
+process.umask(0o177)
+Bun.serve({ unix: '/run/svc/daemon.sock', fetch: answer })
+process.umask(0o022)
+Bun.serve({ port: 8000, hostname: '127.0.0.1', fetch: () => new Response('ok') })

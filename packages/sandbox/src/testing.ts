@@ -1,0 +1,3 @@
+export { driverConformance, type DriverUnderTest } from './conformance.ts'
+export { createFakeDriver, type FakeDriver, type FakeDriverOptions } from './fake.ts'
+export type { FakePrompt } from './fake-daemon.ts'
