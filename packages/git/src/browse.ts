@@ -1,4 +1,7 @@
-import type { CallOptions, Repository, Sha } from './repository.ts'
+import { git } from './git.ts'
+import { pathText } from './paths.ts'
+import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
+
 export interface CommitEntry {
   sha: Sha
   parents: Sha[]
@@ -9,6 +12,7 @@ export interface CommitEntry {
   subject: string
   body: string
 }
+
 export interface TreeEntry {
   name: string
   path: string
@@ -16,27 +20,137 @@ export interface TreeEntry {
   sha: Sha
   size: number | null
 }
+
 export type FileOutcome =
   | { kind: 'file'; sha: Sha; mode: string; size: number; content: Uint8Array; binary: boolean; truncated: boolean }
   | { kind: 'directory' | 'submodule' | 'missing' }
+
+const commitsMax = 1000
+const treeEntriesBytesMax = 16 * 1024 * 1024
+const fileBytesMax = 8 * 1024 * 1024
+
+/** History from a commit backwards, newest first. `skip` pages through it. */
 export async function listCommits(
-  _repo: Repository,
-  _input: { sha: Sha; limit: number; path?: string },
-  _options: CallOptions = {},
+  repo: Repository,
+  input: { sha: Sha; limit: number; skip?: number; notIn?: Sha; path?: string },
+  options: CallOptions = {},
 ): Promise<CommitEntry[]> {
-  throw new Error('listCommits is not built yet.')
+  const limit = Math.min(Math.max(1, input.limit), commitsMax)
+  const range = [requireSha(input.sha), ...(input.notIn ? [`^${requireSha(input.notIn)}`] : [])]
+  const format = '--format=%H%x00%P%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b'
+  const args = [
+    'log',
+    '-z',
+    '--no-show-signature',
+    '--no-color',
+    format,
+    `--max-count=${limit}`,
+    `--skip=${input.skip ?? 0}`,
+  ]
+  const path = input.path === undefined ? [] : [input.path]
+  const { stdout } = await git(repo.dir, [...args, ...range, '--', ...path], options)
+  const fields = stdout.toString('utf8').split('\0')
+  const commits: CommitEntry[] = []
+  for (let at = 0; at + 8 <= fields.length; at += 8) commits.push(readCommit(fields.slice(at, at + 8)))
+  return commits
 }
+
+function readCommit(fields: string[]): CommitEntry {
+  const [sha = '', parents = '', name = '', email = '', authored = '', committed = '', subject = '', body = ''] = fields
+  return {
+    sha,
+    parents: parents.split(' ').filter(Boolean),
+    author_name: name,
+    author_email: email,
+    authored_at: isoUtc(authored),
+    committed_at: isoUtc(committed),
+    subject,
+    body: body.trimEnd(),
+  }
+}
+
+/** A commit can carry any nonsense as its date. */
+function isoUtc(text: string): string {
+  const time = Date.parse(text)
+  return new Date(Number.isNaN(time) ? 0 : time).toISOString()
+}
+
+/** The entries of a folder (the root is the empty path), folders first; null when there is no such folder. */
 export async function listTree(
-  _repo: Repository,
-  _input: { sha: Sha; path: string },
-  _options: CallOptions = {},
+  repo: Repository,
+  input: { sha: Sha; path: string },
+  options: CallOptions = {},
 ): Promise<TreeEntry[] | null> {
-  throw new Error('listTree is not built yet.')
+  const folder = normalisePath(input.path)
+  if (folder === null) return null
+  const records = await readTree(repo, input.sha, folder === '' ? [] : [`${folder}/`], options)
+  if (records.length === 0 && folder !== '') return null
+  const order = (entry: TreeEntry) => (entry.type === 'directory' ? `0${entry.name}` : `1${entry.name}`)
+  return records.map(toEntry).sort((a, b) => (order(a) < order(b) ? -1 : 1))
 }
+
+/** One file at a commit, cut at `bytesMax`. A symbolic link answers with its target as content. */
 export async function readFileAt(
-  _repo: Repository,
-  _input: { sha: Sha; path: string; bytesMax?: number },
-  _options: CallOptions = {},
+  repo: Repository,
+  input: { sha: Sha; path: string; bytesMax?: number },
+  options: CallOptions = {},
 ): Promise<FileOutcome> {
-  throw new Error('readFileAt is not built yet.')
+  const path = normalisePath(input.path)
+  if (path === null) return { kind: 'missing' }
+  if (path === '') return { kind: 'directory' }
+  const [record] = await readTree(repo, input.sha, [path], options)
+  if (!record) return { kind: 'missing' }
+  if (record.type !== 'blob') return { kind: record.type === 'tree' ? 'directory' : 'submodule' }
+  const bytesMax = input.bytesMax ?? fileBytesMax
+  const { stdout, cut } = await git(repo.dir, ['cat-file', 'blob', record.sha], {
+    ...options,
+    bytesMax,
+    overflow: 'cut',
+  })
+  // git's own rule: a zero byte near the beginning.
+  const binary = stdout.subarray(0, 8000).includes(0)
+  return {
+    kind: 'file',
+    sha: record.sha,
+    mode: record.mode,
+    size: record.size ?? stdout.length,
+    content: stdout,
+    binary,
+    truncated: cut,
+  }
+}
+
+interface TreeRecord {
+  mode: string
+  type: string
+  sha: Sha
+  size: number | null
+  path: string
+}
+
+async function readTree(repo: Repository, commit: Sha, paths: string[], options: CallOptions): Promise<TreeRecord[]> {
+  const args = ['ls-tree', '-z', '-l', requireSha(commit), '--', ...paths]
+  const { stdout } = await git(repo.dir, args, { ...options, bytesMax: treeEntriesBytesMax })
+  const records = stdout.toString('latin1').split('\0').filter(Boolean)
+  return records.map((record) => {
+    // `<mode> <type> <id> <size or -, padded>\t<path>`
+    const tab = record.indexOf('\t')
+    const [mode = '', type = '', sha = '', size = '-'] = record.slice(0, tab).split(/ +/)
+    const path = pathText(Buffer.from(record.slice(tab + 1), 'latin1'))
+    return { mode, type, sha, size: size === '-' ? null : Number(size), path }
+  })
+}
+
+function toEntry({ mode, type, sha, size, path }: TreeRecord): TreeEntry {
+  const kinds: Record<string, TreeEntry['type']> = { '100755': 'executable', '120000': 'symlink' }
+  const special: Record<string, TreeEntry['type']> = { tree: 'directory', commit: 'submodule' }
+  return { name: path.slice(path.lastIndexOf('/') + 1), path, type: special[type] ?? kinds[mode] ?? 'file', sha, size }
+}
+
+/** null for a path that no tree can hold. */
+function normalisePath(path: string): string | null {
+  const trimmed = path.replace(/^\/+|\/+$/g, '')
+  if (trimmed === '') return ''
+  const bad = trimmed.includes('\0') || trimmed.split('/').some((part) => part === '' || part === '.' || part === '..')
+  return bad ? null : trimmed
 }

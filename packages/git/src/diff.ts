@@ -1,4 +1,11 @@
-import type { CallOptions, Repository, Sha } from './repository.ts'
+import { streamChild } from './child-stream.ts'
+import { DiffReader } from './diff-reader.ts'
+import { explainEnd, GitError, startGit } from './git.ts'
+import { withMending } from './mirror.ts'
+import { mergeBase } from './refs.ts'
+import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
+import { SharedAnswers } from './shared-answers.ts'
+
 export interface DiffFile {
   path: string
   old_path: string | null
@@ -7,6 +14,7 @@ export interface DiffFile {
   deletions: number
   binary: boolean
 }
+
 export interface Diff {
   base_sha: Sha
   head_sha: Sha
@@ -18,17 +26,129 @@ export interface Diff {
   patch: string
   truncated: boolean
 }
-export async function diffCommits(
-  _repo: Repository,
-  _pair: { baseSha: Sha; headSha: Sha; renames?: boolean },
-  _options: CallOptions = {},
-): Promise<Diff> {
-  throw new Error('diffCommits is not built yet.')
+
+export interface DiffPair {
+  baseSha: Sha
+  headSha: Sha
+  /** Finds renamed files; otherwise a rename is a file deleted and a file added. */
+  renames?: boolean
 }
-export function streamPatch(
-  _repo: Repository,
-  _pair: { baseSha: Sha; headSha: Sha; renames?: boolean },
-  _options: CallOptions = {},
-): ReadableStream<Uint8Array> {
-  throw new Error('streamPatch is not built yet.')
+
+const diffs = new SharedAnswers<Diff>(96 * 1024 * 1024, (diff) => 500 + 2 * diff.patch.length + 200 * diff.files.length)
+const timeoutMs = 9000
+
+/** What head changed since it left base. Pure in the two commits, so worked out once. */
+export function diffCommits(repo: Repository, pair: DiffPair, options: CallOptions = {}): Promise<Diff> {
+  const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}${pair.renames ? 'R' : ''}`
+  return diffs.get(key, options, () => withMending(repo, () => workOutDiff(repo, pair)))
+}
+
+async function workOutDiff(repo: Repository, pair: DiffPair): Promise<Diff> {
+  const ancestor = await mergeBase(repo, pair.baseSha, pair.headSha)
+  const read = await readDiff(repo, ancestor, pair).catch((error: unknown) => {
+    // Content can be crafted so that comparing it takes for ever. The list of files never needs that.
+    if (error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))
+      return listOnly(repo, ancestor, pair)
+    throw error
+  })
+  const sum = (count: (file: DiffFile) => number) => read.files.reduce((total, file) => total + count(file), 0)
+  return {
+    base_sha: pair.baseSha,
+    head_sha: pair.headSha,
+    merge_base: ancestor,
+    files: read.files,
+    files_changed: read.files.length,
+    additions: sum((file) => file.additions),
+    deletions: sum((file) => file.deletions),
+    patch: read.patch,
+    truncated: read.truncated,
+  }
+}
+
+function readDiff(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
+  return runDiff(repo, diffArgs(ancestor, pair, ['--raw', '--numstat', '--patch']), true)
+}
+
+function listOnly(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
+  return runDiff(repo, diffArgs(ancestor, { ...pair, renames: false }, ['--raw']), false)
+}
+
+async function runDiff(repo: Repository, args: string[], counted: boolean) {
+  const child = await startGit(repo.dir, args, { timeoutMs, config: diffConfig })
+  child.stdin.end()
+  const reader = new DiffReader()
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    if (reader.take(chunk)) continue
+    child.kill('output')
+    break
+  }
+  const end = await child.ended
+  const failure = end.killedFor === 'output' ? null : explainEnd(args, end, [0])
+  if (failure) throw failure
+  return reader.finish(counted)
+}
+
+/** The patch alone, as git writes it, whole. */
+export function streamPatch(repo: Repository, pair: DiffPair, options: CallOptions = {}): ReadableStream<Uint8Array> {
+  let inner: ReadableStreamDefaultReader<Uint8Array> | null = null
+  const open = async () => {
+    const ancestor = await mergeBase(repo, requireSha(pair.baseSha), requireSha(pair.headSha), options)
+    const args = diffArgs(ancestor, pair, ['--patch'])
+    // A reader may be slow, which must not keep others from their previews: the lane for serving.
+    const child = await startGit(repo.dir, args, {
+      ...options,
+      lane: 'serve',
+      config: diffConfig,
+      limits: { cpuSeconds: 60 },
+    })
+    child.stdin.end()
+    return streamChild(child, { args }).getReader()
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        inner ??= await open()
+        const { done, value } = await inner.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: (reason) => inner?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Files larger than any patch we show are compared as binary: a 60 MB file would cost three seconds. */
+const diffConfig: [string, string][] = [
+  ['core.bigFileThreshold', '16m'],
+  ['core.quotePath', 'false'],
+]
+
+const emptyTree = {
+  40: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  64: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+} as Record<number, Sha>
+
+/** Plumbing, so that no setting of a user changes it. Unrelated histories are compared with nothing. */
+function diffArgs(ancestor: Sha | null, { headSha, renames }: DiffPair, parts: string[]): string[] {
+  const fixed = [
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+    '--full-index',
+    '--src-prefix=a/',
+    '--dst-prefix=b/',
+    '--ignore-submodules=none',
+  ]
+  const from = ancestor ?? emptyTree[headSha.length] ?? headSha
+  return [
+    'diff-tree',
+    '-r',
+    ...parts,
+    ...fixed,
+    ...(renames ? ['--find-renames', '-l1000'] : ['--no-renames']),
+    from,
+    headSha,
+    '--',
+  ]
 }

@@ -1,4 +1,10 @@
-import type { CallOptions, Repository, Sha } from './repository.ts'
+import { mergeTrees } from './merge-tree.ts'
+import { withMending } from './mirror.ts'
+import { mergeBase } from './refs.ts'
+import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
+import { borrowObjects, withScratch } from './scratch.ts'
+import { SharedAnswers } from './shared-answers.ts'
+
 export interface MergePreview {
   base_sha: Sha
   head_sha: Sha
@@ -8,10 +14,46 @@ export interface MergePreview {
   can_fast_forward: boolean
   conflicts: string[]
 }
-export async function previewMerge(
-  _repo: Repository,
-  _pair: { baseSha: Sha; headSha: Sha },
-  _options: CallOptions = {},
+
+const previews = new SharedAnswers<MergePreview>(
+  32 * 1024 * 1024,
+  (preview) => 400 + 2 * preview.conflicts.join('').length,
+)
+
+/** What merging head into base would do. Pure in the two commits, so worked out once. */
+export function previewMerge(
+  repo: Repository,
+  pair: { baseSha: Sha; headSha: Sha },
+  options: CallOptions = {},
 ): Promise<MergePreview> {
-  throw new Error('previewMerge is not built yet.')
+  const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}`
+  return previews.get(key, options, () => withMending(repo, () => workOutPreview(repo, pair)))
+}
+
+async function workOutPreview(
+  repo: Repository,
+  { baseSha, headSha }: { baseSha: Sha; headSha: Sha },
+): Promise<MergePreview> {
+  const ancestor = await mergeBase(repo, baseSha, headSha)
+  const isUpToDate = ancestor === headSha
+  const canFastForward = !isUpToDate && ancestor === baseSha
+  const conflicts = isUpToDate || canFastForward ? [] : await findConflicts(repo, baseSha, headSha)
+  return {
+    base_sha: baseSha,
+    head_sha: headSha,
+    merge_base: ancestor,
+    is_up_to_date: isUpToDate,
+    can_merge: conflicts.length === 0,
+    can_fast_forward: canFastForward,
+    conflicts,
+  }
+}
+
+/** merge-tree writes the objects of its result; a preview's go into a folder that is thrown away. */
+function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
+  return withScratch(repo.dir, async (scratch) => {
+    const env = await borrowObjects(repo.dir, scratch)
+    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
+    return result.kind === 'conflicted' ? result.files : []
+  })
 }

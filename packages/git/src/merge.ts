@@ -1,27 +1,144 @@
-import type { CallOptions, Repository, Sha } from './repository.ts'
+import { requireBranchName } from './branch-name.ts'
+import { gitLine } from './git.ts'
+import { doubtAboutMerge } from './merge-check.ts'
+import { mergeTrees } from './merge-tree.ts'
+import { bringObjects, withMending } from './mirror.ts'
+import { pushRefs } from './push.ts'
+import { durable, isAncestor, mergeBase, moveRefs } from './refs.ts'
+import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+import { withScratch } from './scratch.ts'
+import { readTips } from './tips.ts'
+
 export type MergePlan =
   | { kind: 'up-to-date' }
   | { kind: 'fast-forward'; resultSha: Sha }
   | { kind: 'merge-commit'; resultSha: Sha; treeSha: Sha }
   | { kind: 'conflicted'; files: string[] }
+  /** The result did not stand up to the check; nothing may be moved to it. */
   | { kind: 'doubtful'; reason: string }
-export async function planMerge(
-  _repo: Repository,
-  _input: { baseSha: Sha; headSha: Sha; message: string; date: Date },
-  _options: CallOptions = {},
-): Promise<MergePlan> {
-  throw new Error('planMerge is not built yet.')
+
+export interface MergeInput {
+  baseSha: Sha
+  headSha: Sha
+  message: string
+  /** Author's and committer's date, to the second. Together with the rest it decides the id of the result. */
+  date: Date
 }
+
+/** Computes a merge and writes its objects; moves no ref. The same input gives the same id, on any machine. */
+export async function planMerge(repo: Repository, input: MergeInput, options: CallOptions = {}): Promise<MergePlan> {
+  requireSha(input.baseSha)
+  requireSha(input.headSha)
+  options.signal?.throwIfAborted()
+  return withMending(repo, async () => {
+    const ancestor = await mergeBase(repo, input.baseSha, input.headSha, options)
+    if (ancestor === input.headSha) return { kind: 'up-to-date' }
+    if (ancestor === input.baseSha) return { kind: 'fast-forward', resultSha: input.headSha }
+    return planMergeCommit(repo, input, ancestor)
+  })
+}
+
+async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sha | null): Promise<MergePlan> {
+  const { baseSha, headSha } = input
+  const first = await computeTree(repo, input)
+  if (first.kind === 'conflicted') return first
+  const resultSha = await writeMergeCommit(repo, first.treeSha, input)
+  // Unrelated histories have no ancestor to compare with; git then merges two whole trees and there is nothing to stray from.
+  const doubt = ancestor === null ? null : await doubtAboutMerge(repo, { baseSha, headSha, ancestor, resultSha })
+  if (doubt === null) return { kind: 'merge-commit', resultSha, treeSha: first.treeSha }
+  const second = await computeTree(repo, input)
+  const differs = second.kind !== 'clean' || second.treeSha !== first.treeSha
+  const repeated = differs ? 'Computing it again gave another result.' : 'Computing it again gave the same.'
+  return {
+    kind: 'doubtful',
+    reason: `${doubt} ${repeated} Nothing was merged; merge the two branches by hand and push the result.`,
+  }
+}
+
+function computeTree(repo: Repository, { baseSha, headSha }: MergeInput) {
+  return withScratch(repo.dir, (scratch) =>
+    mergeTrees(repo, { baseSha, headSha, scratch, env: {}, config: durable(repo) }),
+  )
+}
+
+const identity = { name: 'svc', email: 'noreply@svc.invalid' }
+
+function writeMergeCommit(
+  repo: Repository,
+  treeSha: Sha,
+  { baseSha, headSha, message, date }: MergeInput,
+): Promise<Sha> {
+  const when = `@${Math.floor(date.getTime() / 1000)} +0000`
+  return gitLine(repo.dir, ['commit-tree', '-p', baseSha, '-p', headSha, treeSha], {
+    // git refuses a NUL in a message; nobody means one.
+    input: `${message.replaceAll('\0', '').trimEnd()}\n`,
+    config: [...durable(repo), ['commit.gpgSign', 'false']],
+    env: {
+      GIT_AUTHOR_NAME: identity.name,
+      GIT_AUTHOR_EMAIL: identity.email,
+      GIT_AUTHOR_DATE: when,
+      GIT_COMMITTER_NAME: identity.name,
+      GIT_COMMITTER_EMAIL: identity.email,
+      GIT_COMMITTER_DATE: when,
+    },
+  })
+}
+
 export type LandOutcome =
   | { kind: 'landed' }
+  /** Base is not at `baseSha` any more: plan again from where it is. */
   | { kind: 'moved' }
+  /** For good, in the host's own words. */
   | { kind: 'rejected'; reason: string }
+  /** The host may have done it and may yet. Nothing may be assumed; the tip will tell. */
   | { kind: 'unknown'; reason: string }
-/** `baseRef` is the branch's short name. */
-export async function landMerge(
-  _repo: Repository,
-  _input: { baseRef: string; baseSha: Sha; resultSha: Sha },
-  _options: CallOptions = {},
+
+export interface LandInput {
+  /** The branch's short name. */
+  baseRef: string
+  baseSha: Sha
+  resultSha: Sha
+}
+
+/** Moves base to the planned result, if and only if base still is where the plan found it. */
+export async function landMerge(repo: Repository, input: LandInput, options: CallOptions = {}): Promise<LandOutcome> {
+  const ref = `refs/heads/${requireBranchName(input.baseRef)}`
+  const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
+  if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
+  const outcome = await moveRefs(repo, [update])
+  if (outcome.kind === 'moved') return { kind: 'landed' }
+  if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
+  return (await containsResult(repo, input)) ? { kind: 'landed' } : { kind: 'moved' }
+}
+
+async function landOnHost(
+  repo: Repository,
+  remote: Remote,
+  input: LandInput,
+  update: { ref: string; oldSha: Sha; newSha: Sha },
+  options: CallOptions,
 ): Promise<LandOutcome> {
-  throw new Error('landMerge is not built yet.')
+  const pushed = await pushRefs(repo.dir, remote, [update], options)
+  if (pushed.kind === 'not-sent') {
+    return pushed.denied ? { kind: 'rejected', reason: pushed.reason } : { kind: 'unknown', reason: pushed.reason }
+  }
+  const answer = pushed.kind === 'answered' ? pushed.refs.get(update.ref) : undefined
+  if (answer?.kind === 'done') return { kind: 'landed' }
+  if (answer?.kind === 'rejected') return answer
+  // Either the lease failed or the connection did. A push of ours that got through before also looks like that.
+  const where = await containsResult(repo, input)
+  if (where === true) return { kind: 'landed' }
+  if (answer?.kind === 'stale') return { kind: 'moved' }
+  const reason = pushed.kind === 'unknown' ? pushed.reason : 'The git host did not say what it did.'
+  return { kind: 'unknown', reason }
+}
+
+/** Whether base holds the result now, read from where the truth is. null: it cannot be told. */
+async function containsResult(repo: Repository, { baseRef, resultSha }: LandInput): Promise<boolean | null> {
+  const now = await readTips(repo, [baseRef])
+  if (now.kind !== 'tips') return null
+  const tip = now.tips.get(baseRef)
+  if (!tip || tip === resultSha) return tip === resultSha
+  const brought = await bringObjects(repo, [tip])
+  return brought.kind === 'present' ? isAncestor(repo, resultSha, tip) : null
 }

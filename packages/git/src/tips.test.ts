@@ -16,10 +16,20 @@ test('smoke', async () => {
   console.log(await bringObjects(m, [await repo.tip('work')]))
   console.log(await probeRemote(remote), host.requests)
   const v0 = await serveHttpBackend(repo.dir, { protocol: 0, auth: { username: 'u', password: 'p' } })
-  console.log(await readTips({ dir: m.dir, remote: { ...remote, url: v0.url, credential: { username: 'u', password: 'p' } } }, 'all'))
+  console.log(
+    await readTips(
+      { dir: m.dir, remote: { ...remote, url: v0.url, credential: { username: 'u', password: 'p' } } },
+      'all',
+    ),
+  )
   console.log(await readTips({ dir: m.dir, remote: { ...remote, url: v0.url } }, 'all'))
   console.log(await probeRemote({ ...remote, url: `file://${repo.dir}`, allowProtocols: ['file'] }))
-  const f = await openMirror(join(t.path, 'f.git'), { url: `file://${repo.dir}`, credential: null, allowProtocols: ['file'] })
+  const f = await openMirror(join(t.path, 'f.git'), {
+    url: `file://${repo.dir}`,
+    credential: null,
+    allowProtocols: ['file'],
+  })
   console.log(await readTips(f, 'all'), await bringObjects(f, [await repo.tip('work')]))
-  await host.close(); await v0.close()
+  await host.close()
+  await v0.close()
 })

@@ -1,0 +1,116 @@
+import type { DiffFile } from './diff.ts'
+import { pathText, unquotePath } from './paths.ts'
+
+export const diffLimits = { patchBytes: 24 * 1024 * 1024, files: 5000, lines: 250_000 }
+
+/** The list of files comes first and is always kept whole; this only stops a list nobody could read. */
+const listBytesMax = 128 * 1024 * 1024
+
+export interface ReadDiff {
+  files: DiffFile[]
+  patch: string
+  truncated: boolean
+}
+
+const newline = 10
+
+/** Reads `git diff-tree --raw --numstat --patch` as it comes: the list, an empty line, the patch. */
+export class DiffReader {
+  #list: Buffer[] = []
+  #listBytes = 0
+  #inPatch = false
+  #patch: Buffer[] = []
+  #patchBytes = 0
+  #patchLines = 0
+
+  /** False once more would not be used. */
+  take(chunk: Buffer): boolean {
+    if (this.#inPatch) return this.#takePatch(chunk)
+    const before = this.#list.at(-1)
+    const glued = before ? Buffer.concat([before.subarray(-1), chunk]) : chunk
+    const overlap = before ? 1 : 0
+    const gap = glued.indexOf('\n\n')
+    const own = gap === -1 ? chunk : chunk.subarray(0, gap + 1 - overlap)
+    this.#list.push(own)
+    this.#listBytes += own.length
+    if (gap === -1) return this.#listBytes <= listBytesMax
+    this.#inPatch = true
+    return this.#takePatch(chunk.subarray(gap + 2 - overlap))
+  }
+
+  #takePatch(chunk: Buffer): boolean {
+    this.#patch.push(chunk)
+    this.#patchBytes += chunk.length
+    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) this.#patchLines++
+    return this.#patchBytes <= diffLimits.patchBytes && this.#patchLines <= diffLimits.lines
+  }
+
+  /** `counted` is false for a list that was read without the costly comparing. */
+  finish(counted: boolean): ReadDiff {
+    const files = parseList(Buffer.concat(this.#list).toString('latin1'))
+    if (!counted) return { files, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
+    const { patch, truncated } = cutPatch(Buffer.concat(this.#patch))
+    return { files, patch, truncated }
+  }
+}
+
+/** Raw lines begin with a colon and tell what happened; counts follow in the same order. */
+function parseList(text: string): DiffFile[] {
+  const lines = text.split('\n').filter(Boolean)
+  const raw = lines.filter((line) => line.startsWith(':'))
+  const counts = lines.filter((line) => !line.startsWith(':'))
+  if (counts.length > 0 && counts.length !== raw.length) throw new Error('git counted other files than it listed.')
+  return raw.map((line, index) => parseFile(line, counts[index] ?? '0\t0\t'))
+}
+
+const statuses: Record<string, DiffFile['status']> = { A: 'added', C: 'added', D: 'deleted', R: 'renamed' }
+
+function parseFile(raw: string, count: string): DiffFile {
+  // `:<mode> <mode> <id> <id> <status>\t<path>[\t<new path>]`
+  const [head = '', first = '', second] = raw.split('\t')
+  const letter = head.slice(head.lastIndexOf(' ') + 1, head.lastIndexOf(' ') + 2)
+  const [additions = '0', deletions = '0'] = count.split('\t')
+  const path = (printed: string) => pathText(unquotePath(printed))
+  return {
+    path: path(second ?? first),
+    old_path: letter === 'R' ? path(first) : null,
+    // A changed type (`T`) and everything unforeseen is a modification.
+    status: statuses[letter] ?? 'modified',
+    additions: Number.parseInt(additions, 10) || 0,
+    deletions: Number.parseInt(deletions, 10) || 0,
+    binary: additions === '-',
+  }
+}
+
+const fileStart = Buffer.from('\ndiff --git ')
+
+/** Cuts at a file border what is too long, too many or too large; keeps at least the head of the first file. */
+function cutPatch(patch: Buffer): { patch: string; truncated: boolean } {
+  let end = 0
+  let lines = 0
+  let files = 0
+  for (let start = 0; start < patch.length;) {
+    const border = patch.indexOf(fileStart, start)
+    const next = border === -1 ? patch.length : border + 1
+    for (let at = patch.indexOf(newline, start); at !== -1 && at < next; at = patch.indexOf(newline, at + 1)) lines++
+    files++
+    if (next > diffLimits.patchBytes || lines > diffLimits.lines || files > diffLimits.files) {
+      const kept = end > 0 ? patch.subarray(0, end) : headOfFile(patch)
+      return { patch: kept.toString('utf8'), truncated: true }
+    }
+    end = next
+    start = next
+  }
+  return { patch: patch.toString('utf8'), truncated: false }
+}
+
+/** A patch is never empty while there are files, so a first file that is too large on its own keeps its head lines. */
+function headOfFile(patch: Buffer): Buffer {
+  const firstHunk = patch.indexOf('\n@@ ')
+  return firstHunk === -1 ? patch.subarray(0, 4096) : patch.subarray(0, firstHunk + 1)
+}
+
+function tooCostly(files: DiffFile[]): string {
+  const shown = files.slice(0, diffLimits.files)
+  return shown.map(({ path }) => `diff --git a/${path} b/${path}\n`).join('')
+}

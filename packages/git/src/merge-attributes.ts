@@ -1,0 +1,85 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { explainEnd, git, GitError, startGit } from './git.ts'
+import type { Repository, Sha } from './repository.ts'
+
+/**
+ * A bare repository ignores `.gitattributes`: `merge=union` conflicts falsely, `-merge` and `binary` merge falsely.
+ * git reads them from a work tree, so a merge gets one that holds the base's `.gitattributes` files and nothing else.
+ */
+export interface AttributeFile {
+  /** Path in the tree, as latin1 so that every byte survives. */
+  path: string
+  sha: Sha
+}
+
+const known = new LRUCache<string, AttributeFile[]>({ max: 2000 })
+const attributesBytesMax = 8 * 1024 * 1024
+
+export async function listAttributeFiles(repo: Repository, commit: Sha): Promise<AttributeFile[]> {
+  const key = `${repo.dir}\0${commit}`
+  const kept = known.get(key)
+  if (kept) return kept
+  // The listing of a large tree is long and nearly all of it is thrown away, so it is looked through as it comes.
+  const args = ['ls-tree', '-r', '-z', commit]
+  const child = await startGit(repo.dir, args)
+  child.stdin.end()
+  const files: AttributeFile[] = []
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    const seen = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    const end = seen.lastIndexOf(0) + 1
+    files.push(...findAttributeFiles(seen.subarray(0, end)))
+    rest = seen.subarray(end)
+  }
+  const failure = explainEnd(args, await child.ended, [0])
+  if (failure) throw failure
+  known.set(key, files)
+  return files
+}
+
+const fileName = Buffer.from('.gitattributes\0')
+
+function findAttributeFiles(records: Buffer): AttributeFile[] {
+  const files: AttributeFile[] = []
+  for (let at = records.indexOf(fileName); at !== -1; at = records.indexOf(fileName, at + 1)) {
+    const start = records.lastIndexOf(0, at) + 1
+    const record = records.subarray(start, at + fileName.length - 1).toString('latin1')
+    const match = /^100(?:644|755) blob ([0-9a-f]+)\t((?:[^]*\/)?\.gitattributes)$/.exec(record)
+    if (match && isHarmless(match[2] as string)) files.push({ sha: match[1] as Sha, path: match[2] as string })
+  }
+  return files
+}
+
+/** A crafted tree may name its entries `..` or `.git`; such a path must not become a file anywhere. */
+function isHarmless(path: string): boolean {
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && part.toLowerCase() !== '.git')
+}
+
+/** Writes the files into a work tree at `dir`. */
+export async function writeAttributeFiles(repo: Repository, files: AttributeFile[], dir: string): Promise<void> {
+  const input = files.map(({ sha }) => `${sha}\n`).join('')
+  const { stdout, cut } = await git(repo.dir, ['cat-file', '--batch'], {
+    input,
+    bytesMax: attributesBytesMax,
+    overflow: 'cut',
+  })
+  if (cut) throw new GitError('limit', 'The .gitattributes files of this repository are larger than 8 MB together.')
+  let offset = 0
+  for (const file of files) {
+    const lineEnd = stdout.indexOf(10, offset)
+    const size = Number(stdout.subarray(offset, lineEnd).toString().split(' ')[2])
+    if (!Number.isInteger(size))
+      throw new GitError('exit', `The object ${file.sha} of a .gitattributes file cannot be read.`)
+    await writeAt(dir, file.path, stdout.subarray(lineEnd + 1, lineEnd + 1 + size))
+    offset = lineEnd + 1 + size + 1
+  }
+}
+
+async function writeAt(dir: string, path: string, content: Buffer): Promise<void> {
+  const folder = path.slice(0, path.lastIndexOf('/') + 1)
+  const inDir = (relative: string) => Buffer.concat([Buffer.from(join(dir, '/')), Buffer.from(relative, 'latin1')])
+  if (folder) await mkdir(inDir(folder), { recursive: true })
+  await writeFile(inDir(path), content)
+}

@@ -1,0 +1,99 @@
+import { git } from './git.ts'
+import { pathText } from './paths.ts'
+import type { Repository, Sha } from './repository.ts'
+
+export interface MergeToCheck {
+  baseSha: Sha
+  headSha: Sha
+  ancestor: Sha
+  resultSha: Sha
+}
+
+interface Change {
+  path: string
+  /** Where a renamed file came from. */
+  from: string | null
+}
+
+/**
+ * Looks at a finished merge from outside, before any ref moves: against base it may differ only where head changed
+ * something, against head only where base did. A merge computed on a wrong ancestor fails this. null: nothing wrong.
+ */
+export async function doubtAboutMerge(repo: Repository, merge: MergeToCheck): Promise<string | null> {
+  const plain = await findStray(repo, merge, ['--no-renames'])
+  if (plain === null) return null
+  // A change follows a file that the other side renamed, so it may show at a path its own side never touched.
+  return findStray(repo, merge, ['--find-renames=50%', '-l7000'])
+}
+
+async function findStray(repo: Repository, merge: MergeToCheck, flags: string[]): Promise<string | null> {
+  const { baseSha, headSha, ancestor, resultSha } = merge
+  const [byHead, byBase] = await compare(repo, flags, [
+    [headSha, ancestor],
+    [baseSha, ancestor],
+  ])
+  const [overBase, overHead] = await compare(
+    repo,
+    ['--no-renames'],
+    [
+      [resultSha, baseSha],
+      [resultSha, headSha],
+    ],
+  )
+  const twins = twinsOf([...(byHead ?? []), ...(byBase ?? [])])
+  const stray = strayPath(overBase, byHead, twins) ?? strayPath(overHead, byBase, twins)
+  if (stray === null) return null
+  return `The merge result differs at ${JSON.stringify(pathText(Buffer.from(stray, 'latin1')))}, where the merged branch changed nothing.`
+}
+
+/** A path in `seen` that neither it nor, through renames, any of its other names has a reason in `reasons`. */
+function strayPath(seen: Change[] = [], reasons: Change[] = [], twins: Map<string, Set<string>>): string | null {
+  const touched = new Set(reasons.flatMap(({ path, from }) => (from === null ? [path] : [path, from])))
+  for (const { path } of seen) {
+    if (touched.has(path)) continue
+    if (![...(twins.get(path) ?? [])].some((twin) => touched.has(twin))) return path
+  }
+  return null
+}
+
+/** Every path with the names it is connected to by renames of either side. */
+function twinsOf(changes: Change[]): Map<string, Set<string>> {
+  const twins = new Map<string, Set<string>>()
+  for (const { path, from } of changes) {
+    if (from === null) continue
+    const joined = new Set([...(twins.get(path) ?? [path]), ...(twins.get(from) ?? [from])])
+    for (const name of joined) twins.set(name, joined)
+  }
+  return twins
+}
+
+/** Several comparisons in one child: each line asks for a commit against one other, as if that were its only parent. */
+async function compare(repo: Repository, flags: string[], pairs: [Sha, Sha][]): Promise<Change[][]> {
+  const args = [
+    'diff-tree',
+    '--stdin',
+    '--always',
+    '-r',
+    '--raw',
+    '-z',
+    ...flags,
+    '--no-ext-diff',
+    '--ignore-submodules=none',
+  ]
+  const input = pairs.map(([commit, parent]) => `${commit} ${parent}\n`).join('')
+  const { stdout } = await git(repo.dir, args, { input, bytesMax: 256 * 1024 * 1024 })
+  const answers: Change[][] = []
+  const fields = stdout.toString('latin1').split('\0')
+  for (let at = 0; at < fields.length - 1;) {
+    const field = fields[at++] ?? ''
+    if (!field.startsWith(':')) {
+      // The id of the commit: the next answer begins.
+      answers.push([])
+      continue
+    }
+    const isRename = /[RC]\d*$/.test(field)
+    const first = fields[at++] ?? ''
+    answers.at(-1)?.push(isRename ? { path: fields[at++] ?? '', from: first } : { path: first, from: null })
+  }
+  return answers
+}

@@ -1,0 +1,103 @@
+import { git, GitError, lastWords } from './git.ts'
+import { requireSha, isZero, type CallOptions, type RefUpdate, type Remote } from './repository.ts'
+import { isRefName } from './branch-name.ts'
+
+export type RefPush =
+  /** `unchanged`: it pointed there already. */
+  | { kind: 'done'; unchanged: boolean }
+  /** The ref was not where the update says it was; trying again from its new place may work. */
+  | { kind: 'stale' }
+  | { kind: 'rejected'; reason: string }
+
+export type PushOutcome =
+  | { kind: 'answered'; refs: Map<string, RefPush>; remarks: string[] }
+  /** Nothing was sent: no connection, or the host does not let us in. */
+  | { kind: 'not-sent'; reason: string; denied: boolean }
+  /** The connection ended before the host said what it did. */
+  | { kind: 'unknown'; reason: string }
+
+/** Phrases by which git and hosts say that the ref moved. Everything else that is rejected is rejected for good. */
+const movedPhrases =
+  /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|failed to lock|incorrect old value|reference already exists|already exists/i
+
+/** Pushes exactly these updates, each under a lease on the old id. */
+export async function pushRefs(
+  gitDir: string,
+  remote: Remote,
+  updates: RefUpdate[],
+  options: CallOptions & { atomic?: boolean } = {},
+): Promise<PushOutcome> {
+  for (const { ref } of updates)
+    if (!isRefName(ref)) throw new TypeError(`Not a full ref name: ${JSON.stringify(ref.slice(0, 200))}`)
+  // A lease on nothing (an empty id) means: the ref must not exist. A plain push would also win over a rewound base.
+  const leases = updates.map(
+    ({ ref, oldSha }) => `--force-with-lease=${ref}:${isZero(requireSha(oldSha)) ? '' : oldSha}`,
+  )
+  const refspecs = updates.map(({ ref, newSha }) => `${isZero(requireSha(newSha)) ? '' : newSha}:${ref}`)
+  const flags = [
+    '--porcelain',
+    '--no-verify',
+    '--no-follow-tags',
+    '--recurse-submodules=no',
+    ...(options.atomic ? ['--atomic'] : []),
+  ]
+  try {
+    // 1: the host answered, and at least one ref was refused.
+    const result = await git(gitDir, ['push', ...flags, ...leases, '--', remote.url, ...refspecs], {
+      ...(options.signal ? { signal: options.signal } : {}),
+      timeoutMs: options.timeoutMs ?? 300_000,
+      remote,
+      lane: 'network',
+      accept: [0, 1],
+    })
+    return readReport(result.stdout.toString(), result.stderr, updates)
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error
+    return explainFailure(error)
+  }
+}
+
+function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushOutcome {
+  const refs = new Map<string, RefPush>()
+  const remarks = remoteLines(stderr)
+  for (const line of stdout.split('\n')) {
+    // `<flag>\t<from>:<to>\t<summary> (<reason>)`
+    const [flag = '', names = '', summary = ''] = line.split('\t')
+    const ref = updates.find((update) => names.endsWith(`:${update.ref}`))?.ref
+    if (!ref || flag.length !== 1) continue
+    refs.set(ref, flag === '!' ? rejection(summary, remarks) : { kind: 'done', unchanged: flag === '=' })
+  }
+  if (updates.some(({ ref }) => !refs.has(ref))) {
+    return /unexpected disconnect|RPC failed|hung up/i.test(stderr)
+      ? { kind: 'unknown', reason: lastWords(stderr) }
+      : { kind: 'not-sent', reason: lastWords(stderr), denied: true }
+  }
+  return { kind: 'answered', refs, remarks }
+}
+
+function rejection(summary: string, remarks: string[]): RefPush {
+  if (movedPhrases.test(summary)) return { kind: 'stale' }
+  const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
+  return { kind: 'rejected', reason: [...remarks, inBrackets].join(' ').slice(0, 2000) }
+}
+
+/** What the host's hooks said. */
+function remoteLines(stderr: string): string[] {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('remote: '))
+  return lines.map((line) => line.slice('remote: '.length).trim()).filter(Boolean)
+}
+
+function explainFailure(error: GitError): PushOutcome {
+  if (error.failure !== 'exit') return { kind: 'unknown', reason: error.message }
+  const { stderr } = error
+  const reason = lastWords(stderr)
+  if (/RPC failed|unexpected disconnect|hung up|send-pack:|broken pipe/i.test(stderr))
+    return { kind: 'unknown', reason }
+  const denied =
+    /returned error: 40[0134]|authentication failed|could not read username|permission denied|not found|access denied/i
+  if (denied.test(stderr)) return { kind: 'not-sent', reason, denied: true }
+  if (/unable to access|could not resolve|connection refused|failed to connect|timed out/i.test(stderr)) {
+    return { kind: 'not-sent', reason, denied: false }
+  }
+  return { kind: 'unknown', reason }
+}
