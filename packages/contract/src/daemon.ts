@@ -151,7 +151,8 @@ export async function readUserContext(key: CryptoKey, header: string): Promise<U
   if (base64url(macBytes) !== mac) return null
   if (!(await crypto.subtle.verify('HMAC', key, macBytes, utf8.encode(payload)))) return null
   try {
-    return JSON.parse(new TextDecoder().decode(payloadBytes)) as UserContext
+    const context: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payloadBytes))
+    return typeof context === 'object' && !Array.isArray(context) ? (context as UserContext | null) : null
   } catch {
     return null
   }

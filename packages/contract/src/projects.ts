@@ -25,6 +25,9 @@ export const project = z.object({
 })
 export type Project = z.infer<typeof project>
 
+/** A component is a file name in a repository, where git needs room for `.lock` behind it. */
+const branchComponentBytesMax = 250
+
 /** What git itself accepts as a branch name, checked without asking it: see git-check-ref-format(1). */
 export const branchName = z
   .string()
@@ -32,8 +35,15 @@ export const branchName = z
   .min(1)
   .max(255)
   .refine(
-    (name) => !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock$|\.lock\/|^\.|\/\./.test(name) && name !== '@',
+    (name) =>
+      !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock$|\.lock\/|^\.|\/\./.test(name) &&
+      name !== '@' &&
+      name.isWellFormed(),
     'is not a valid branch name',
+  )
+  .refine(
+    (name) => name.split('/').every((part) => new TextEncoder().encode(part).length <= branchComponentBytesMax),
+    'has a part of more than 250 bytes',
   )
 
 const name = z.string().trim().min(1).max(100)
