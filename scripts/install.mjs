@@ -7,17 +7,8 @@ import { isMain, main, root, runQuietly, step } from './console.mjs'
 export async function ensureInstalled() {
   const why = installReason()
   if (why === null) return
-  // No install script of a package ever runs; what the packages need of them is done at the first start. Not `npm ci`: it
-  // refuses a lockfile without the packages for other platforms, and npm leaves those out when its registry has none.
-  const args = [
-    'install',
-    '--no-save',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--include=dev',
-    '--loglevel=error',
-  ]
+  // No install script of a package ever runs; what the packages need of them is done at the first start.
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error']
   await step(`Installing the packages (${why})`, () => npm(args))
   if (findBun() === null)
     throw new Error(`npm installed no Bun for ${process.platform}-${process.arch}: this platform is not supported.`)
