@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'bun:test'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError, type Config, parseConfig } from './config.ts'
+
+const token = 'svc_pat_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ0TyBiU'
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    parseConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+}
+
+describe('without any variable', () => {
+  test('the server is one on this machine, for this user', () => {
+    expect(parseConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8420,
+      publicUrl: 'http://127.0.0.1:8420',
+      dataDir: join(homedir(), '.local/share/svc'),
+      masterKeyFile: join(homedir(), '.config/svc/master.key'),
+      databaseUrl: null,
+      bootstrapToken: null,
+      sandboxDriver: 'auto',
+      model: null,
+      sessionLimit: null,
+      previewDomain: 'localhost',
+      allowPrivateGitHosts: true,
+      roles: { api: true, worker: true },
+    })
+  })
+
+  test('an empty variable counts as none', () => {
+    const names = [
+      ...['SVC_HOST', 'SVC_PORT', 'SVC_DATA_DIR', 'SVC_PUBLIC_URL', 'DATABASE_URL', 'SVC_BOOTSTRAP_TOKEN'],
+      'SVC_SANDBOX_DRIVER SVC_LLM_UPSTREAM_URL SVC_LLM_UPSTREAM_KEY SVC_LLM_MODEL SVC_MASTER_KEY_FILE',
+    ]
+    const all = [...names.join(' ').split(' '), 'SVC_SESSION_LIMIT', 'SVC_PREVIEW_DOMAIN', 'SVC_ROLES', 'SVC_LOG']
+    expect(parseConfig(Object.fromEntries(all.map((name) => [name, ''])))).toEqual(parseConfig({}))
+  })
+})
+
+const good: [Record<string, string>, Partial<Config>][] = [
+  [{ SVC_PORT: '0' }, { port: 0, publicUrl: 'http://127.0.0.1:0' }],
+  [{ SVC_PORT: '65535' }, { port: 65535 }],
+  [{ SVC_HOST: '0.0.0.0' }, { host: '0.0.0.0', publicUrl: 'http://0.0.0.0:8420' }],
+  [{ SVC_HOST: '::1' }, { host: '::1', publicUrl: 'http://127.0.0.1:8420' }],
+  [{ SVC_HOST: '2001:db8::1' }, { publicUrl: 'http://[2001:db8::1]:8420' }],
+  [{ SVC_HOST: 'svc.example' }, { publicUrl: 'http://svc.example:8420' }],
+  [{ SVC_PUBLIC_URL: 'https://svc.example/' }, { publicUrl: 'https://svc.example' }],
+  [{ SVC_DATA_DIR: '/var/lib/svc' }, { dataDir: '/var/lib/svc' }],
+  [{ SVC_MASTER_KEY_FILE: '/etc/svc.key' }, { masterKeyFile: '/etc/svc.key' }],
+  [{ DATABASE_URL: 'postgres://u@h/d' }, { databaseUrl: 'postgres://u@h/d' }],
+  [{ DATABASE_URL: 'postgresql:///d?host=/run/pg' }, { databaseUrl: 'postgresql:///d?host=/run/pg' }],
+  [{ SVC_BOOTSTRAP_TOKEN: token }, { bootstrapToken: token }],
+  [{ SVC_SANDBOX_DRIVER: 'local' }, { sandboxDriver: 'local' }],
+  [{ SVC_SANDBOX_DRIVER: 'none' }, { sandboxDriver: 'none' }],
+  [
+    { SVC_LLM_UPSTREAM_URL: 'https://models.example/v1/', SVC_LLM_UPSTREAM_KEY: 'k', SVC_LLM_MODEL: 'm' },
+    { model: { url: 'https://models.example/v1', key: 'k', name: 'm' } },
+  ],
+  [
+    { SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:1/v1', SVC_LLM_MODEL: 'm' },
+    { model: { url: 'http://127.0.0.1:1/v1', key: null, name: 'm' } },
+  ],
+  [{ SVC_SESSION_LIMIT: '0' }, { sessionLimit: 0 }],
+  [{ SVC_SESSION_LIMIT: '7' }, { sessionLimit: 7 }],
+  [{ SVC_PREVIEW_DOMAIN: 'preview.example' }, { previewDomain: 'preview.example' }],
+  [{ SVC_ALLOW_PRIVATE_GIT_HOSTS: '0' }, { allowPrivateGitHosts: false }],
+  [{ SVC_ALLOW_PRIVATE_GIT_HOSTS: 'true', DATABASE_URL: 'postgres://h/d' }, { allowPrivateGitHosts: true }],
+  [{ SVC_ROLES: 'api' }, { roles: { api: true, worker: false } }],
+  [{ SVC_ROLES: ' worker , api ' }, { roles: { api: true, worker: true } }],
+  [{ SVC_LOG: 'json' }, { log: 'json' }],
+  [{ SVC_LOG: 'pretty' }, { log: 'pretty' }],
+]
+
+test.each(good)('%j is taken', (env, expected) => {
+  expect(parseConfig(env)).toMatchObject(expected)
+})
+
+test.each([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOST: '0.0.0.0' }])(
+  'with %j others may reach the server, so private git hosts are not allowed by default',
+  (env) => expect(parseConfig(env as Record<string, string>).allowPrivateGitHosts).toBeFalse(),
+)
+
+const bad: [string, string][] = [
+  ['SVC_PORT', '65536'],
+  ['SVC_PORT', '-1'],
+  ['SVC_PORT', '8e3'],
+  ['SVC_PORT', '0x10'],
+  ['SVC_PORT', ' 80'],
+  ['SVC_PORT', '80.5'],
+  ['SVC_PORT', 'http'],
+  ['SVC_PUBLIC_URL', 'svc.example'],
+  ['SVC_PUBLIC_URL', 'ftp://svc.example'],
+  ['SVC_PUBLIC_URL', 'http://'],
+  ['SVC_PUBLIC_URL', 'javascript:alert(1)'],
+  ['DATABASE_URL', 'mysql://h/d'],
+  ['DATABASE_URL', 'localhost'],
+  ['SVC_BOOTSTRAP_TOKEN', `${token.slice(0, -1)}V`],
+  ['SVC_BOOTSTRAP_TOKEN', 'secret'],
+  ['SVC_SANDBOX_DRIVER', 'docker'],
+  ['SVC_LLM_UPSTREAM_URL', 'models.example/v1'],
+  ['SVC_SESSION_LIMIT', 'many'],
+  ['SVC_SESSION_LIMIT', '-1'],
+  ['SVC_SESSION_LIMIT', '100001'],
+  ['SVC_ALLOW_PRIVATE_GIT_HOSTS', 'yes'],
+  ['SVC_ROLES', 'api,admin'],
+  ['SVC_LOG', 'verbose'],
+]
+
+test.each(bad)('%s=%s is one problem that names it', (name, value) => {
+  const problems = problemsOf({ [name]: value })
+  expect(problems).toHaveLength(1)
+  expect(problems[0]).toContain(name)
+  expect(problems[0]).toEndWith('.')
+})
+
+test('an upstream without a model is refused: nothing would say which to ask', () => {
+  expect(problemsOf({ SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:1/v1' })).toEqual([
+    expect.stringContaining('SVC_LLM_MODEL'),
+  ])
+})
+
+test('all problems are told at once', () => {
+  const worst = Object.fromEntries(bad.map(([name, value]) => [name, value]))
+  const problems = problemsOf(worst)
+  expect(problems).toHaveLength(Object.keys(worst).length)
+  for (const name of Object.keys(worst)) expect(problems.filter((problem) => problem.includes(name))).toHaveLength(1)
+})
+
+test('a problem never repeats a secret', () => {
+  const problems = problemsOf({ SVC_BOOTSTRAP_TOKEN: 'svc_pat_hunter2', DATABASE_URL: 'mysql://u:hunter2@h/d' })
+  expect(problems).toHaveLength(2)
+  expect(problems.join()).not.toContain('hunter2')
+})

@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import pg from 'pg'
+import { migrate, NewerDatabaseError } from './migrate.ts'
+import { createTestDatabase, type TestDatabase } from './testing-cluster.ts'
+
+const made: TestDatabase[] = []
+afterEach(async () => {
+  for (const database of made.splice(0)) await database.drop()
+})
+
+async function emptyDatabase(): Promise<string> {
+  const database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  made.push(database)
+  return database.url
+}
+
+async function query<T extends pg.QueryResultRow>(url: string, text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<T>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every column of every table, and what was applied when: what must not change. */
+async function fingerprint(url: string): Promise<unknown> {
+  return [
+    await query(
+      url,
+      `select table_name, column_name from information_schema.columns where table_schema = 'public' order by 1, 2`,
+    ),
+    await query(url, 'select * from schema_migrations order by version'),
+  ]
+}
+
+describe('migrating', () => {
+  test('at the same time by five servers applies each migration once', async () => {
+    const url = await emptyDatabase()
+    await Promise.all(Array.from({ length: 5 }, () => migrate(url)))
+    const versions = await query<{ version: number }>(url, 'select version from schema_migrations order by version')
+    expect(versions.map(({ version }) => version)).toEqual(versions.map((_, index) => index + 1))
+    expect(await query(url, 'select * from audit_events')).toEqual([])
+  }, 60_000)
+
+  test('again changes nothing', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    const before = await fingerprint(url)
+    await migrate(url)
+    expect(await fingerprint(url)).toEqual(before)
+  }, 60_000)
+
+  test('refuses the data of a newer program and leaves them as they are', async () => {
+    const url = await emptyDatabase()
+    await migrate(url)
+    await query(url, `insert into schema_migrations (version, name) values (999, 'from the future')`)
+    const before = await fingerprint(url)
+    const refusal = await migrate(url).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    expect(refusal).toBeInstanceOf(NewerDatabaseError)
+    expect((refusal as Error).message).toMatch(/newer svc.*version 999.*Nothing was changed/)
+    expect(await fingerprint(url)).toEqual(before)
+  }, 60_000)
+
+  test('waits for nobody who is gone: a server that dies while it migrates leaves no lock', async () => {
+    const url = await emptyDatabase()
+    const dying = new pg.Client({ connectionString: url })
+    dying.on('error', () => {})
+    await dying.connect()
+    const [{ pid }] = (await dying.query<{ pid: number }>('select pg_backend_pid() as pid')).rows as [{ pid: number }]
+    await dying.query('select pg_advisory_lock(7346201)')
+    const waiting = migrate(url)
+    await query(url, `select pg_terminate_backend(${pid}, 5000)`)
+    await waiting
+    expect(await query(url, 'select version from schema_migrations where version = 1')).toHaveLength(1)
+  }, 60_000)
+})

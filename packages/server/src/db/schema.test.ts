@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { changeRequestStatuses, roles, sandboxStatuses, sessionStatuses } from '@svc/contract'
+import pg from 'pg'
+import { migrate } from './migrate.ts'
+import { createTestDatabase, type TestDatabase } from './testing-cluster.ts'
+
+let database: TestDatabase
+let client: pg.Client
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'server', prepare: migrate })
+  client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+}, 120_000)
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+interface Column {
+  table: string
+  column: string
+  type: string
+  nullable: boolean
+  hasDefault: boolean
+}
+
+async function columns(): Promise<Column[]> {
+  const { rows } = await client.query<Column>(
+    `select table_name as table, column_name as column, udt_name as type, is_nullable = 'YES' as nullable,
+            column_default is not null or is_identity = 'YES' as "hasDefault"
+       from information_schema.columns
+      where table_schema = 'public' and table_name <> 'schema_migrations'
+      order by table_name, ordinal_position`,
+  )
+  return rows
+}
+
+/** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
+function schemaType(): Map<string, Map<string, string>> {
+  const text = readFileSync(join(import.meta.dir, 'schema.ts'), 'utf8')
+  const start = text.indexOf('export interface Schema {')
+  const body = text.slice(text.indexOf('{', start) + 1, text.indexOf('\n}\n', start))
+  return new Map(
+    [...entries(body)].map(([table, type]) => [table, new Map(entries(type.slice(1, type.lastIndexOf('}'))))]),
+  )
+}
+
+/** `name: type` pairs of the outermost level; they end at a line break or a semicolon. */
+function* entries(text: string): Iterable<[string, string]> {
+  let depth = 0
+  let from = 0
+  for (let at = 0; at <= text.length; at++) {
+    const char = text[at] ?? '\n'
+    if ('{<(['.includes(char)) depth++
+    if ('}>)]'.includes(char)) depth--
+    if (depth > 0 || (char !== '\n' && char !== ';')) continue
+    const match = /^\s*(\w+): ([\s\S]+)$/.exec(text.slice(from, at))
+    if (match !== null) yield [match[1]!, match[2]!.trim()]
+    from = at + 1
+  }
+}
+
+const namedUnions: Record<string, readonly string[]> = {
+  Role: roles,
+  SessionStatus: sessionStatuses,
+  SandboxStatus: sandboxStatuses,
+  ChangeRequestStatus: changeRequestStatuses,
+}
+
+/** What the written type says of a column, in the words of PostgreSQL. */
+function described(written: string): { kind: string; nullable: boolean; hasDefault: boolean; values: string[] } {
+  const isNow = written.startsWith('Now')
+  const isJson = /^(Json|JSONColumnType)\b/.test(written)
+  const inner = /^(?:Default|Generated)<(.*)>$/.exec(written)?.[1] ?? written
+  const nullable = / \| null$/.test(inner) || /^ColumnType<unknown, string \| null/.test(inner)
+  const base = inner.replace(/ \| null$/, '')
+  const values = namedUnions[base] ?? [...base.matchAll(/'([a-z-]+)'/g)].map((match) => match[1]!)
+  const hasDefault = isNow || inner !== written || (isJson && !written.startsWith('JSONColumnType'))
+  const kind =
+    isNow || base === 'Timestamp'
+      ? 'time'
+      : isJson || base.startsWith('ColumnType<unknown')
+        ? 'json'
+        : values.length > 0
+          ? 'values'
+          : base
+  return { kind, nullable, hasDefault, values: [...values] }
+}
+
+const kindOfType: Record<string, string> = {
+  uuid: 'string',
+  text: 'string',
+  int4: 'number',
+  int8: 'number',
+  float8: 'number',
+  bool: 'boolean',
+  bytea: 'Buffer',
+  timestamptz: 'time',
+  jsonb: 'json',
+}
+
+async function enums(): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{ name: string; values: string[] }>(
+    `select t.typname as name, array_agg(e.enumlabel::text order by e.enumsortorder)::text[] as values
+       from pg_type t join pg_enum e on e.enumtypid = t.oid group by t.typname`,
+  )
+  return new Map(rows.map(({ name, values }) => [name, values]))
+}
+
+describe('the Schema type and the database', () => {
+  test('have the same tables and columns', async () => {
+    const inDatabase = (await columns()).map(({ table, column }) => `${table}.${column}`)
+    const inType = [...schemaType()].flatMap(([table, each]) => [...each.keys()].map((column) => `${table}.${column}`))
+    expect(inType.length).toBeGreaterThan(150)
+    expect(inType.toSorted()).toEqual(inDatabase.toSorted())
+  })
+
+  test('say the same of every column: its type, whether it can be null, whether an insert may leave it out', async () => {
+    const type = schemaType()
+    const known = await enums()
+    for (const { table, column, type: udt, nullable, hasDefault } of await columns()) {
+      const written = described(type.get(table)?.get(column) ?? '')
+      const values = known.get(udt)
+      const expected = {
+        at: `${table}.${column}`,
+        kind: values !== undefined || `${table}.${column}` === 'session_messages.role' ? 'values' : kindOfType[udt],
+        nullable,
+        hasDefault: hasDefault && written.kind === 'json' && nullable ? written.hasDefault : hasDefault,
+      }
+      expect({
+        at: expected.at,
+        kind: written.kind,
+        nullable: written.nullable,
+        hasDefault: written.hasDefault,
+      }).toEqual(expected as never)
+      if (values !== undefined) expect([expected.at, ...written.values]).toEqual([expected.at, ...values])
+    }
+  })
+})
+
+describe('what spec.md names', () => {
+  test('the indexes of change_requests', async () => {
+    const { rows } = await client.query<{ indexname: string; indexdef: string }>(
+      `select indexname, indexdef from pg_indexes where tablename = 'change_requests'`,
+    )
+    const found = new Map(rows.map(({ indexname, indexdef }) => [indexname, indexdef]))
+    expect(found.get('idx_change_requests_account')).toEndWith('(account_id)')
+    expect(found.get('idx_change_requests_project')).toEndWith('(project_id)')
+    expect(found.get('idx_change_requests_project_status')).toEndWith('(project_id, status)')
+    expect(found.get('idx_change_requests_project_number')).toMatch(/^CREATE UNIQUE INDEX .*\(project_id, number\)$/)
+  })
+
+  test('the values of its enums, in its order', async () => {
+    const found = await enums()
+    expect(found.get('change_request_status')).toEqual(['open', 'merged', 'closed'])
+    expect(found.get('session_status')?.join(' ')).toBe(
+      'queued branching provisioning running stopped failed completed',
+    )
+    expect(found.get('sandbox_status')?.join(' ')).toBe('provisioning active stopped error archived')
+    expect(found.get('member_role')).toEqual(['owner', 'admin', 'member', 'viewer'])
+  })
+
+  test('the columns of a change request, and which of them can be null', async () => {
+    const found = (await columns()).filter(({ table }) => table === 'change_requests')
+    const nullable = found.filter((each) => each.nullable).map(({ column }) => column)
+    expect(found).toHaveLength(21)
+    expect(nullable.toSorted()).toEqual(
+      [
+        'head_commit_sha base_commit_sha origin_session_id merged_at merged_by merge_commit_sha',
+        'closed_at closed_by created_by',
+      ]
+        .join(' ')
+        .split(' ')
+        .toSorted(),
+    )
+  })
+
+  test('every time keeps milliseconds, as the API shows them', async () => {
+    const { rows } = await client.query(
+      `select table_name, column_name from information_schema.columns
+        where table_schema = 'public' and udt_name like 'timestamp%' and (datetime_precision <> 3 or udt_name <> 'timestamptz')`,
+    )
+    expect(rows).toEqual([])
+  })
+})
+
+describe('the end of a project', () => {
+  test('takes everything that hangs on it and leaves the audit', async () => {
+    const [account, user, project, other, session, sandbox, cr] = Array.from({ length: 7 }, () => randomUUID())
+    const hash = () => randomBytes(32)
+    const run = (text: string, ...values: unknown[]) => client.query(text, values)
+    await run(`insert into accounts values ($1, 'a', 'selfhost')`, account)
+    await run(`insert into users values ($1, 'u', null)`, user)
+    for (const id of [project, other])
+      await run(
+        `insert into projects (project_id, account_id, slug, name, repo_url, default_branch, managed, data_key)
+         values ($1, $2, $3, 'p', '', 'main', true, '\\x00')`,
+        ...[id, account, id],
+      )
+    await run(
+      `insert into project_sessions (session_id, account_id, project_id, name, branch_name, base_ref, agent_name, status)
+       values ($1, $2, $3, 's', $1::uuid::text, 'main', 'build', 'running')`,
+      ...[session, account, project],
+    )
+    await run(
+      `insert into session_sandboxes (sandbox_id, session_id, driver, status, generation, instance_id)
+       values ($1, $2, 'fake', 'active', 1, $1)`,
+      ...[sandbox, session],
+    )
+    await run(`insert into session_phases values ($1, 1, 0, 'branch', now(), 1, null)`, session)
+    await run(`insert into session_prompts (prompt_id, session_id, text) values ($1, $1, 'p')`, session)
+    await run(
+      `insert into session_messages (session_id, message_id, generation, role, created_at) values ($1, 'm', 1, 'user', now())`,
+      session,
+    )
+    await run(
+      `insert into tokens (token_id, sha256, name, user_id, project_id, session_id) values ($1, $2, 't', $3, $4, $5)`,
+      ...[randomUUID(), hash(), user, project, session],
+    )
+    await run(
+      `insert into sandbox_credentials (credential_id, kind, sha256, project_id, session_id, sandbox_id, generation, user_id)
+       values ($1, 'service', $2, $3, $4, $5, 1, $6)`,
+      ...[randomUUID(), hash(), project, session, sandbox, user],
+    )
+    await run(
+      `insert into secrets (project_id, name, version, sealed, value_bytes) values ($1, 'A', 1, '\\x00', 1)`,
+      project,
+    )
+    for (const [id, of] of [
+      [cr, project],
+      [randomUUID(), other],
+    ])
+      await run(
+        `insert into change_requests (cr_id, account_id, project_id, number, title, base_ref, head_ref, origin_session_id)
+         values ($1, $2, $3, 1, 't', 'main', 'h', $4)`,
+        ...[id, account, of, session],
+      )
+    await run(
+      `insert into merge_attempts (attempt_id, cr_id, project_id, base_ref, base_sha, head_sha, result_sha, kind, message, commit_date, caller)
+       values ($1, $2, $3, 'main', 'a', 'b', 'c', 'merge-commit', 'm', now(), '{}')`,
+      ...[randomUUID(), cr, project],
+    )
+    await run(
+      `insert into audit_events (project_id, actor_kind, action, object_type, object_id) values ($1, 'user', 'x', 'y', 'z')`,
+      project,
+    )
+
+    await run('delete from projects where project_id = $1', project)
+
+    const left: Record<string, number> = {}
+    for (const table of new Set((await columns()).map((column) => column.table))) {
+      const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${table}`)
+      if (rows[0]!.n > 0) left[table] = rows[0]!.n
+    }
+    expect(left).toEqual({ accounts: 1, users: 1, projects: 1, change_requests: 1, audit_events: 1 })
+    const survivor = await client.query('select origin_session_id from change_requests')
+    expect(survivor.rows).toEqual([{ origin_session_id: null }])
+  })
+
+  test('is possible from every table: what refers to a project or a session goes with it or lets go of it', async () => {
+    const { rows } = await client.query<{ table: string; column: string; on: string; rule: string }>(
+      `select c.conrelid::regclass::text as table, a.attname as column, c.confrelid::regclass::text as on, c.confdeltype::text as rule
+         from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+        where c.contype = 'f'`,
+    )
+    expect(rows.length).toBeGreaterThan(25)
+    for (const { table, column, on, rule } of rows) {
+      // A token of a deleted session that only let go of it would have become a token that is bound to nothing.
+      const letsGo = on === 'users' ? !/^(user_id)$/.test(column) : column === 'origin_session_id'
+      expect([table, column, rule]).toEqual([table, column, letsGo ? 'n' : 'c'])
+    }
+  })
+})
+
+test('audit rows are written once: neither changed nor deleted, one by one or all together', async () => {
+  await client.query(
+    `insert into audit_events (actor_kind, action, object_type, object_id) values ('user', 'x', 'y', 'z')`,
+  )
+  await expect(client.query(`update audit_events set action = 'w'`)).rejects.toThrow(/append-only/)
+  await expect(client.query('delete from audit_events')).rejects.toThrow(/append-only/)
+})
