@@ -149,6 +149,24 @@ test.if(process.getuid?.() === 0)(
   60_000,
 )
 
+const debian = '/usr/lib/postgresql/15/bin'
+test.if(existsSync(debian))(
+  'a data folder made by an installed PostgreSQL 15 is opened by that one again',
+  async () => {
+    const dataDir = join(root, 'debian/postgres')
+    const first = await start(dataDir, { programs: { binDir: debian } })
+    await query(first.connectionString, 'create table t as select 5 as n')
+    await first.stop()
+    const again = await start(dataDir)
+    expect(await query(again.connectionString, 'select n from t')).toEqual([{ n: 5 }])
+    expect(await query(again.connectionString, 'show server_version_num')).toEqual([
+      { server_version_num: expect.stringMatching(/^15/) },
+    ])
+    await again.stop()
+  },
+  60_000,
+)
+
 test('a folder that cannot be made is refused in one line', async () => {
   const { kind, message } = await refusal(start('/proc/nothing/postgres'))
   expect(['not-writable', 'failed']).toContain(kind)

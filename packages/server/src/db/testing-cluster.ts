@@ -1,6 +1,7 @@
 /** One PostgreSQL for a whole test run, and a database of its own for every test file that asks. Gone with the test runner. */
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,6 +48,7 @@ async function ensureTemplate(
   // Held until the connection ends, so that one process prepares and the others find it done.
   await client.query('select pg_advisory_lock(hashtext($1))', [source])
   if (!(await isTemplate(client, source))) {
+    await dropTemplatesOfEarlierRuns(client, source.slice(0, source.lastIndexOf('_')))
     await client.query(`drop database if exists ${source} with (force)`)
     await client.query(`create database ${source} template template0`)
     await options.prepare(databaseUrl(options.clusterUrl, source))
@@ -55,6 +57,26 @@ async function ensureTemplate(
     await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [source])
   }
   await client.query('select pg_advisory_unlock(hashtext($1))', [source])
+}
+
+/** On a server that outlives the tests, templates stay until a later run finds that theirs is over. */
+async function dropTemplatesOfEarlierRuns(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datistemplate')
+  for (const { datname } of rows) {
+    const pid = new RegExp(`^${name}_(\\d+)$`).exec(datname)?.[1]
+    if (pid === undefined || isAlive(Number(pid))) continue
+    await client.query(`alter database ${datname} is_template false`)
+    await client.query(`drop database ${datname} with (force)`)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function isTemplate(client: pg.Client, name: string): Promise<boolean> {
@@ -78,9 +100,18 @@ function databaseUrl(clusterUrl: string, name: string): string {
   return url.href
 }
 
-/** The process that ends when the test run does: with --parallel the parent of the workers, else this very process. */
+/** The process that ends when the test run does: the parent of a worker, else this very process, which then is the runner. */
 function runner(): number {
-  return process.env.BUN_TEST_WORKER_ID === undefined ? process.pid : process.ppid
+  return isWorker() ? process.ppid : process.pid
+}
+
+/** Bun sets BUN_TEST_WORKER_ID also for a single file, which it runs without workers; the arguments tell the difference. */
+function isWorker(): boolean {
+  if (process.env.BUN_TEST_WORKER_ID === undefined) return false
+  const ownArguments = existsSync('/proc/self/cmdline')
+    ? readFileSync('/proc/self/cmdline', 'utf8')
+    : execFileSync('ps', ['-o', 'args=', '-p', String(process.pid)], { encoding: 'utf8' })
+  return ownArguments.includes('--test-worker')
 }
 
 let started: Promise<string> | null = null
