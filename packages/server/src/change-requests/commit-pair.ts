@@ -79,10 +79,14 @@ async function requireObjects(
       throw unreachable(brought.reason)
     case 'missing':
       if (input.gone != null) throw refMissing(input.gone)
-      throw new ServiceError('repository_unreachable', 'The repository does not hand out the commits of this change request.', {
-        hint: 'Its branches may have moved just now: try again.',
-        detail: { missing: brought.shas },
-      })
+      throw new ServiceError(
+        'repository_unreachable',
+        'The repository does not hand out the commits of this change request.',
+        {
+          hint: 'Its branches may have moved just now: try again.',
+          detail: { missing: brought.shas },
+        },
+      )
     default:
       return brought satisfies never
   }

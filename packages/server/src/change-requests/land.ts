@@ -62,12 +62,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
 }
 
 /** The push ended without an answer, so the branch is asked. When it cannot be asked the intent stays and is settled later. */
-async function lookUp(
-  deps: LandDeps,
-  repository: Repository,
-  attempt: MergeAttempt,
-  reason: string,
-): Promise<Landing> {
+async function lookUp(deps: LandDeps, repository: Repository, attempt: MergeAttempt, reason: string): Promise<Landing> {
   const settled = await settle(deps, repository, attempt)
   switch (settled.kind) {
     case 'landed':

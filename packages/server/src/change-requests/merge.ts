@@ -60,9 +60,13 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     if (last.kind === 'merged') return last.merged
   }
   if (last.kind === 'lost') throw unreachable(last.reason)
-  throw new ServiceError('base_moved', `Others push to ${JSON.stringify(found.base_ref)} faster than it can be merged into.`, {
-    hint: 'Nothing was changed. Try again in a moment.',
-  })
+  throw new ServiceError(
+    'base_moved',
+    `Others push to ${JSON.stringify(found.base_ref)} faster than it can be merged into.`,
+    {
+      hint: 'Nothing was changed. Try again in a moment.',
+    },
+  )
 }
 
 async function tryMerge(
@@ -102,10 +106,14 @@ async function expectedTips(
   if (baseSha === undefined) throw refMissing(cr.base_ref)
   const { expected_head_sha, expected_base_sha } = input
   if (expected_head_sha !== undefined && expected_head_sha !== headSha)
-    throw new ServiceError('head_moved', `${JSON.stringify(cr.head_ref)} has other commits than the ones you looked at.`, {
-      hint: 'Look at what is there now, then merge that.',
-      detail: { expected_head_sha, head_sha: headSha },
-    })
+    throw new ServiceError(
+      'head_moved',
+      `${JSON.stringify(cr.head_ref)} has other commits than the ones you looked at.`,
+      {
+        hint: 'Look at what is there now, then merge that.',
+        detail: { expected_head_sha, head_sha: headSha },
+      },
+    )
   if (expected_base_sha !== undefined && expected_base_sha !== baseSha)
     throw new ServiceError('base_moved', `${JSON.stringify(cr.base_ref)} is no longer where you saw it.`, {
       hint: 'Look at the change request again, then merge it.',
@@ -114,24 +122,19 @@ async function expectedTips(
   return { baseSha, headSha }
 }
 
-/** A result that fails its own check is computed once more and then refused: a wrong merge is worse than none. */
+/** The engine checks its result and computes a doubtful one again. What stays in doubt is refused: a wrong merge is worse than none. */
 async function planWithoutDoubt(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
   { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
 ): Promise<Exclude<MergePlan, { kind: 'doubtful' }>> {
-  const first = await planMerge(repository, wanted, { signal })
-  if (first.kind !== 'doubtful') return first
-  const second = await planMerge(repository, wanted, { signal })
-  if (second.kind !== 'doubtful') return second
-  const { baseSha, headSha } = wanted
-  deps.log.error(
-    { dir: repository.dir, base_sha: baseSha, head_sha: headSha, reasons: [first.reason, second.reason] },
-    'a merge failed its own check twice',
-  )
+  const plan = await planMerge(repository, wanted, { signal })
+  if (plan.kind !== 'doubtful') return plan
+  const facts = { base_sha: wanted.baseSha, head_sha: wanted.headSha }
+  deps.log.error({ dir: repository.dir, ...facts, reason: plan.reason }, 'a merge did not pass its own check')
   throw new ServiceError('internal', 'The merge did not pass its own check, so nothing was changed.', {
-    hint: 'Merge it by hand on the head branch, or ask the operator to look into the log.',
-    detail: { base_sha: baseSha, head_sha: headSha },
+    hint: 'Merge the base into the head branch by hand, or ask the operator to look into the log.',
+    detail: facts,
   })
 }
 

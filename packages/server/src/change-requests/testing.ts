@@ -1,0 +1,85 @@
+import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
+import type { Repository } from '@svc/git'
+import { commit, type Files } from '@svc/git/testing'
+import type { TestApp, TestReply, TestRequest } from '../test-app.ts'
+
+export interface MergeReply {
+  change_request: ChangeRequest
+  merge: {
+    merge_commit_sha: string
+    fast_forward: boolean
+    up_to_date: boolean
+    base_sha_before: string
+    base_sha_after: string
+  }
+}
+
+export type Refusal = ErrorBody & { issues?: { path: string; message: string }[] }
+
+export interface TestProject {
+  project: Project
+  repo: Repository
+  /** Path of the project's change requests, of one of them, or of something of one. */
+  path(crId?: string, verb?: string): string
+  /** Commits `files` on a new branch and opens a change request for it. */
+  open(branch: string, files: Files, more?: object): Promise<ChangeRequest>
+  get(crId: string): Promise<ChangeRequest>
+  merge(crId: string, options?: TestRequest): Promise<TestReply<MergeReply>>
+  refusedMerge(crId: string, options?: TestRequest): Promise<TestReply<Refusal>>
+  tip(branch: string): Promise<string>
+}
+
+export function testProject(app: TestApp, { project, repo }: { project: Project; repo: Repository }): TestProject {
+  const path = (crId?: string, verb?: string) =>
+    ['', 'v1', 'projects', project.project_id, 'change-requests', crId, verb]
+      .filter((part) => part !== undefined)
+      .join('/')
+  return {
+    project,
+    repo,
+    path,
+    async open(branch, files, more = {}) {
+      await commit(repo, branch, files)
+      const made = await app.request<ChangeRequest>('POST', path(), {
+        body: { title: `Work of ${branch}`, head_ref: branch, ...more },
+      })
+      if (made.status !== 201) throw new Error(`Not opened: ${made.status} ${made.text}`)
+      return made.body
+    },
+    async get(crId) {
+      return (await app.request<{ change_request: ChangeRequest }>('GET', path(crId))).body.change_request
+    },
+    merge: (crId, options) => app.request('POST', path(crId, 'merge'), options),
+    refusedMerge: (crId, options) => app.request('POST', path(crId, 'merge'), options),
+    tip: (branch) => gitText(repo, 'rev-parse', '--verify', `refs/heads/${branch}^{commit}`),
+  }
+}
+
+/** What git itself says about a repository, past our own engine. */
+export async function gitText(repo: Pick<Repository, 'dir'>, ...args: string[]): Promise<string> {
+  const child = Bun.spawn(['git', '-C', repo.dir, ...args], { stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (code !== 0) throw new Error(`git ${args.join(' ')}: ${err}`)
+  return out.trim()
+}
+
+export interface AuditRow {
+  action: string
+  actor_kind: string
+  session_id: string | null
+  before: unknown
+  after: unknown
+}
+
+export async function auditOfObject(app: TestApp, objectId: string): Promise<AuditRow[]> {
+  return app.deps.db
+    .selectFrom('audit_events')
+    .select(['action', 'actor_kind', 'session_id', 'before', 'after'])
+    .where('object_id', '=', objectId)
+    .orderBy('event_id')
+    .execute()
+}

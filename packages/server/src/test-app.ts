@@ -1,0 +1,231 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Project, Role } from '@svc/contract'
+import { commit, type Files, type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
+import type { Repository } from '@svc/git'
+import pino from 'pino'
+import { ensureOwner } from './accounts/first-start.ts'
+import { insertMember } from './accounts/store.ts'
+import { buildApp } from './app.ts'
+import { type Config, parseConfig } from './config.ts'
+import { LocalLocks } from './db/lock.ts'
+import { migrate } from './db/migrate.ts'
+import { openDatabase } from './db/pool.ts'
+import { createTestDatabase } from './db/testing-cluster.ts'
+import type { Deps } from './deps.ts'
+import { makeKeyring } from './keyring/keyring.ts'
+import { managedDir } from './projects/repository.ts'
+import { registerInstance } from './scheduler/instance.ts'
+import { SessionFeed } from './sessions/feed.ts'
+import { SessionKeeper } from './sessions/keeper.ts'
+import { mintToken } from './tokens/mint.ts'
+
+export interface TestRequest {
+  /** The owner's when left out; null sends none. */
+  token?: string | null
+  /** Sent as JSON; a string or bytes go as they are. */
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
+export interface TestReply<Body = Record<string, unknown>> {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed JSON; undefined when the reply is none. */
+  body: Body
+}
+
+export interface TestApp {
+  deps: Deps
+  ownerToken: string
+  owner: { user_id: string; account_id: string }
+  request<Body = Record<string, unknown>>(method: string, path: string, options?: TestRequest): Promise<TestReply<Body>>
+  /** A second server on the same database and data folder. */
+  anotherServer(): Promise<Pick<TestApp, 'deps' | 'request' | 'close'>>
+  /** A user of the owner's account, or of one of their own. */
+  makeUser(role: Role, account?: 'same' | 'own'): Promise<{ user_id: string; token: string }>
+  makeToken(grant: { user_id?: string; project_id?: string; session_id?: string | null }): Promise<string>
+  /** A session row without a sandbox, and a token bound to it. */
+  makeSession(project: Project): Promise<{ session_id: string; token: string }>
+  managedProject(files?: Files): Promise<{ project: Project; repo: Repository }>
+  /** A project of a repository on a git host over HTTP; `repo` is that host's own folder. */
+  externalProject(files?: Files): Promise<{ project: Project; repo: TestRepository; host: HttpBackend }>
+  close(): Promise<void>
+}
+
+/** The whole server, without sandboxes, on a database and a data folder of its own. */
+export async function makeTestApp(overrides: Partial<Deps> & { configure?: Partial<Config> } = {}): Promise<TestApp> {
+  const database = await createTestDatabase({ name: 'server', prepare: migrate })
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-test-'))
+  const keyring = makeKeyring(randomBytes(32))
+  const { configure, ...replaced } = overrides
+  const config: Config = {
+    ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
+    sandboxDriver: 'none',
+    ...configure,
+  }
+  const first = await startServer(config, { keyring, ...replaced })
+  const { deps, request } = first
+  await deps.db
+    .insertInto('installation')
+    .values({ installation_id: randomUUID(), master_key_id: keyring.masterKeyId })
+    .execute()
+  const owner = await ensureOwner(deps)
+  const closers: (() => Promise<void>)[] = []
+
+  const makeToken: TestApp['makeToken'] = async (grant) => {
+    const { secret_key } = await mintToken(deps, deps.db, {
+      name: 'test',
+      user_id: grant.user_id ?? owner.user_id,
+      project_id: grant.project_id ?? null,
+      session_id: grant.session_id ?? null,
+      generation: grant.session_id ? 1 : null,
+      expires_at: null,
+    })
+    return secret_key
+  }
+  const ownerToken = await makeToken({})
+  const send: TestApp['request'] = (method, path, options) => request(method, path, { token: ownerToken, ...options })
+
+  const createProject = async (body: object): Promise<Project> => {
+    const made = await send<Project>('POST', '/v1/projects', { body })
+    if (made.status !== 201) throw new Error(`The project was not made: ${made.status} ${made.text}`)
+    return made.body
+  }
+
+  return {
+    deps,
+    owner,
+    ownerToken,
+    request: send,
+    makeToken,
+    async anotherServer() {
+      const other = await startServer(config, { keyring, ...replaced })
+      closers.push(other.close)
+      const { deps, close } = other
+      return {
+        deps,
+        close,
+        request: (method, path, options) => other.request(method, path, { token: ownerToken, ...options }),
+      }
+    },
+    async makeUser(role, account = 'same') {
+      const user_id = randomUUID()
+      await deps.db
+        .insertInto('users')
+        .values({ user_id, name: `A ${role}`, email: null })
+        .execute()
+      const account_id = account === 'same' ? owner.account_id : randomUUID()
+      if (account === 'own')
+        await deps.db.insertInto('accounts').values({ account_id, name: 'Another', plan: 'selfhost' }).execute()
+      await insertMember(deps.db, { account_id, user_id, role })
+      return { user_id, token: await makeToken({ user_id }) }
+    },
+    async makeSession(project) {
+      const session_id = randomUUID()
+      await deps.db
+        .insertInto('project_sessions')
+        .values({
+          session_id,
+          account_id: project.account_id,
+          project_id: project.project_id,
+          name: 'test',
+          branch_name: session_id,
+          base_ref: project.default_branch,
+          agent_name: 'build',
+          model: null,
+          status: 'stopped',
+          desired: 'stopped',
+          error: null,
+          initial_prompt: null,
+          initial_prompt_delivered_at: null,
+          created_by: owner.user_id,
+          metadata: '{}',
+        })
+        .execute()
+      return { session_id, token: await makeToken({ project_id: project.project_id, session_id }) }
+    },
+    async managedProject(files = { 'README.md': 'hello\n' }) {
+      const project = await createProject({ name: 'managed' })
+      const repo: Repository = { dir: managedDir(deps, project.project_id), remote: null }
+      await commit(repo, project.default_branch, files)
+      return { project, repo }
+    },
+    async externalProject(files = { 'README.md': 'hello\n' }) {
+      const repo = await makeRepo({ main: files })
+      const host = await serveHttpBackend(repo.dir)
+      closers.push(async () => {
+        await host.close()
+        await repo.remove()
+      })
+      return { project: await createProject({ name: 'external', repo_url: host.url }), repo, host }
+    },
+    async close() {
+      for (const close of closers.reverse()) await close()
+      await first.close()
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {
+  const log = replaced.log ?? pino({ level: 'silent' })
+  const database = openDatabase(config.databaseUrl ?? '', log)
+  const base = {
+    config,
+    db: database.db,
+    locks: database.locks,
+    localLocks: new LocalLocks(),
+    sandboxes: null,
+    feed: new SessionFeed(),
+    relaySocket: join(config.dataDir, 'relay.sock'),
+    instanceId: randomUUID(),
+    now: () => new Date(),
+    newId: () => randomUUID(),
+    randomBytes: (count: number) => randomBytes(count),
+    log,
+    ...replaced,
+  }
+  const deps: Deps = { ...base, keeper: replaced.keeper ?? new SessionKeeper(base) }
+  await registerInstance(deps)
+  const app = buildApp(deps)
+  const host = new URL(config.publicUrl).host
+
+  async function request<Body>(method: string, path: string, options: TestRequest = {}): Promise<TestReply<Body>> {
+    const { token, body, signal } = options
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    const response = await app.request(config.publicUrl + path, {
+      method,
+      headers: {
+        host,
+        ...(token == null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined || isRaw ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body: isRaw ? (body as BodyInit) : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: (isJson ? JSON.parse(text) : undefined) as Body,
+    }
+  }
+
+  return {
+    deps,
+    request,
+    async close() {
+      await deps.keeper.close()
+      await database.close()
+    },
+  }
+}
