@@ -65,7 +65,8 @@ async function openApi(ctx: Context): Promise<ApiClient> {
 
 export function sayHost(ctx: Context, host: ChosenHost): void {
   const why = { flag: '', environment: ' (SVC_API_URL)', link: ' (.svc/link.json)', active: '' }[host.source]
-  ctx.out.note(`${host.name} · ${host.base}${why}`)
+  const named = host.base.endsWith(`//${host.name}`) ? host.base : `${host.name} · ${host.base}`
+  ctx.out.note(`${named}${why}`)
 }
 
 function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {

@@ -8,8 +8,6 @@ import { Refusal } from './errors.ts'
 import { red } from './output.ts'
 import { printConversation } from './print-conversation.ts'
 
-const historyMax = 500
-
 export async function converse(
   ctx: Context,
   api: ApiClient,
@@ -17,31 +15,36 @@ export async function converse(
 ): Promise<void> {
   const { io, out } = ctx
   out.note('A line is a prompt; a line that ends in \\ goes on. Ctrl-C aborts the agent, Ctrl-D leaves.')
-  const history: string[] = []
-  for (;;) {
-    const prompt = await readPrompt(ctx, history)
-    if (prompt === null) break
-    const release = io.onInterrupt(() => {
-      out.progress('Aborting…')
-      void abortTurn(api, where).catch((error: Error) => out.progress(red('error: '), error.message))
-    })
-    try {
-      await followTurn(io, api, where, prompt, printConversation(ctx))
-    } catch (error) {
-      // A turn that failed or was aborted ends the turn, not the conversation.
-      if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
-      out.progress(red('error: '), error.message)
-    } finally {
-      release()
+  const lines = new PromptLines(ctx)
+  try {
+    for (;;) {
+      const prompt = await readPrompt(lines)
+      if (prompt === null) break
+      const release = io.onInterrupt(() => {
+        out.progress('Aborting…')
+        void abortTurn(api, where).catch((error: Error) => out.progress(red('error: '), error.message))
+      })
+      try {
+        await followTurn(io, api, where, prompt, printConversation(ctx))
+      } catch (error) {
+        // A turn that failed or was aborted ends the turn, not the conversation.
+        if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
+        out.progress(red('error: '), error.message)
+      } finally {
+        release()
+      }
+      out.progress('')
     }
+  } finally {
+    lines.close()
   }
   out.note(`The session goes on: svc sessions chat ${where.sessionId.slice(0, 8)}`)
 }
 
 /** Null when the person leaves. */
-async function readPrompt(ctx: Context, history: string[]): Promise<string | null> {
+async function readPrompt(lines: PromptLines): Promise<string | null> {
   for (let text = ''; ;) {
-    const line = await readLine(ctx, text === '' ? '› ' : '… ', history)
+    const line = await lines.next(text === '' ? '› ' : '… ')
     if (line === null || (text === '' && /^\/(exit|quit)$/.test(line.trim()))) return null
     if (line.endsWith('\\')) {
       text += `${line.slice(0, -1)}\n`
@@ -53,37 +56,60 @@ async function readPrompt(ctx: Context, history: string[]): Promise<string | nul
   }
 }
 
-function readLine({ io }: Context, question: string, history: string[]): Promise<string | null> {
-  return new Promise((resolve) => {
-    const lines = createInterface({
-      input: io.stdin as Readable,
-      output: io.stderr.stream,
-      terminal: true,
-      history: [...history],
-      historySize: historyMax,
-      removeHistoryDuplicates: true,
+/** One reader for the whole conversation, so that it has one history. Between two prompts the terminal is the terminal's own, and Ctrl-C a signal again. */
+class PromptLines {
+  #lines
+  #setRawMode
+  #take: ((line: string | null) => void) | null = null
+  #typedAhead: string[] = []
+  #ended = false
+
+  constructor({ io }: Context) {
+    const input = io.stdin as Readable & { setRawMode?: (on: boolean) => void }
+    this.#setRawMode = (on: boolean) => input.setRawMode?.(on)
+    this.#lines = createInterface({ input, output: io.stderr.stream, terminal: true, removeHistoryDuplicates: true })
+    this.#lines.on('line', (line) => {
+      if (this.#take === null) this.#typedAhead.push(line)
+      else this.#take(line)
     })
-    const finish = (line: string | null) => {
-      lines.removeAllListeners('close')
-      lines.close()
-      if (line !== null && line.trim() !== '') {
-        history.unshift(line)
-        history.splice(historyMax)
-      }
-      resolve(line)
-    }
-    lines.on('line', finish)
-    lines.on('close', () => {
-      io.stderr.write('\n')
-      resolve(null)
+    this.#lines.on('close', () => {
+      this.#ended = true
+      if (this.#take !== null) io.stderr.write('\n')
+      this.#take?.(null)
     })
     // At the prompt nothing runs, so Ctrl-C drops what was typed; on an empty line it leaves.
-    lines.on('SIGINT', () => {
-      if (lines.line === '') return lines.close()
+    this.#lines.on('SIGINT', () => {
+      if (this.#lines.line === '') return this.#lines.close()
       io.stderr.write('\n')
-      finish('')
+      this.#lines.write(null, { ctrl: true, name: 'e' })
+      this.#lines.write(null, { ctrl: true, name: 'u' })
     })
-    lines.setPrompt(question)
-    lines.prompt()
-  })
+    this.#rest()
+  }
+
+  next(question: string): Promise<string | null> {
+    if (this.#ended) return Promise.resolve(null)
+    this.#setRawMode(true)
+    this.#lines.resume()
+    this.#lines.setPrompt(question)
+    this.#lines.prompt()
+    const ahead = this.#typedAhead.shift()
+    if (ahead !== undefined) return Promise.resolve(ahead)
+    return new Promise((resolve) => {
+      this.#take = (line) => {
+        this.#take = null
+        if (!this.#ended) this.#rest()
+        resolve(line)
+      }
+    })
+  }
+
+  close(): void {
+    this.#lines.close()
+  }
+
+  #rest(): void {
+    this.#lines.pause()
+    this.#setRawMode(false)
+  }
 }

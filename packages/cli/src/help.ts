@@ -35,7 +35,7 @@ async function rootHelp(out: Output): Promise<void> {
     }
   }
   out.line()
-  out.line(dim('Start  '), 'svc login --token -, then svc tour')
+  out.line(dim('Start  '), 'svc tour shows everything once; svc login signs in to a server elsewhere')
   out.line(dim('More   '), 'svc <command> --help, svc help --json')
 }
 

@@ -25,7 +25,8 @@ export interface Io {
   onInterrupt(handler: () => void): () => void
 }
 
-export function processIo(process: NodeJS.Process): Io {
+/** `written` ends once everything said has been written; it throws when it could not be. */
+export function processIo(process: NodeJS.Process): { io: Io; written(): Promise<void> } {
   const interrupt = new AbortController()
   const handlers: (() => void)[] = []
   process.on('SIGINT', () => {
@@ -34,12 +35,14 @@ export function processIo(process: NodeJS.Process): Io {
     else if (interrupt.signal.aborted) process.exit(1)
     else interrupt.abort()
   })
-  return {
+  const stdout = sink(process.stdout)
+  const stderr = sink(process.stderr)
+  const io: Io = {
     env: process.env,
     cwd: process.cwd(),
     stdin: process.stdin,
-    stdout: sink(process.stdout),
-    stderr: sink(process.stderr),
+    stdout,
+    stderr,
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
     sleep: (ms) => sleep(ms, interrupt.signal),
@@ -49,23 +52,37 @@ export function processIo(process: NodeJS.Process): Io {
       return () => handlers.splice(handlers.indexOf(handler), 1)
     },
   }
+  return {
+    io,
+    async written() {
+      await stdout.written()
+      await stderr.written()
+    },
+  }
 }
 
-function sink(stream: NodeJS.WriteStream): Sink {
-  let gone = false
-  // A reader that has seen enough (`svc cr diff 3 | head`) is no failure: the rest is dropped.
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    gone = true
-  })
+interface WrittenSink extends Sink {
+  written(): Promise<void>
+}
+
+function sink(stream: NodeJS.WriteStream): WrittenSink {
+  let failure: NodeJS.ErrnoException | null = null
+  stream.on('error', (error) => (failure ??= error))
   return {
     stream,
-    write: (text) => void (gone || stream.write(text)),
+    write: (text) => void (failure === null && stream.write(text)),
     get isTTY() {
       return stream.isTTY === true
     },
     get columns() {
       return stream.columns ?? 80
+    },
+    async written() {
+      if (failure === null && stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve))
+      // A failed write is told one turn later.
+      await new Promise((resolve) => setImmediate(resolve))
+      // A reader that has seen enough (`svc cr diff 3 | head`) is no failure.
+      if (failure !== null && failure.code !== 'EPIPE') throw failure
     },
   }
 }

@@ -43,8 +43,19 @@ export function createOutput(
     return sink.isTTY && io.env.TERM !== 'dumb'
   }
 
+  let passingShown = false
+  const clearPassing = () => {
+    if (passingShown) io.stderr.write('\r\x1b[2K')
+    passingShown = false
+  }
+  const toStdout = (text: string) => {
+    clearPassing()
+    io.stdout.write(text)
+  }
   const toStderr = (...pieces: Piece[]) => {
-    if (!options.json) io.stderr.write(`${notes.line(pieces)}\n`)
+    if (options.json) return
+    clearPassing()
+    io.stderr.write(`${notes.line(pieces)}\n`)
   }
 
   return {
@@ -54,27 +65,27 @@ export function createOutput(
     colour: data.colour,
 
     /** One line of data. */
-    line: (...pieces: Piece[]) => io.stdout.write(`${data.line(pieces)}\n`),
+    line: (...pieces: Piece[]) => toStdout(`${data.line(pieces)}\n`),
     /** Text of several lines, as data. */
-    block: (text: string) => io.stdout.write(`${safeBlock(text).replace(/\n+$/, '')}\n`),
+    block: (text: string) => toStdout(`${safeBlock(text).replace(/\n+$/, '')}\n`),
     /** Text that grows; no line break is added. */
-    grow: (text: string) => io.stdout.write(safeBlock(text)),
+    grow: (text: string) => toStdout(safeBlock(text)),
     /** Bytes of a file, for a reader that is not a terminal. */
-    raw: (text: string) => io.stdout.write(text),
-    document: (value: unknown) => io.stdout.write(`${safeJson(value, 2)}\n`),
+    raw: (text: string) => toStdout(text),
+    document: (value: unknown) => toStdout(`${safeJson(value, 2)}\n`),
     /** One document of a stream. */
-    documentLine: (value: unknown) => io.stdout.write(`${safeJson(value)}\n`),
+    documentLine: (value: unknown) => toStdout(`${safeJson(value)}\n`),
 
     /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
     table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
       const cells = rows.map((row) => columns.map((column) => column.of(row)))
       if (!terminal) {
-        for (const row of cells) io.stdout.write(`${row.map((cell) => data.line([cell])).join('\t')}\n`)
+        for (const row of cells) toStdout(`${row.map((cell) => data.line([cell])).join('\t')}\n`)
         return
       }
       const all = [columns.map((column) => dim(column.title)), ...cells]
       const widths = fit(all, columns, io.stdout.columns)
-      for (const row of all) io.stdout.write(`${data.row(row, widths)}\n`)
+      for (const row of all) toStdout(`${data.row(row, widths)}\n`)
     },
 
     /** Names and values below each other. Rows without a value are left out. */
@@ -83,7 +94,7 @@ export function createOutput(
       const width = Math.max(...shown.map(([name]) => name.length))
       for (const [name, value] of shown) {
         const pieces = Array.isArray(value) ? value : [value]
-        io.stdout.write(`${data.line([dim(`${name}:`.padEnd(width + 2)), ...pieces])}\n`)
+        toStdout(`${data.line([dim(`${name}:`.padEnd(width + 2)), ...pieces])}\n`)
       }
     },
 
@@ -97,10 +108,13 @@ export function createOutput(
       if (options.json) io.stderr.write(`${safeJson({ warning: text })}\n`)
       else toStderr(yellow('! '), text)
     },
-    /** A line on stderr that the next one replaces; only a terminal shows it. */
+    /** A line on stderr until something else is said; only a terminal shows it. */
     passing(text: string) {
-      if (io.stderr.isTTY && !options.json) io.stderr.write(`\r\x1b[2K${text === '' ? '' : notes.line([dim(text)])}`)
+      if (!io.stderr.isTTY || options.json) return
+      io.stderr.write(`\r\x1b[2K${notes.line([dim(text)])}`)
+      passingShown = true
     },
+    clearPassing,
   }
 }
 

@@ -14,13 +14,11 @@ export function printConversation({ out }: Pick<Context, 'out'>): Listener {
   }
   return {
     text(more) {
-      out.passing('')
       out.grow(more)
       atLineStart = more.endsWith('\n')
     },
     textEnd: endLine,
     tool(part) {
-      out.passing('')
       const [line = ''] = (part.title || part.input).split('\n')
       const shown = line.length > toolLineMax ? `${line.slice(0, toolLineMax)}…` : line
       const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : []
@@ -36,7 +34,7 @@ export function printConversation({ out }: Pick<Context, 'out'>): Listener {
     },
     turn(status) {
       if (status === 'busy' && atLineStart) out.passing('working…')
-      else out.passing('')
+      else out.clearPassing()
     },
   }
 }

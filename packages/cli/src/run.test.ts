@@ -34,7 +34,7 @@ describe('the command line', () => {
 
   test('the version is asked for in four ways', async () => {
     for (const args of [['version'], ['--version'], ['-v'], ['-V']]) {
-      expect((await svc(args)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+      expect((await svc(args)).stdout).toMatch(/^\d+\.\d+\.\d+(-\w+)?\n$/)
     }
   })
 

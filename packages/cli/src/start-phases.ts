@@ -24,16 +24,13 @@ export async function watchStart(ctx: Context, api: ApiClient, started: Session)
     ])
     // Several phases may run at once; they are said in order, each once it has ended.
     for (; said < phases.length && (phases[said]!.ms !== null || phases[said]!.error !== null); said++) {
-      out.passing('')
       sayPhase(ctx, phases[said]!)
     }
     if (session.status === 'running') {
-      out.passing('')
       out.progress(green('✓ '), 'running', dim(`  ${duration(io.now() - began)} in all`))
       return session
     }
     if (session.status !== 'provisioning' && session.status !== 'queued' && session.status !== 'branching') {
-      out.passing('')
       throw notStarted(session)
     }
     const now = phases[said]

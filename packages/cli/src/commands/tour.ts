@@ -13,6 +13,7 @@ import { git } from '../git.ts'
 import { tokenFor } from '../hosts.ts'
 import { bold, cyan, yellow } from '../output.ts'
 import { printConversation } from '../print-conversation.ts'
+import { quote } from '../shell.ts'
 import { watchStart } from '../start-phases.ts'
 import type { ChangeRequest, Project, Session } from '../wire.ts'
 import { getDiff, printPatch } from './cr/diff.ts'
@@ -40,46 +41,58 @@ export const tour = command({
     await sayWhatAnswers(ctx, api)
 
     step(ctx, 1, 'A project with a small web page')
-    const project = await makeProject(ctx, api)
-
-    step(ctx, 2, `A session: "${tourPrompt}"`)
-    const session = await startSession(ctx, api, project)
-
-    step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
-    const where = { projectId: project.project_id, sessionId: session.session_id }
-    await followTurn(ctx.io, api, where, null, onlyToPerson(ctx))
-
-    step(ctx, 4, 'The change request it opened')
-    const cr = await waitForChangeRequest(ctx, api, session)
-    const diff = await getDiff(api, cr)
-    if (!out.json) {
-      out.line(bold(`#${cr.number} ${cr.title}`))
-      await printPatch(ctx, diff.patch, { paged: false })
+    const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
+    try {
+      await showEverything(ctx, api, project, flags.yes)
+    } finally {
+      // Whatever became of it, what was made is not removed behind anybody's back.
+      out.note('Remove it all, its repository included:')
+      out.note('  $ ', `svc projects rm ${quote(project.slug)}`)
     }
-
-    step(ctx, 5, 'Your decision: only a merge reaches the default branch')
-    const merge = flags.yes || (await ask(ctx, `Merge #${cr.number} into ${cr.base_ref}?`)) === true
-    const merged = merge ? await mergeChangeRequest(ctx, api, cr, undefined) : null
-    if (out.json) {
-      out.document({
-        project,
-        session,
-        change_request: merged?.change_request ?? cr,
-        diff,
-        merge: merged?.merge ?? null,
-      })
-      return
-    }
-    const inProject = `--project ${project.slug}`
-    if (merged !== null) printMerge(ctx, merged)
-    else out.note(`It stays open. Merge it with `, `svc cr merge ${cr.number} ${inProject}`)
-    out.note('Everything is still there to look at:')
-    out.note('  $ ', `svc sessions chat ${session.session_id.slice(0, 8)} ${inProject}`)
-    out.note('  $ ', `svc cr ls --status all ${inProject}`)
-    out.note('Remove it all, its repository included:')
-    out.note('  $ ', `svc projects rm ${project.slug}`)
   },
 })
+
+async function showEverything(ctx: Context, api: ApiClient, project: Project, yes: boolean): Promise<void> {
+  const { out } = ctx
+  await pushFirstCommit(ctx, project)
+  out.note(`${project.slug}: README.md and index.html on ${project.default_branch}`)
+
+  step(ctx, 2, `A session: "${tourPrompt}"`)
+  const session = await startSession(ctx, api, project)
+
+  step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
+  const where = { projectId: project.project_id, sessionId: session.session_id }
+  // With --json stdout holds one document, so the conversation is left out.
+  await followTurn(ctx.io, api, where, null, out.json ? {} : printConversation(ctx))
+
+  step(ctx, 4, 'The change request it opened')
+  const cr = await waitForChangeRequest(ctx, api, session)
+  const diff = await getDiff(api, cr)
+  if (!out.json) {
+    out.line(bold(`#${cr.number} ${cr.title}`))
+    await printPatch(ctx, diff.patch, { paged: false })
+  }
+
+  step(ctx, 5, 'Your decision: only a merge reaches the default branch')
+  const merge = yes || (await ask(ctx, `Merge #${cr.number} into ${cr.base_ref}?`)) === true
+  const merged = merge ? await mergeChangeRequest(ctx, api, cr, undefined) : null
+  if (out.json) {
+    const now = await getProject(api, project.project_id)
+    return out.document({
+      project: now,
+      session,
+      change_request: merged?.change_request ?? cr,
+      diff,
+      merge: merged?.merge ?? null,
+    })
+  }
+  const inProject = `--project ${quote(project.slug)}`
+  if (merged !== null) printMerge(ctx, merged)
+  else out.note('It stays open until you merge it:  ', `svc cr merge ${cr.number} ${inProject}`)
+  out.note('Everything is still there to look at:')
+  out.note('  $ ', `svc sessions chat ${session.session_id.slice(0, 8)} ${inProject}`)
+  out.note('  $ ', `svc cr ls --status all ${inProject}`)
+}
 
 function step({ out }: Context, number: number, text: string): void {
   out.progress('')
@@ -97,13 +110,6 @@ async function sayWhatAnswers({ out }: Context, api: ApiClient): Promise<void> {
   out.progress(yellow('! '), 'scripted model, no AI: shows the real path')
   if (ready.model === 'upstream')
     out.note('  This server has a real model too; the tour does not use it. Sessions of your own do.')
-}
-
-async function makeProject(ctx: Context, api: ApiClient): Promise<Project> {
-  const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
-  await pushFirstCommit(ctx, project)
-  ctx.out.note(`${project.slug}: README.md, index.html on ${project.default_branch}`)
-  return getProject(api, project.project_id)
 }
 
 /** The one push that may write the default branch: the first into an empty repository. */
@@ -156,19 +162,11 @@ async function startSession(ctx: Context, api: ApiClient, project: Project): Pro
   return watchStart(ctx, api, session)
 }
 
-/** The conversation belongs to the screen here: stdout holds the diff, or the one document. */
-function onlyToPerson(ctx: Context) {
-  return ctx.out.json ? {} : printConversation(ctx)
-}
-
 async function waitForChangeRequest({ io, out }: Context, api: ApiClient, session: Session): Promise<ChangeRequest> {
   const began = io.now()
   while (io.now() - began < crWaitMs) {
     const [found] = await changeRequestsOfHead(api, session.project_id, session.branch_name, 'open')
-    if (found !== undefined) {
-      out.passing('')
-      return found
-    }
+    if (found !== undefined) return found
     out.passing('waiting for the change request…')
     await io.sleep(lookEveryMs)
   }

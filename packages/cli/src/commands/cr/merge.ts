@@ -66,7 +66,7 @@ export function printMerge({ out }: Pick<Context, 'out'>, { change_request: cr, 
 function guided(error: ServiceError, cr: ChangeRequest): Error {
   if (error.code === 'merge_conflict')
     return new Guided(error, {
-      hint: `#${cr.number} stays open. On ${cr.head_ref}: merge the base, resolve and commit, push, look again.`,
+      hint: `#${cr.number} stays open. On its branch: merge ${cr.base_ref}, resolve and commit, push, look again.`,
       next: recoverySteps(cr),
     })
   if (error.code === 'head_moved')

@@ -2,6 +2,7 @@ import { replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
 import { limitFlag, limitOf } from '../../limit.ts'
 import { green } from '../../output.ts'
+import type { Project } from '../../wire.ts'
 
 export const ls = command({
   summary: 'List the projects you can see, newest first',
@@ -23,7 +24,7 @@ export const ls = command({
       { title: 'REPOSITORY', of: (project) => (project.managed ? 'managed' : project.repo_url), shrink: true },
       { title: 'BRANCH', of: (project) => project.default_branch },
       { title: 'CREATED', of: (project) => out.time(project.created_at) },
-      { title: 'ID', of: (project) => project.project_id },
+      ...(out.terminal ? [] : [{ title: 'ID', of: (project: Project) => project.project_id }]),
     ])
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },
