@@ -1,11 +1,14 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { requireBranchName } from './branch-name.ts'
+import { isBranchName, requireBranchName } from './branch-name.ts'
+import { readDiskRefs } from './disk-refs.ts'
 import { git, GitError, lastWords } from './git.ts'
 import { withLock } from './lock.ts'
-import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+import { moveRefs } from './refs.ts'
+import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
+import { readTips } from './tips.ts'
 
 type ObjectFormat = 'sha1' | 'sha256'
 
@@ -88,6 +91,48 @@ export async function missingObjects(repo: Repository, shas: Sha[]): Promise<Sha
     .map((line) => line.slice(0, -' missing'.length))
   for (const sha of unsure) if (!missing.includes(sha)) seen.set(key(sha), true)
   return missing
+}
+
+/**
+ * Brings the mirror to the tips the host has now: objects, branches and the branch HEAD points to. The tips are read
+ * under the lock, so a push that is relayed meanwhile cannot be overwritten by what was true before it.
+ */
+export async function syncMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
+  return withLock(repo.dir, async () => {
+    const live = await readTips(repo, 'all', options)
+    if (live.kind === 'unreachable') return live
+    const missing = await missingObjects(repo, [...live.tips.values()])
+    const brought: BringOutcome = missing.length === 0 ? { kind: 'present' } : await fetchInto(repo, missing, options)
+    if (brought.kind !== 'present') return brought
+    await setBranches(repo, live.tips)
+    const head = await readFile(join(repo.dir, 'HEAD'), 'utf8')
+    if (live.head !== null && isBranchName(live.head) && head !== `ref: refs/heads/${live.head}\n`) {
+      await git(repo.dir, ['symbolic-ref', 'HEAD', `refs/heads/${live.head}`])
+    }
+    return { kind: 'present' }
+  })
+}
+
+/** A branch that was cut at, or rewound to, a commit we have needs no fetch, only its ref. */
+async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<void> {
+  const mine = await readDiskRefs(repo.dir, 'all')
+  if (!mine) throw new Error('The refs of this mirror cannot be read.')
+  const update = (branch: string, oldSha: Sha, newSha: Sha) => ({ ref: `refs/heads/${branch}`, oldSha, newSha })
+  const gone = [...mine.tips]
+    .filter(([branch]) => !tips.has(branch))
+    .map(([branch, sha]) => update(branch, sha, zeroSha(sha)))
+  const moved = [...tips]
+    .filter(([branch, sha]) => mine.tips.get(branch) !== sha && isBranchName(branch))
+    .map(([branch, sha]) => update(branch, mine.tips.get(branch) ?? zeroSha(sha), sha))
+  // In this order, so that `a` can make room for `a/b`.
+  for (const batch of [gone, moved]) {
+    if (batch.length === 0) continue
+    const outcome = await moveRefs(repo, batch)
+    if (outcome.kind !== 'moved')
+      throw new Error(
+        `The mirror's branches could not be set: ${outcome.kind === 'refused' ? outcome.reason : `${outcome.ref} is being moved`}.`,
+      )
+  }
 }
 
 /** Under the repository's lock. */

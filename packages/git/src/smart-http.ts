@@ -1,5 +1,18 @@
-import type { PushGate, PushInspector } from './gate.ts'
+import { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { streamChild } from './child-stream.ts'
+import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from './gate.ts'
+import { startGit } from './git.ts'
+import { landPush } from './land-push.ts'
+import { flushPkt, pkt, PktError } from './pkt-line.ts'
+import { keepAlivePkt, writeReport, type PushReport } from './push-report.ts'
+import { readPushRequest, type PushRequest } from './push-request.ts'
+import { receivePush } from './receive.ts'
 import type { Repository } from './repository.ts'
+import { makeScratch, removeScratch } from './scratch.ts'
+
 export interface GitRequest {
   method: string
   path: 'info/refs' | 'git-upload-pack' | 'git-receive-pack'
@@ -8,18 +21,221 @@ export interface GitRequest {
   body: ReadableStream<Uint8Array> | null
   signal: AbortSignal
 }
+
 export interface ServeOptions {
+  /** Looks at what was pushed before any ref moves; a sentence refuses the push. */
   inspect?: PushInspector
   /** Pushes that rewind or delete a branch are refused unless these say otherwise. */
   allowForce?: boolean
   allowDelete?: boolean
   packBytesMax?: number
 }
+
+const requestBytesMax = 64 * 1024 * 1024
+
+/** Speaks git's smart HTTP protocol for one repository: versions 0, 1 and 2 for fetching, a gate before every push. */
 export async function serveGitRequest(
-  _repo: Repository,
-  _request: GitRequest,
-  _gate: PushGate,
-  _options: ServeOptions = {},
+  repo: Repository,
+  request: GitRequest,
+  gate: PushGate,
+  options: ServeOptions = {},
 ): Promise<Response> {
-  throw new Error('serveGitRequest is not built yet.')
+  try {
+    if (request.path === 'info/refs') return await greet(repo, request)
+    if (request.method !== 'POST')
+      return plain(405, 'This address takes POST requests of a git client.', { allow: 'POST' })
+    const wanted = `application/x-${request.path}-request`
+    if (request.headers.get('content-type') !== wanted) return plain(415, `The content type must be ${wanted}.`)
+    return request.path === 'git-upload-pack'
+      ? await serveFetch(repo, request)
+      : await servePush(repo, request, gate, options)
+  } catch (error) {
+    if (error instanceof PktError) return plain(400, error.message)
+    throw error
+  }
+}
+
+async function greet(repo: Repository, { method, query, headers, signal }: GitRequest): Promise<Response> {
+  if (method !== 'GET') return plain(405, 'This address takes GET requests of a git client.', { allow: 'GET' })
+  const service = query.get('service')
+  if (service !== 'git-upload-pack' && service !== 'git-receive-pack') {
+    return plain(403, 'This repository is served by the smart HTTP protocol only. Use git 1.6.6 or newer.')
+  }
+  const version = protocolVersion(headers)
+  const contentType = `application/x-${service}-advertisement`
+  // Version 2 greets with what this server can do, which is the same for every repository of one object format.
+  if (version === 2 && service === 'git-upload-pack') return answer(contentType, await greetingV2(repo))
+  const args = [service.slice('git-'.length), '--stateless-rpc', '--http-backend-info-refs', repo.dir]
+  const child = await startGit(repo.dir, args, { ...servingOptions(version), signal })
+  child.stdin.end()
+  return answer(
+    contentType,
+    streamChild(child, { args, preamble: Buffer.concat([pkt(`# service=${service}\n`), flushPkt]) }),
+  )
+}
+
+async function greetingV2(repo: Repository): Promise<Uint8Array<ArrayBuffer>> {
+  const config = await readFile(join(repo.dir, 'config'), 'utf8')
+  const format = /objectformat\s*=\s*sha256/i.test(config) ? 'sha256' : 'sha1'
+  const lines = [
+    'version 2',
+    'agent=git/svc',
+    'ls-refs=unborn',
+    'fetch=shallow wait-for-done filter',
+    'server-option',
+    `object-format=${format}`,
+  ]
+  return Uint8Array.from(Buffer.concat([...lines.map((line) => pkt(`${line}\n`)), flushPkt]))
+}
+
+function protocolVersion(headers: Headers): 0 | 1 | 2 {
+  const words = (headers.get('git-protocol') ?? '').split(':')
+  if (words.includes('version=2')) return 2
+  return words.includes('version=1') ? 1 : 0
+}
+
+function servingOptions(version: 0 | 1 | 2) {
+  const config: [string, string][] = [
+    ...hiddenRefs.map((ref): [string, string] => ['transfer.hideRefs', ref]),
+    ['uploadpack.allowFilter', 'true'],
+    // What the greeting of a push offers must be what the reading of a push takes.
+    ['receive.advertisePushOptions', 'false'],
+    ['transfer.advertiseSID', 'false'],
+  ]
+  const env: Record<string, string> = version === 0 ? {} : { GIT_PROTOCOL: `version=${version}` }
+  return { lane: 'serve' as const, config, env }
+}
+
+async function serveFetch(repo: Repository, request: GitRequest): Promise<Response> {
+  const args = ['upload-pack', '--stateless-rpc', repo.dir]
+  const child = await startGit(repo.dir, args, {
+    ...servingOptions(protocolVersion(request.headers)),
+    signal: request.signal,
+  })
+  const body = Readable.from(limited(bodyOf(request), requestBytesMax))
+  // upload-pack answers as soon as it has read enough, so the two directions run at the same time.
+  body.on('error', () => child.kill('aborted'))
+  body.pipe(child.stdin)
+  // 128: the client said goodbye in the middle of a negotiation; what it needed was sent before.
+  return answer('application/x-git-upload-pack-result', streamChild(child, { args, accept: [0, 128] }))
+}
+
+async function servePush(
+  repo: Repository,
+  request: GitRequest,
+  gate: PushGate,
+  options: ServeOptions,
+): Promise<Response> {
+  const contentType = 'application/x-git-receive-pack-result'
+  const push = await readPushRequest(bodyOf(request))
+  if (push.updates.length === 0) return answer(contentType, new Uint8Array())
+  const reply = (report: PushReport) => answer(contentType, Uint8Array.from(writeReport(report, push.capabilities)))
+  const config = await readFile(join(repo.dir, 'config'), 'utf8')
+  const idLength = /objectformat\s*=\s*sha256/i.test(config) ? 64 : 40
+  const refusal = refuseAlways(push.updates, { ...options, idLength }) ?? (await gate(push.updates))
+  if (refusal !== null) {
+    await drain(push.pack, options.packBytesMax)
+    return reply(refuseAll(push, refusal))
+  }
+  const room = await makeScratch(repo.dir)
+  let landing = false
+  try {
+    const received = await receivePush(repo, room, push, { ...options, signal: request.signal })
+    const good = push.updates.filter(({ ref }) => received.refs.get(ref) === null)
+    const failed =
+      received.unpack !== 'ok' ||
+      good.length === 0 ||
+      (push.capabilities.has('atomic') && good.length < push.updates.length)
+    if (failed) return reply(received)
+    const objection = (await options.inspect?.({ repo: { dir: room, remote: null }, updates: good })) ?? null
+    if (objection !== null) return reply(refuseAll(push, objection))
+    landing = true
+    const landed = landPush(repo, room, good, { atomic: push.capabilities.has('atomic') }).finally(() =>
+      removeScratch(room),
+    )
+    return answer(contentType, reportStream(received, landed, push.capabilities))
+  } finally {
+    if (!landing) await removeScratch(room)
+  }
+}
+
+function refuseAll({ updates }: PushRequest, reason: string): PushReport {
+  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
+}
+
+const keepAliveMs = 5000
+
+/** The host may think for a while, so the answer begins at once and its end is the truth. Landing does not stop when the pusher leaves. */
+function reportStream(
+  received: PushReport,
+  landed: Promise<PushReport>,
+  capabilities: Set<string>,
+): ReadableStream<Uint8Array> {
+  let timer: ReturnType<typeof setInterval> | undefined
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (capabilities.has('side-band-64k')) timer = setInterval(() => controller.enqueue(keepAlivePkt()), keepAliveMs)
+      const finish = (report: PushReport) => {
+        clearInterval(timer)
+        // Refs that receive-pack refused keep its reason; the others have what became of them.
+        const refs = new Map([...received.refs, ...report.refs])
+        controller.enqueue(writeReport({ ...report, refs }, capabilities))
+        controller.close()
+      }
+      landed.then(finish, (error: unknown) => {
+        clearInterval(timer)
+        controller.error(error)
+      })
+    },
+    cancel() {
+      clearInterval(timer)
+    },
+  })
+}
+
+/** git hangs up on an answer that comes before it has sent everything, and shows that instead of the answer. */
+async function drain(pack: AsyncIterable<Uint8Array>, bytesMax = 256 * 1024 * 1024): Promise<void> {
+  let bytes = 0
+  for await (const chunk of pack) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return
+  }
+}
+
+async function* bodyOf({ body, headers }: GitRequest): AsyncGenerator<Uint8Array> {
+  if (!body) return
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  if (encoding === 'identity') return yield* body as unknown as AsyncIterable<Uint8Array>
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new PktError(`The content encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported.`)
+  const source = Readable.from(body as unknown as AsyncIterable<Uint8Array>)
+  const gunzip = createGunzip()
+  source.on('error', (error) => gunzip.destroy(error))
+  try {
+    yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>
+  } catch (error) {
+    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_'))
+      throw new PktError('The gzip body of the request is damaged.')
+    throw error
+  }
+}
+
+async function* limited(source: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new PktError(`The request is larger than ${bytesMax} bytes.`)
+    yield chunk
+  }
+}
+
+function answer(contentType: string, body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>): Response {
+  return new Response(body, {
+    headers: { 'content-type': contentType, 'cache-control': 'no-cache, max-age=0, must-revalidate' },
+  })
+}
+
+/** git shows the lines of a plain text answer to its user. */
+export function plain(status: number, sentence: string, headers: Record<string, string> = {}): Response {
+  return new Response(`${sentence}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }

@@ -8,6 +8,7 @@ import { mergeBase } from './refs.ts'
 import type { Repository, Sha } from './repository.ts'
 import { readTips } from './tips.ts'
 
+export { serveGatewayOverHttp, type GatewayServer } from './testing-gateway.ts'
 export { serveHttpBackend, type HttpBackend } from './testing-http-backend.ts'
 
 /** Contents by path; null deletes. A mode makes an executable, a symbolic link (content: its target) or a submodule (content: a commit id). */

@@ -1,0 +1,79 @@
+import { withLock } from './lock.ts'
+import { pushRefs, type PushOutcome } from './push.ts'
+import type { PushReport } from './push-report.ts'
+import { keepReceivedObjects } from './receive.ts'
+import { moveRefs } from './refs.ts'
+import type { RefUpdate, Remote, Repository } from './repository.ts'
+import { tidyWhenScattered } from './mirror.ts'
+
+const movedReason = 'fetch first: the branch moved on the host in the meantime'
+
+/** Makes a received push true: on disk for a managed repository, on the host for an external one, and only then says so. */
+export async function landPush(
+  repo: Repository,
+  room: string,
+  updates: RefUpdate[],
+  options: { atomic: boolean },
+): Promise<PushReport> {
+  return repo.remote ? relayPush(repo, repo.remote, room, updates, options) : landOnDisk(repo, room, updates, options)
+}
+
+async function landOnDisk(
+  repo: Repository,
+  room: string,
+  updates: RefUpdate[],
+  options: { atomic: boolean },
+): Promise<PushReport> {
+  // Objects before refs: a ref must never name what is not there.
+  await keepReceivedObjects(repo, room)
+  const refs = new Map<string, string | null>()
+  for (const batch of options.atomic ? [updates] : updates.map((update) => [update])) {
+    const outcome = await moveRefs(repo, batch)
+    const reason = outcome.kind === 'moved' ? null : outcome.kind === 'stale' ? movedReason : outcome.reason
+    for (const { ref } of batch) refs.set(ref, reason)
+  }
+  await tidyWhenScattered(repo)
+  return { unpack: 'ok', refs, remarks: [] }
+}
+
+/**
+ * Hands a push on to the external host, with exactly these ref updates, each under a lease on its old id. The mirror
+ * takes the objects and the refs only after the host said yes, and the pusher hears yes only then.
+ */
+export async function relayPush(
+  repo: Repository,
+  remote: Remote,
+  room: string,
+  updates: RefUpdate[],
+  options: { atomic: boolean },
+): Promise<PushReport> {
+  const pushed = await pushRefs(room, remote, updates, { atomic: options.atomic })
+  const report = reportOf(pushed, updates)
+  const landed = updates.filter(({ ref }) => report.refs.get(ref) === null)
+  if (landed.length > 0) await followHost(repo, room, landed)
+  return report
+}
+
+function reportOf(pushed: PushOutcome, updates: RefUpdate[]): PushReport {
+  const refs = new Map<string, string | null>()
+  for (const { ref } of updates) refs.set(ref, reasonFor(pushed, ref))
+  return { unpack: 'ok', refs, remarks: pushed.kind === 'answered' ? pushed.remarks : [] }
+}
+
+function reasonFor(pushed: PushOutcome, ref: string): string | null {
+  if (pushed.kind === 'not-sent') return `the git host did not take the push: ${pushed.reason}`
+  if (pushed.kind === 'unknown')
+    return `the git host did not say whether it took the push; fetch to see, then push again: ${pushed.reason}`
+  const outcome = pushed.refs.get(ref)
+  if (outcome?.kind === 'done') return null
+  return outcome?.kind === 'rejected' ? outcome.reason : movedReason
+}
+
+/** A mirror that cannot follow now is brought up by the next fetch, so this failure is not the pusher's. */
+async function followHost(repo: Repository, room: string, landed: RefUpdate[]): Promise<void> {
+  await keepReceivedObjects(repo, room)
+  await withLock(repo.dir, async () => {
+    for (const update of landed) await moveRefs(repo, [update])
+  })
+  await tidyWhenScattered(repo)
+}

@@ -1,0 +1,137 @@
+import { readFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hiddenRefs } from './gate.ts'
+import { explainEnd, lastWords, startGit, type GitChild } from './git.ts'
+import { readReport, type PushReport } from './push-report.ts'
+import { writeCommandList, type PushRequest } from './push-request.ts'
+import { durable } from './refs.ts'
+import { isZero, type Repository } from './repository.ts'
+
+export interface ReceiveOptions {
+  allowForce?: boolean
+  allowDelete?: boolean
+  packBytesMax?: number
+  signal: AbortSignal
+}
+
+const packBytesMaxDefault = 2 * 1024 ** 3
+
+/**
+ * Takes a push into a waiting room: a bare repository inside ours that borrows all our objects and knows only the refs
+ * of the command list, at the places the pusher believes they are. receive-pack checks everything it always checks
+ * there (format, connection to our objects, fast-forward), while no ref of ours can move. Whether the pusher's belief
+ * was right is settled when the updates are landed.
+ */
+export async function receivePush(
+  repo: Repository,
+  room: string,
+  push: PushRequest,
+  options: ReceiveOptions,
+): Promise<PushReport> {
+  await prepareRoom(repo, room, push)
+  const child = await startGit(room, ['receive-pack', '--stateless-rpc', room], {
+    lane: 'serve',
+    signal: options.signal,
+    config: receiveConfig(repo, options),
+  })
+  const output = collect(child)
+  const fed = feed(child, push)
+  const [bytes, end] = await Promise.all([output, child.ended])
+  // The pusher's connection may have broken; that is its error and the more telling one.
+  await fed
+  const report = readReport(bytes)
+  if (report) return report
+  const failure = explainEnd(['receive-pack'], end, [0])
+  if (failure && failure.failure !== 'exit') throw failure
+  return {
+    unpack: lastWords(end.stderr),
+    refs: new Map(push.updates.map(({ ref }) => [ref, 'unpacker error'])),
+    remarks: [],
+  }
+}
+
+async function prepareRoom(repo: Repository, room: string, { updates }: PushRequest): Promise<void> {
+  const config = await readFile(join(repo.dir, 'config'), 'utf8')
+  const isSha256 = /objectformat\s*=\s*sha256/i.test(config)
+  const format = isSha256
+    ? '\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n'
+    : '\trepositoryformatversion = 0\n'
+  await mkdir(join(room, 'objects/info'), { recursive: true })
+  await mkdir(join(room, 'objects/pack'))
+  await mkdir(join(room, 'refs/heads'), { recursive: true })
+  const packed = updates.filter(({ oldSha }) => !isZero(oldSha)).map(({ ref, oldSha }) => `${oldSha} ${ref}\n`)
+  await Promise.all([
+    writeFile(join(room, 'config'), `[core]\n${format}\tbare = true\n`),
+    writeFile(join(room, 'objects/info/alternates'), `${join(repo.dir, 'objects')}\n`),
+    writeFile(join(room, 'packed-refs'), packed.join('')),
+    // Deleting the branch HEAD points to stays forbidden even where deleting is allowed.
+    readFile(join(repo.dir, 'HEAD')).then((head) => writeFile(join(room, 'HEAD'), head)),
+  ])
+}
+
+function receiveConfig(repo: Repository, options: ReceiveOptions): [string, string][] {
+  return [
+    ...durable(repo),
+    ...hiddenRefs.map((ref): [string, string] => ['transfer.hideRefs', ref]),
+    ['receive.fsckObjects', 'true'],
+    ['receive.maxInputSize', String(options.packBytesMax ?? packBytesMaxDefault)],
+    ['receive.denyNonFastForwards', String(!options.allowForce)],
+    ['receive.denyDeletes', String(!options.allowDelete)],
+    ['receive.denyDeleteCurrent', 'refuse'],
+    ['receive.advertisePushOptions', 'false'],
+    ['receive.autogc', 'false'],
+    // Always one pack, so that landing it is one rename.
+    ['receive.unpackLimit', '1'],
+    ['transfer.unpackLimit', '1'],
+  ]
+}
+
+const passedOn = ['atomic', 'ofs-delta', 'delete-refs', 'quiet']
+
+async function feed(child: GitChild, push: PushRequest): Promise<void> {
+  const capabilities = ['report-status', ...passedOn.filter((word) => push.capabilities.has(word))]
+  const format = [...push.capabilities].find((word) => word.startsWith('object-format='))
+  if (format) capabilities.push(format)
+  const { stdin } = child
+  const gone = child.ended.then(() => 'gone' as const)
+  const write = async (chunk: Uint8Array): Promise<boolean> => {
+    if (stdin.destroyed || stdin.writableEnded) return false
+    if (stdin.write(chunk)) return true
+    return (
+      (await Promise.race([
+        new Promise<'drained'>((resolve) => stdin.once('drain', () => resolve('drained'))),
+        gone,
+      ])) === 'drained'
+    )
+  }
+  try {
+    let taking = await write(writeCommandList(push.updates, capabilities))
+    // A child that gave up early has said why; the rest of the body is read all the same, or the pusher would see its
+    // connection break instead of the answer.
+    for await (const chunk of push.pack) taking = taking && (await write(chunk))
+    stdin.end()
+  } catch (error) {
+    child.kill('aborted')
+    throw error
+  }
+}
+
+async function collect(child: GitChild): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > 4 * 1024 * 1024) child.kill('output')
+    else chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Moves what was received into the repository: the index last, because a pack is there once its index is. */
+export async function keepReceivedObjects(repo: Repository, room: string): Promise<void> {
+  const from = join(room, 'objects/pack')
+  const to = join(repo.dir, 'objects/pack')
+  const rank = (name: string) => ['.pack', '.rev', '.mtimes', '.idx'].findIndex((end) => name.endsWith(end))
+  const names = (await readdir(from)).filter((name) => name.startsWith('pack-') && rank(name) !== -1)
+  for (const name of names.sort((a, b) => rank(a) - rank(b))) await rename(join(from, name), join(to, name))
+}
