@@ -56,7 +56,7 @@ async function makeData(
   programs: PostgresPrograms,
   options: { sync: boolean; log: (message: string) => void; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  options.log('Preparing the database for its first start')
+  options.log(`Preparing the database for its first start (PostgreSQL ${programs.major})`)
   const half = `${dir}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     await mkdir(dirname(dir), { recursive: true, mode: 0o700 })
