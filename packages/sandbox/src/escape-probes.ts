@@ -267,11 +267,7 @@ export const escapeProbes: Probe[] = [
   },
 
   // What can be used up. These come last.
-  {
-    name: 'more processes than allowed',
-    attempt:
-      'n=0; pids=; while [ $n -le "$PROCESSES" ]; do sleep 30 & pids="$pids $!"; n=$((n+1)); done 2>/dev/null; ok=$?; kill $pids 2>/dev/null; alive=0; test $n -gt "$PROCESSES"',
-  },
+
   {
     name: 'more files than fit',
     attempt: 'head -c "$DISK_BYTES" /dev/zero > /workspace/big; code=$?; rm -f /workspace/big; exit $code',
@@ -287,6 +283,11 @@ export const escapeProbes: Probe[] = [
   {
     name: 'more memory than allowed',
     attempt: 'perl -e \'$x="x" x $ARGV[0]; substr($x,$_*4096,1)="y" for 0..$ARGV[0]/4096-1; exit 0\' "$MEMORY_BYTES"',
+  },
+  {
+    name: 'more processes than allowed',
+    // Its children are waited for, so that the next attempt finds the room again.
+    attempt: `perl -e 'while (@p <= $ARGV[0]) { $p=fork; last unless defined $p; if (!$p) { sleep 60; exit } push @p,$p } kill 9,@p; waitpid $_,0 for @p; exit(@p > $ARGV[0] ? 0 : 1)' "$PROCESSES"`,
   },
 ]
 
@@ -311,6 +312,8 @@ export function probeScript(targets: Targets, architecture: string = process.arc
     ...tools,
     ...escapeControls.map((probe) => run(probe, 'failure', 'CONTROL FAILED')),
     ...escapeProbes.map((probe) => run(probe, 'success', 'ESCAPED')),
+    // Once more: had an attempt broken the tools, all after it would have failed for that.
+    ...escapeControls.map((probe) => run(probe, 'failure', 'CONTROL FAILED')),
     `echo 'PROBES RUN: ${escapeProbes.length}'`,
   ].join('\n')
 }

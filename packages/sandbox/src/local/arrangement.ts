@@ -14,8 +14,8 @@ import {
   workspaceDir,
 } from '../layout.ts'
 
-/** File descriptors of bubblewrap. */
-export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6 } as const
+/** File descriptors of bubblewrap, and the one by which its watcher knows that we live. */
+export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6, watched: 7 } as const
 
 /** What a sandbox is made from, as paths that bubblewrap can walk to under its own ids. */
 export interface Sources {

@@ -56,12 +56,18 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
   // Memory and processes are what one sandbox can take from all others; without cpu it is only slow.
   const memory = parents.get('memory')
   if (memory === undefined || !parents.has('pids')) return null
-  await set(join(memory, 'memory.limit_in_bytes'), ceilingBytes)
+  // Made again for each sandbox: it goes with the last one.
+  const prepare = async () => {
+    for (const parent of parents.values()) await mkdir(parent, { recursive: true })
+    await set(join(memory, 'memory.limit_in_bytes'), ceilingBytes)
+  }
+  await removeEmpty([...parents.values()])
 
   const folders = (sandboxId: string) => [...parents.values()].map((parent) => join(parent, sandboxId))
   return {
     kind: 'v1',
     async create(sandboxId, limits) {
+      await prepare()
       for (const folder of folders(sandboxId)) await mkdir(folder, { recursive: true })
       const at = (controller: Controller, file: string) => {
         const parent = parents.get(controller)
@@ -80,6 +86,7 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
     },
     async remove(sandboxId) {
       for (const folder of folders(sandboxId)) await removeGroup(folder)
+      await removeEmpty([...parents.values()])
     },
     list: () => listGroups([...parents.values()]),
   }
@@ -121,10 +128,14 @@ async function enable(folder: string): Promise<boolean> {
 }
 
 async function v2(parent: string): Promise<Cgroups> {
-  await set(join(parent, 'memory.max'), ceilingBytes)
+  await removeEmpty([parent])
   return {
     kind: 'v2',
     async create(sandboxId, limits) {
+      // Made again for each sandbox: it goes with the last one.
+      await mkdir(parent, { recursive: true })
+      await enable(parent)
+      await set(join(parent, 'memory.max'), ceilingBytes)
       const folder = join(parent, sandboxId)
       await mkdir(folder, { recursive: true })
       await set(join(folder, 'memory.max'), memoryBytes(limits))
@@ -139,6 +150,7 @@ async function v2(parent: string): Promise<Cgroups> {
     memoryKills: (sandboxId) => counter(join(parent, sandboxId, 'memory.events'), 'oom_kill'),
     async remove(sandboxId) {
       await removeGroup(join(parent, sandboxId))
+      await removeEmpty([parent])
     },
     list: () => listGroups([parent]),
   }
@@ -162,6 +174,11 @@ async function removeGroup(folder: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`The control group ${folder} still has processes after 5 s.`)
     await yieldToKernel()
   }
+}
+
+/** Only an empty group can be removed, so the ones in use stay. */
+async function removeEmpty(parents: string[]): Promise<void> {
+  for (const parent of parents) await rmdir(parent).catch(() => {})
 }
 
 async function processes(folder: string): Promise<number[]> {

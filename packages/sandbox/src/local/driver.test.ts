@@ -259,7 +259,11 @@ describe('failures', () => {
       ],
       { stdout: 'pipe', stderr: 'inherit' },
     )
-    const probed = JSON.parse(await new Response(child.stdout).text()) as { kind: string; problem: string; install: string }
+    const probed = JSON.parse(await new Response(child.stdout).text()) as {
+      kind: string
+      problem: string
+      install: string
+    }
     expect(probed).toMatchObject({ kind: 'missing', problem: 'bubblewrap is not installed.' })
     expect(probed.install).toMatch(/ bubblewrap$/)
   })

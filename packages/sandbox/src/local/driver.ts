@@ -15,7 +15,7 @@ import {
   type SandboxExit,
   type SandboxSpec,
 } from '../driver.ts'
-import { daemonSocketIn, etcFiles, type Sources } from './arrangement.ts'
+import { daemonSocketIn, etcFiles, fds, type Sources } from './arrangement.ts'
 import { openCgroups } from './cgroups.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
@@ -147,6 +147,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
         entry.output.follow(child)
         entry.ended = new Promise((resolveEnded) => {
           child.once('error', () => resolveEnded())
+          // bubblewrap has gone; the watcher still holds the pipes, and hears from us that it is over.
+          child.once('exit', () => dismissWatcher(child))
           child.once('close', (code, signal) => {
             resolveEnded()
             void onEnd(entry, code, signal)
@@ -217,9 +219,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     // PID 1 first: the kernel then ends everything else in its namespace before bubblewrap, which waits for it, ends.
     // bubblewrap is our child and not yet waited for, so neither number can belong to anyone else.
     const child = entry.child
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return
-    if (entry.innerPid === null) child.kill('SIGKILL')
-    else signalProcess(entry.innerPid)
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+    signalProcess(entry.innerPid ?? -child.pid)
   }
 
   function clean(entry: Live): Promise<void> {
@@ -228,7 +229,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       entry.running = false
       kill(entry)
       // bubblewrap could be stuck only if PID 1 cannot die; then its own death still takes PID 1 along.
-      const insist = setTimeout(() => entry.child?.kill('SIGKILL'), 3000)
+      const insist = setTimeout(() => entry.child?.pid !== undefined && signalProcess(-entry.child.pid), 3000)
       await entry.ended
       clearTimeout(insist)
       await (await cgroups).remove(entry.sandboxId)
@@ -344,6 +345,12 @@ async function killRecorded(file: string): Promise<void> {
     .catch(() => null)
   if (typeof record?.pid !== 'number' || record.pid <= 1 || typeof record.started !== 'string') return
   if ((await startTime(record.pid)) === record.started) signalProcess(record.pid)
+}
+
+/** It waits for our end; ours with this sandbox will do. */
+function dismissWatcher(child: ChildProcess): void {
+  const pipes = child.stdio as ({ destroy?: () => void } | null | undefined)[]
+  pipes[fds.watched]?.destroy?.()
 }
 
 function signalProcess(pid: number): void {

@@ -32,12 +32,19 @@ export interface Running {
 }
 
 /**
- * Enters the groups before bubblewrap exists, so that there is no moment without limits. Written for any POSIX sh.
- * A limit of open files that is too high for the machine is no reason not to start.
+ * Enters the groups before bubblewrap exists, so that there is no moment without limits. A limit of open files that is
+ * too high for the machine is no reason not to start. Written for any POSIX sh.
+ *
+ * The watcher is there for a server that is killed while bubblewrap starts: between its clone and the moment it is
+ * bound to its parent's life, bubblewrap's child would wait for ever for a word from the dead. The end of descriptor 7
+ * says that the server is gone, or done with this sandbox; the process group is the watcher's own, so as long as it can
+ * ask, the number is nobody else's.
  */
 const enterScript = `set -e
 while [ "$1" != -- ]; do echo 0 > "$1"; shift; done
 shift
+(read -r end <&7 || true; kill -s KILL -- -$$) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &
+exec 7<&-
 ulimit -c 0
 ulimit -n 65536 2>/dev/null || true
 `
@@ -81,7 +88,9 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
       env: launcherEnvironment,
       cwd: '/',
       // 0 is the lifeline: nobody writes to it, and its end tells PID 1 that we are gone.
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter, 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
+      // A process group of its own, for the watcher and for whoever stops a start halfway.
+      detached: true,
     })
     onStart(child)
     const failed = new Promise<never>((_, reject) => {
@@ -91,7 +100,7 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
     // Whoever waits below hears of it; after that nobody listens, and that is no unhandled rejection.
     failed.catch(() => {})
     const pipe = (fd: number) => child.stdio[fd] as Writable
-    for (const fd of [0, fds.mapsWritten, fds.args]) {
+    for (const fd of [0, fds.mapsWritten, fds.args, fds.watched]) {
       // EPIPE: bubblewrap ended early. Its exit says so and why.
       pipe(fd).on('error', () => {})
     }

@@ -1,0 +1,181 @@
+/** What stays behind when the server dies, and how the driver does without root. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+import { escapeProbes, probeScript } from '../escape-probes.ts'
+import { createLocalDriver } from './driver.ts'
+
+setDefaultTimeout(90_000)
+
+const server = resolve(import.meta.dir, 'stub-server.ts')
+const isRoot = process.getuid?.() === 0
+let folder: string
+let program: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-life-'))
+  // Read by another user below.
+  await chmod(folder, 0o755)
+  program = join(folder, 'svc')
+  const stub = resolve(import.meta.dir, 'stub-daemon.ts')
+  expect(await Bun.spawn([process.execPath, 'build', '--compile', stub, '--outfile', program]).exited).toBe(0)
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function until(what: string, look: () => boolean, ms = 5000): Promise<number> {
+  const from = performance.now()
+  while (!look()) {
+    if (performance.now() - from > ms) throw new Error(`Waited ${ms} ms in vain: ${what}`)
+    await Bun.sleep(1)
+  }
+  return performance.now() - from
+}
+
+/** Control groups of a driver's sandboxes, and the processes in them. */
+function groupsOf(stateDir: string): { folders: string[]; pids: number[] } {
+  const name = `svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`
+  const roots = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => / - cgroup2? /.test(line))
+    .map((line) => line.split(' ')[4]!)
+  const found = new Bun.Glob(`**/${name}/*`)
+  const folders = roots.flatMap((root) =>
+    [...found.scanSync({ cwd: root, onlyFiles: false, dot: true })]
+      .map((path) => join(root, path))
+      .filter((path) => existsSync(join(path, 'cgroup.procs'))),
+  )
+  const pids = folders.flatMap((path) =>
+    readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number),
+  )
+  return { folders, pids: [...new Set(pids)] }
+}
+
+async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<Record<string, unknown>> {
+  let text = ''
+  for await (const chunk of stream) {
+    text += new TextDecoder().decode(chunk)
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n')) {
+      yield JSON.parse(text.slice(0, end)) as Record<string, unknown>
+      text = text.slice(end + 1)
+    }
+  }
+}
+
+describe.if(isRoot)('a server killed with kill -9', () => {
+  test('takes every process of its sandboxes along, daemonised ones too; a sweep takes the rest', async () => {
+    const stateDir = join(folder, 'killed')
+    await mkdir(stateDir)
+    // Away from its session, its parent and its standard files: what a daemon does to survive.
+    const daemonised =
+      'setsid nohup sleep 3600 >/dev/null 2>&1 </dev/null & disown; (setsid sleep 3600 >/dev/null 2>&1 &) ; exit 0'
+    const child = Bun.spawn([process.execPath, server, stateDir, program, daemonised], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    for await (const line of lines(child.stdout)) if ('ready' in line) break
+    // bubblewrap, PID 1 and the two sleepers at least.
+    expect(groupsOf(stateDir).pids.length).toBeGreaterThanOrEqual(4)
+
+    child.kill('SIGKILL')
+    const ms = await until('the processes to be gone', () => groupsOf(stateDir).pids.length === 0)
+    console.log(`gone after ${ms.toFixed(1)} ms`)
+    expect(readdirSync(join(stateDir, 'run'))).toContain('one')
+
+    const next = createLocalDriver({ stateDir, svcBinary: program, runtimeBinary: program, log: () => {} })
+    await next.sweep()
+    expect(readdirSync(join(stateDir, 'run'))).toEqual([])
+    expect(groupsOf(stateDir).folders).toEqual([])
+    expect(await next.list()).toEqual([])
+    await next.sweep()
+  })
+
+  test('at any moment of a create leaves no process that lives on', async () => {
+    const stateDir = join(folder, 'cut')
+    const next = createLocalDriver({ stateDir, svcBinary: program, runtimeBinary: program, log: () => {} })
+    for (let round = 0; round < 24; round++) {
+      await rm(join(stateDir, 'relay.sock'), { force: true })
+      await mkdir(stateDir, { recursive: true })
+      const child = Bun.spawn([process.execPath, server, stateDir, program], { stdout: 'pipe', stderr: 'ignore' })
+      // The probe's answer comes right before the create starts.
+      for await (const line of lines(child.stdout)) if ('probe' in line) break
+      await Bun.sleep(round * 3)
+      child.kill('SIGKILL')
+      await child.exited
+      await until(`round ${round}: the processes to be gone`, () => groupsOf(stateDir).pids.length === 0)
+      await next.sweep()
+      expect(groupsOf(stateDir).folders).toEqual([])
+    }
+  })
+})
+
+describe.if(isRoot)('without root', () => {
+  // A user that exists everywhere and owns nothing.
+  const uid = 65_534
+  const gid = 65_534
+
+  /** As that user, on a machine whose subordinate ranges are these: the files are covered for this child alone. */
+  async function asUser(name: string, ranges: string, command: string): Promise<Record<string, unknown>[]> {
+    const stateDir = join(folder, name)
+    await mkdir(stateDir, { mode: 0o700 })
+    await chown(stateDir, uid, gid)
+    const file = join(folder, `${name}-ranges`)
+    await writeFile(file, ranges, { mode: 0o644 })
+    const script = 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"'
+    const child = Bun.spawn(
+      [
+        ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', file],
+        ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
+        ...[process.execPath, server, stateDir, program, command, 'end'],
+      ],
+      {
+        stdout: 'pipe',
+        stderr: 'inherit',
+        env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', HOME: '/nonexistent', USER: 'nobody' },
+      },
+    )
+    const said: Record<string, unknown>[] = []
+    for await (const line of lines(child.stdout)) said.push(line)
+    expect(await child.exited).toBe(0)
+    expect(readdirSync(join(stateDir, 'run'))).toEqual([])
+    return said
+  }
+
+  test('and with subordinate ids there are two uids, and the same attempts fail', async () => {
+    const targets = {
+      ...{
+        CANARY_PORT: '1',
+        CANARY_ABSTRACT: 'nobody',
+        HOST_FILE: program,
+        OTHER_FOLDER: folder,
+        STATE_FOLDER: folder,
+      },
+      // Memory is not limited here: the probe says so, and this much no machine has.
+      ...{
+        HOST_PID: String(process.pid),
+        DISK_BYTES: String(64 * 1024 ** 2 + 1),
+        MEMORY_BYTES: '900000000000000',
+        PROCESSES: '128',
+      },
+    }
+    const command = `id -u; cat /proc/self/uid_map | tr -s ' '\n${probeScript(targets)}`
+    const [probe, ran] = await asUser('sub', `nobody:300000:65536\n${uid}:300000:65536\n`, command)
+    expect(probe).toMatchObject({ probe: { kind: 'ready' } })
+    expect((ran as { stdout: string }).stdout.trim().split('\n')).toEqual([
+      '1000',
+      ` 0 ${uid} 1`,
+      ' 1 300000 65535',
+      `PROBES RUN: ${escapeProbes.length}`,
+    ])
+  })
+
+  test('and without subordinate ids there is one, and the probe says what that means', async () => {
+    const [probe, ran] = await asUser('single', '', 'id -u; touch /usr/x; unshare -U true; ls /etc/shadow')
+    const { warnings } = (probe as { probe: { warnings: string[] } }).probe
+    expect(warnings.join('\n')).toContain('/etc/subuid')
+    expect((ran as { stdout: string }).stdout).toBe('1000\n')
+    expect((ran as { code: number }).code).not.toBe(0)
+  })
+})
