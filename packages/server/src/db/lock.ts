@@ -12,6 +12,9 @@ export async function withLock<T>(
   return deps.localLocks.run(key, async () => {
     const client = await deps.locks.connect()
     let broken: Error | undefined
+    // The pool listens to idle connections only: one that dies while it holds a lock (a restarted database) would end the process.
+    const lose = (error: Error) => void (broken ??= error)
+    client.on('error', lose)
     try {
       await client.query('set statement_timeout = 0')
       await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [key])
@@ -21,8 +24,9 @@ export async function withLock<T>(
         await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key])
       } catch (error) {
         // Ending the connection is what releases a lock that could not be unlocked.
-        broken = error instanceof Error ? error : new Error(String(error))
+        broken ??= error instanceof Error ? error : new Error(String(error))
       }
+      client.off('error', lose)
       client.release(broken)
     }
   })
