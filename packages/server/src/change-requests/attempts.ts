@@ -78,18 +78,20 @@ export async function abandonedAttempts(
     .execute()
 }
 
-/** False when it was settled already. */
-export async function settleAttempt(
-  db: DbOrTransaction,
-  attemptId: string,
-  outcome: { state: 'landed' | 'abandoned'; reason: string | null },
-  at: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+/** Its result was seen on the branch, which outweighs whoever gave it up before. */
+export async function markLanded(db: DbOrTransaction, attemptId: string, at: Date): Promise<void> {
+  await db
     .updateTable('merge_attempts')
-    .set({ ...outcome, settled_at: at })
+    .set({ state: 'landed', reason: null, settled_at: at })
+    .where('attempt_id', '=', attemptId)
+    .execute()
+}
+
+export async function markAbandoned(db: DbOrTransaction, attemptId: string, reason: string, at: Date): Promise<void> {
+  await db
+    .updateTable('merge_attempts')
+    .set({ state: 'abandoned', reason, settled_at: at })
     .where('attempt_id', '=', attemptId)
     .where('state', '=', 'intended')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+    .execute()
 }

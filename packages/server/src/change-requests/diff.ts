@@ -3,6 +3,7 @@ import { diffCommits, streamPatch } from '@svc/git'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
+import { withinLimits } from './within-limits.ts'
 
 export interface DiffChangeRequest {
   project: ProjectRow
@@ -28,7 +29,7 @@ export async function diffChangeRequest(
         'x-content-type-options': 'nosniff',
       },
     })
-  const diff = await diffCommits(repository, { baseSha, headSha, renames }, { signal })
+  const diff = await withinLimits(diffCommits(repository, { baseSha, headSha, renames }, { signal }))
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
 }
 

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/contract'
 import { landMerge, type MergePlan, type Repository } from '@svc/git'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { abandonedAttempts, insertAttempt, type MergeAttempt, settleAttempt } from './attempts.ts'
+import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } from './attempts.ts'
 import { requireMove } from './moves.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
 import { contains, settle } from './settle.ts'
@@ -123,5 +123,5 @@ async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<M
 }
 
 async function abandon(deps: LandDeps, attempt: MergeAttempt, reason: string): Promise<void> {
-  await settleAttempt(deps.db, attempt.attempt_id, { state: 'abandoned', reason }, deps.now())
+  await markAbandoned(deps.db, attempt.attempt_id, reason, deps.now())
 }

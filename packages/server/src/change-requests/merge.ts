@@ -17,6 +17,7 @@ import { refMissing } from './ref-missing.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
+import { withinLimits } from './within-limits.ts'
 
 export type MergeDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
 
@@ -65,6 +66,7 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     `Others push to ${JSON.stringify(found.base_ref)} faster than it can be merged into.`,
     {
       hint: 'Nothing was changed. Try again in a moment.',
+      detail: { base_ref: found.base_ref },
     },
   )
 }
@@ -128,7 +130,7 @@ async function planWithoutDoubt(
   repository: Repository,
   { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
 ): Promise<Exclude<MergePlan, { kind: 'doubtful' }>> {
-  const plan = await planMerge(repository, wanted, { signal })
+  const plan = await withinLimits(planMerge(repository, wanted, { signal }))
   if (plan.kind !== 'doubtful') return plan
   const facts = { base_sha: wanted.baseSha, head_sha: wanted.headSha }
   deps.log.error({ dir: repository.dir, ...facts, reason: plan.reason }, 'a merge did not pass its own check')

@@ -2,6 +2,7 @@ import { type MergePreview, previewMerge } from '@svc/git'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
+import { withinLimits } from './within-limits.ts'
 
 /** Of a merged one: how it stood right before it was merged. */
 export async function previewChangeRequest(
@@ -11,5 +12,5 @@ export async function previewChangeRequest(
   const { project, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
-  return previewMerge(repository, { baseSha, headSha }, { signal })
+  return withinLimits(previewMerge(repository, { baseSha, headSha }, { signal }))
 }

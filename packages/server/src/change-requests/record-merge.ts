@@ -1,9 +1,9 @@
 import { keepCommits, type Repository } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
-import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
-import { type MergeAttempt, settleAttempt } from './attempts.ts'
+import { markLanded, type MergeAttempt } from './attempts.ts'
 import { auditOf } from './audit.ts'
+import { requireMove } from './moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, markMerged, requireChangeRequest } from './store.ts'
 
 /** A merge that is on its branch, with the row that tells of it. */
@@ -21,14 +21,15 @@ export async function recordMerge(
   const { base_sha, head_sha, result_sha } = attempt
   const found = await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
   // Kept before anything says merged: a row that says so can show its diff for ever.
-  await keepCommits(repository, found.number, { base: base_sha, head: head_sha })
+  if (found.status !== 'merged') await keepCommits(repository, found.number, { base: base_sha, head: head_sha })
   const cr = await deps.db.transaction().execute(async (trx) => {
     const before = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
-    if (!(await settleAttempt(trx, attempt.attempt_id, { state: 'landed', reason: null }, deps.now()))) return before
+    await markLanded(trx, attempt.attempt_id, deps.now())
+    // A lock can be lost with its connection: then another server may have looked, and recorded it, or given it up too early.
+    if (before.status === 'merged') return before
+    requireMove('merge', before)
     const merge = { merged_at: attempt.created_at, merged_by: attempt.merged_by, merge_commit_sha: result_sha }
     const after = await markMerged(trx, attempt.cr_id, { ...merge, base_sha, head_sha }, deps.now())
-    // Nobody closes one with an intended attempt, so only deletion can have come first, and that took the attempt along.
-    if (after === null) throw notFound('change request')
     await recordAudit(
       trx,
       attempt.caller,

@@ -6,6 +6,7 @@ import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { insertAttempt } from './attempts.ts'
+import { recordMerge } from './record-merge.ts'
 import { settleMerges } from './settle.ts'
 import { auditOfObject, gitText, type TestProject, testProject } from './testing.ts'
 
@@ -186,6 +187,23 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
       up_to_date: false,
     })
     expect(body.change_request.base_commit_sha).toBe(attempt.base_sha)
+  }, 30_000)
+
+  test('seen landed by the one who merged, after another server had given it up', async () => {
+    const at = await makeProject[kind]()
+    const cr = await beside(at)
+    let push = async () => {}
+    const attempt = await dieMerging(at, cr, async (input) => {
+      push = () => pushed(at)(input)
+    })
+    await settleAll()
+    await push()
+    const repository = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
+    const [one, two] = await Promise.all([1, 2].map(() => recordMerge(app.deps, repository, attempt)))
+    expect(one!.cr).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
+    expect(two!.cr).toEqual(one!.cr)
+    expect(await stateOf(cr.cr_id)).toEqual(['landed'])
+    expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
   }, 30_000)
 
   test('a fast-forward', async () => {

@@ -3,7 +3,7 @@ import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
-import { intendedAttempt, intendedBases, type MergeAttempt, settleAttempt } from './attempts.ts'
+import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempts.ts'
 import { mergeLock } from './merge-lock.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
 
@@ -55,7 +55,7 @@ export async function settle(
     case 'landed':
       return { kind: 'landed', merged: await recordMerge(deps, repository, attempt) }
     case 'absent':
-      await settleAttempt(deps.db, attempt_id, { state: 'abandoned', reason: 'It is not on the branch.' }, deps.now())
+      await markAbandoned(deps.db, attempt_id, 'It is not on the branch.', deps.now())
       return fate
     case 'unknown':
       return fate

@@ -185,14 +185,14 @@ export async function recordTips(db: Db, found: FoundTips[], at: Date): Promise<
   return rows
 }
 
-/** Null when the change request is no longer open. */
+/** For one that is open, and locked so by its caller. */
 export async function markMerged(
   db: DbOrTransaction,
   crId: string,
   merge: { merged_at: string; merged_by: string | null; merge_commit_sha: string; base_sha: string; head_sha: string },
   at: Date,
-): Promise<ChangeRequestRow | null> {
-  const row = await db
+): Promise<ChangeRequestRow> {
+  return db
     .updateTable('change_requests')
     .set({
       status: 'merged',
@@ -206,6 +206,5 @@ export async function markMerged(
     .where('cr_id', '=', crId)
     .where('status', '=', 'open')
     .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+    .executeTakeFirstOrThrow()
 }

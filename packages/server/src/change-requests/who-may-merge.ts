@@ -15,10 +15,21 @@ export async function refuseAgentMerge(
   if (sessionId === null) return
   const session = await getSession(db, project.project_id, sessionId)
   const isItsOwn =
-    cr.origin_session_id === sessionId || cr.head_ref === sessionId || cr.head_ref === session?.branch_name
+    cr.origin_session_id === sessionId ||
+    isSameBranch(cr.head_ref, sessionId) ||
+    isSameBranch(cr.head_ref, session?.branch_name ?? sessionId)
   if (isItsOwn) throw forbidden('An agent does not merge its own change request.')
-  if (cr.base_ref === project.default_branch && projectSettings.parse(project.settings).agent_merge === 'deny')
+  if (
+    isSameBranch(cr.base_ref, project.default_branch) &&
+    projectSettings.parse(project.settings).agent_merge === 'deny'
+  )
     throw forbidden(`An agent does not merge into ${JSON.stringify(cr.base_ref)}, the default branch.`)
+}
+
+/** Wider than git: on a file system that folds names, MAIN is main. */
+function isSameBranch(one: string, other: string): boolean {
+  const fold = (name: string) => name.normalize('NFKC').toLowerCase()
+  return fold(one) === fold(other)
 }
 
 function forbidden(message: string): ServiceError {
