@@ -52,8 +52,15 @@ async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Resp
   try {
     return await serve(deps, mounted, c, request)
   } catch (error) {
+    if (request.signal.aborted && !(error instanceof ServiceError))
+      return replyError(leftEarly(error), request, deps.log)
     return replyError(error, request, deps.log)
   }
+}
+
+/** Whoever closes a page stops what was under way for it. Nobody reads this answer, and it is no mistake of ours. */
+function leftEarly(error: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The client left before its answer was ready.', { cause: error })
 }
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
@@ -144,7 +151,8 @@ export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestIn
     id: c.get('requestId'),
     method: c.req.method,
     url: c.req.url,
-    path: new URL(c.req.url).pathname,
+    // As the router decoded it: what is judged is what is served.
+    path: c.req.path,
     address: clientAddress(c),
     signal: c.req.raw.signal,
     headers: c.req.raw.headers,
