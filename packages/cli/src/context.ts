@@ -7,6 +7,7 @@ import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './host
 import type { Io } from './io.ts'
 import { findLink, type Link } from './link-file.ts'
 import { createOutput, type Output } from './output.ts'
+import { inProject } from './shell.ts'
 
 export interface Context {
   io: Io
@@ -22,6 +23,8 @@ export interface Context {
   projectId(): Promise<string>
   /** Both, in the order in which they are said. */
   project(): Promise<{ api: ApiClient; projectId: string }>
+  /** A command worth running next, as it works here. */
+  next(command: string): string
   /** Whether somebody is there to answer a question. */
   interactive: boolean
 }
@@ -33,6 +36,7 @@ export function createContext(io: Io, globals: Globals): Context {
     out,
     globals,
     interactive: io.stdin.isTTY === true && io.stderr.isTTY && !globals.json,
+    next: (command) => inProject(command, globals.project),
     configPath: () => configPath(io),
     config: once(() => readConfig(configPath(io))),
     link: once(() => findLink(io.cwd)),

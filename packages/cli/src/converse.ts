@@ -38,7 +38,7 @@ export async function converse(
   } finally {
     lines.close()
   }
-  out.note(`The session goes on: svc sessions chat ${where.sessionId.slice(0, 8)}`)
+  out.note(`The session goes on: ${ctx.next(`svc sessions chat ${where.sessionId.slice(0, 8)}`)}`)
 }
 
 /** Null when the person leaves. */

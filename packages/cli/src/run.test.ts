@@ -222,3 +222,12 @@ test('a folder that is linked needs no --project, and the error without one lead
   expect((await svc(['projects', 'link', 'app'], { service, cwd: folder.path })).code).toBe(0)
   expect((await svc(['cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
 })
+
+test('a command that is shown works where it is shown', async () => {
+  await using service = startService()
+  const shown = await svc(['cr', 'show', '3', '--project', 'app'], { service })
+  expect(shown.stderr).toContain('svc cr diff 3 --project app · svc cr merge 3 --project app')
+  const failed = await svc(['cr', 'show', '@', '--project', 'app'], { service })
+  expect(failed.stderr).toContain('$ svc cr ls --project app')
+  expect((await svc(['cr', 'show', '3'], { service, env })).stderr).not.toContain('--project')
+})

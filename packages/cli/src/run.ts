@@ -1,44 +1,40 @@
 /** A command line becomes a command and an exit code. Nothing else in the client decides one. */
 import { catalogue, type Entry, isGroup, lookUp } from './catalogue.ts'
-import type { AnyCommand } from './command.ts'
+import type { AnyCommand, Globals } from './command.ts'
 import { createContext } from './context.ts'
 import { UsageError } from './errors.ts'
 import type { Io } from './io.ts'
 import { createOutput } from './output.ts'
 import { globalFlagsWithValue, parseCommandLine } from './parse-command-line.ts'
-import { quote } from './shell.ts'
+import { inProject, quote } from './shell.ts'
 import { closest } from './suggest.ts'
 
 export type ExitCode = 0 | 1 | 2
 
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
+  let chosen: Globals | null = null
   try {
-    await runCommand(argv, io)
+    const found = findCommand(asVersion(argv))
+    const command = found.kind === 'command' ? await found.load() : null
+    const { globals, args, flags } = parseCommandLine(found.words, found.rest, command ?? wordsOfGroup)
+    chosen = globals
+    if (globals.help || command === null) {
+      const { showHelp } = await import('./help.ts')
+      await showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
+    } else await command.run(createContext(io, globals), { args: args as never, flags: flags as never })
     return 0
   } catch (error) {
     const { explain, report } = await import('./explain.ts')
-    const json = beforeTerminator(argv).includes('--json')
-    const out = createOutput(io, { json, noColor: beforeTerminator(argv).includes('--no-color') })
-    report(io, out, explain(error, io))
+    const words = beforeTerminator(argv)
+    const out = createOutput(io, { json: words.includes('--json'), noColor: words.includes('--no-color') })
+    const problem = explain(error, io)
+    report(io, out, { ...problem, next: problem.next.map((line) => inProject(line, chosen?.project)) })
     return error instanceof UsageError ? 2 : 1
   }
 }
 
-async function runCommand(argv: readonly string[], io: Io): Promise<void> {
-  const found = findCommand(asVersion(argv))
-  if (found.kind === 'group') {
-    const { globals } = parseCommandLine(found.words, found.rest, { scope: 'project', args: {}, flags: {} })
-    const { showHelp } = await import('./help.ts')
-    return showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
-  }
-  const definition = await found.load()
-  const parsed = parseCommandLine(found.words, found.rest, definition)
-  if (parsed.globals.help) {
-    const { showHelp } = await import('./help.ts')
-    return showHelp(createOutput(io, { json: parsed.globals.json, noColor: parsed.globals['no-color'] }), found.words)
-  }
-  await definition.run(createContext(io, parsed.globals), { args: parsed.args as never, flags: parsed.flags as never })
-}
+/** The words of a group alone take what every command takes. */
+const wordsOfGroup: Pick<AnyCommand, 'scope' | 'args' | 'flags'> = { scope: 'project', args: {}, flags: {} }
 
 /** `svc --version` is what every program answers. */
 function asVersion(argv: readonly string[]): readonly string[] {

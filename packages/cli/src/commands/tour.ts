@@ -42,6 +42,8 @@ export const tour = command({
 
     step(ctx, 1, 'A project with a small web page')
     const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
+    // Every command that is shown from here on, by an error too, has to name it.
+    ctx.globals.project = project.slug
     try {
       await showEverything(ctx, api, project, flags.yes)
     } finally {
@@ -86,12 +88,11 @@ async function showEverything(ctx: Context, api: ApiClient, project: Project, ye
       merge: merged?.merge ?? null,
     })
   }
-  const inProject = `--project ${quote(project.slug)}`
   if (merged !== null) printMerge(ctx, merged)
-  else out.note('It stays open until you merge it:  ', `svc cr merge ${cr.number} ${inProject}`)
+  else out.note('It stays open until you merge it:  ', ctx.next(`svc cr merge ${cr.number}`))
   out.note('Everything is still there to look at:')
-  out.note('  $ ', `svc sessions chat ${session.session_id.slice(0, 8)} ${inProject}`)
-  out.note('  $ ', `svc cr ls --status all ${inProject}`)
+  out.note('  $ ', ctx.next(`svc sessions chat ${session.session_id.slice(0, 8)}`))
+  out.note('  $ ', ctx.next('svc cr ls --status all'))
 }
 
 function step({ out }: Context, number: number, text: string): void {
@@ -171,7 +172,7 @@ async function waitForChangeRequest({ io, out }: Context, api: ApiClient, sessio
     await io.sleep(lookEveryMs)
   }
   throw new Refusal('timed_out', 'The session opened no change request', {
-    next: [`svc sessions info ${session.session_id} --project ${session.project_id}`],
+    next: [`svc sessions info ${session.session_id}`],
   })
 }
 

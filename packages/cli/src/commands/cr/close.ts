@@ -17,6 +17,6 @@ export const close = command({
     )
     if (ctx.out.json) return ctx.out.document(cr)
     ctx.out.line(green('✓ '), 'Closed ', bold(`#${cr.number} ${cr.title}`))
-    ctx.out.note(`The branch ${cr.head_ref} stays. svc cr reopen ${cr.number} opens it again.`)
+    ctx.out.note(`The branch ${cr.head_ref} stays. ${ctx.next(`svc cr reopen ${cr.number}`)} opens it again.`)
   },
 })

@@ -27,7 +27,9 @@ export const ls = command({
     const { out } = ctx
     if (out.json) return out.document(data)
     if (data.change_requests.length === 0)
-      return out.note(status === 'open' ? 'No open change requests. svc cr ls --status all shows every one.' : 'None.')
+      return out.note(
+        status === 'open' ? `No open change requests. ${ctx.next('svc cr ls --status all')} shows every one.` : 'None.',
+      )
     out.table(data.change_requests, changeRequestColumns(ctx))
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },

@@ -72,9 +72,8 @@ export const open = command({
       )
     else out.table([cr], changeRequestColumns(ctx))
     for (const doubt of await doubts(api, cr)) out.warn(doubt)
-    out.note(
-      `svc cr show ${cr.number} · svc cr diff ${cr.number} · merging is up to a person: svc cr merge ${cr.number}`,
-    )
+    const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
+    out.note(`${next[0]} · ${next[1]} · merging is up to a person: ${next[2]}`)
   },
 })
 

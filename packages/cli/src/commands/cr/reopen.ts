@@ -17,6 +17,6 @@ export const reopen = command({
     )
     if (ctx.out.json) return ctx.out.document(cr)
     ctx.out.line(green('✓ '), 'Reopened ', bold(`#${cr.number} ${cr.title}`))
-    ctx.out.note(`svc cr show ${cr.number} says whether it merges.`)
+    ctx.out.note(`${ctx.next(`svc cr show ${cr.number}`)} says whether it merges.`)
   },
 })

@@ -33,8 +33,9 @@ export const show = command({
     for (const file of files) out.line(`  conflict: ${file}`)
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then look again:')
-      for (const step of recoverySteps(cr)) out.note('  $ ', step)
-    } else if (!preview.is_up_to_date) out.note(`svc cr diff ${cr.number} · svc cr merge ${cr.number}`)
+      for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))
+    } else if (!preview.is_up_to_date)
+      out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })
 

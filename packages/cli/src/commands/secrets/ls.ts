@@ -15,7 +15,8 @@ export const ls = command({
     if (out.json) return out.document(found)
     const set = new Map(found.items.map((item) => [item.name, item]))
     const names = [...new Set([...found.missing, ...set.keys(), ...found.optional])]
-    if (names.length === 0) return out.note('No secrets. svc secrets set NAME=- reads a value from stdin.')
+    if (names.length === 0)
+      return out.note(`No secrets. ${ctx.next('svc secrets set NAME=-')} reads a value from stdin.`)
     const asked = (name: string) =>
       found.required.includes(name) ? 'required' : found.optional.includes(name) ? 'optional' : ''
     out.table(names, [
@@ -27,6 +28,6 @@ export const ls = command({
       { title: 'SVC.TOML', of: asked },
       { title: 'CHANGED', of: (name) => (set.has(name) ? out.time(set.get(name)!.updated_at) : '') },
     ])
-    if (found.missing.length > 0) out.note(`Missing: svc secrets set ${found.missing[0]}=-`)
+    if (found.missing.length > 0) out.note(`Missing: ${ctx.next(`svc secrets set ${found.missing[0]}=-`)}`)
   },
 })

@@ -24,7 +24,10 @@ export const set = command({
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))
     }
     if (ctx.out.json) ctx.out.document({ items })
-    else ctx.out.note('Running sessions keep what they started with: svc sessions restart <id> brings it in.')
+    else
+      ctx.out.note(
+        `Running sessions keep what they started with: ${ctx.next('svc sessions restart <id>')} brings it in.`,
+      )
   },
 })
 

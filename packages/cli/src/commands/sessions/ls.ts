@@ -29,7 +29,8 @@ export const ls = command({
     )
     const { out } = ctx
     if (out.json) return out.document(data)
-    if (data.length === 0) return out.note('No sessions. svc sessions new --prompt "<what to do>" starts one.')
+    if (data.length === 0)
+      return out.note(`No sessions. ${ctx.next('svc sessions new --prompt "<what to do>"')} starts one.`)
     out.table(data, sessionColumns(ctx))
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },

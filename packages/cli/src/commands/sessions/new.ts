@@ -52,6 +52,6 @@ export const newSession = command({
       printSession(ctx, session)
     }
     const id = shortId(session.session_id, true)
-    out.note(`svc sessions chat ${id} · svc sessions info ${id} · svc cr ls`)
+    out.note([`svc sessions chat ${id}`, `svc sessions info ${id}`, 'svc cr ls'].map(ctx.next).join(' · '))
   },
 })

@@ -18,6 +18,6 @@ export const stop = command({
     if (out.json) return out.document(session)
     const id = shortId(session.session_id, out.terminal)
     out.line(green('✓ '), 'Stopped ', bold(session.name), `  ${id}`)
-    out.note(`svc sessions restart ${id} starts it again from its branch.`)
+    out.note(`${ctx.next(`svc sessions restart ${id}`)} starts it again from its branch.`)
   },
 })
