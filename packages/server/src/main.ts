@@ -47,8 +47,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
+    // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
+    const greeting = await greet(deps, hooks, commandName())
     door.answerWith((request, env) => app.fetch(request, env))
-    process.stdout.write(await greet(deps, hooks, commandName()))
+    process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, log) : Promise.resolve()
     await settleSessions(deps)
     await untilAborted(stopping.signal)

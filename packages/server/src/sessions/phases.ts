@@ -9,7 +9,8 @@ export class PhaseJournal {
 
   constructor(deps: Pick<Deps, 'db' | 'now'>, of: { session_id: string; generation: number }) {
     this.#deps = deps
-    this.#of = of
+    // A whole session is given; a row takes these two of it and no more.
+    this.#of = { session_id: of.session_id, generation: of.generation }
   }
 
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
