@@ -82,9 +82,9 @@ test.each(good)('%j is taken', (env, expected) => {
   expect(parseConfig(env)).toMatchObject(expected)
 })
 
-test.each([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOST: '0.0.0.0' }])(
+test.each<Record<string, string>>([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOST: '0.0.0.0' }])(
   'with %j others may reach the server, so private git hosts are not allowed by default',
-  (env) => expect(parseConfig(env as Record<string, string>).allowPrivateGitHosts).toBeFalse(),
+  (env) => expect(parseConfig(env).allowPrivateGitHosts).toBeFalse(),
 )
 
 const bad: [string, string][] = [

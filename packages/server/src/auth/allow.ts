@@ -19,7 +19,7 @@ export function notFound(what: string): ServiceError {
   return new ServiceError('not_found', `There is no such ${what}.`)
 }
 
-/** What holds for a path before routing, so for unknown paths too: account routes take user tokens, project routes the project's own. */
+/** What holds for a path before routing, so for unknown paths too: account routes take user tokens, project routes the project's own. `path` is decoded as the router decodes it. */
 export function refuseByPath(actor: Actor, path: string): void {
   if (actor.kind === 'user') return
   if (/^\/v1\/accounts(\/|$)/.test(path))
@@ -27,7 +27,12 @@ export function refuseByPath(actor: Actor, path: string): void {
       hint: 'Use a user token: `svc login`.',
     })
   const projectId = /^\/v1\/projects\/([^/]+)/.exec(path)?.[1]
-  if (projectId !== undefined && projectId.toLowerCase() !== actor.project_id)
+  if (projectId !== undefined) refuseOtherProject(actor, projectId)
+}
+
+/** The same answer for a project that exists and for one that does not. */
+function refuseOtherProject(actor: Actor, projectId: string): void {
+  if (actor.kind !== 'user' && projectId.toLowerCase() !== actor.project_id)
     throw new ServiceError('forbidden', 'This token belongs to another project.')
 }
 
@@ -64,6 +69,8 @@ async function authorizeProject(
   actor: Actor,
   projectId: string,
 ): Promise<AuthorizedProject> {
+  // Of the parameter the router found: a path can be spelled in ways the look at the path before does not know.
+  refuseOtherProject(actor, projectId)
   if (!isUuid(projectId)) throw notFound('project')
   const row = await deps.db
     .selectFrom('projects')

@@ -75,7 +75,7 @@ function described(written: string): { kind: string; nullable: boolean; hasDefau
   const isNow = written.startsWith('Now')
   const isJson = /^(Json|JSONColumnType)\b/.test(written)
   const inner = /^(?:Default|Generated)<(.*)>$/.exec(written)?.[1] ?? written
-  const nullable = / \| null$/.test(inner) || /^ColumnType<unknown, string \| null/.test(inner)
+  const nullable = inner.endsWith(' | null') || inner.startsWith('ColumnType<unknown, string | null')
   const base = inner.replace(/ \| null$/, '')
   const values = namedUnions[base] ?? [...base.matchAll(/'([a-z-]+)'/g)].map((match) => match[1]!)
   const hasDefault = isNow || inner !== written || (isJson && !written.startsWith('JSONColumnType'))

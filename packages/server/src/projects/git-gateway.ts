@@ -29,7 +29,7 @@ export function gitGatewayRoutes(app: App, deps: Deps): void {
 async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Promise<Response> {
   const url = new URL(c.req.url)
   const actor = await gitActor(deps, c.req.header('authorization') ?? null)
-  refuseByPath(actor, url.pathname)
+  refuseByPath(actor, c.req.path)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
   const project = await allow(deps, {
     access: pushes ? 'project-write' : 'project-read',

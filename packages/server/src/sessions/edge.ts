@@ -57,6 +57,8 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
     throw new ServiceError('unavailable', `This sandbox is ${sandbox.status}.`, {
       hint: 'Restart the session; its sandbox then has a new address.',
     })
+  // The address as it was sent, and not as the router decoded it: what is judged below is what goes on.
+  if (!url.pathname.startsWith(`${prefix}/`)) throw new ServiceError('not_found', 'There is no such route.')
   if (isHealth) return health(sandbox.endpoint)
   const daemon = deps.keeper.daemonOf(session.session_id)
   if (daemon === null || actor === null || project === null || daemon.generation !== sandbox.generation)
@@ -79,6 +81,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
     // It is a stranger's content on our origin: nothing of it may run as a page of ours.
     headers: {
       ...passedHeaders(upstream.headers),
+      'x-request-id': c.get('requestId'),
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
     },

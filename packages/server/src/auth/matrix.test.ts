@@ -1,0 +1,471 @@
+/** Every route × every kind of credential. What each access lets in is written here by hand; a route that is not written down here fails. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Access, makeToken, type Project } from '@svc/contract'
+import { routes } from '@svc/contract/openapi'
+import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { startDashboardSession } from './dashboard-session.ts'
+
+const kinds = [
+  // Nobody, and credentials that are none.
+  ...(['none', 'empty', 'wrongScheme', 'malformed', 'badChecksum', 'unknown', 'expired', 'revoked'] as const),
+  // What a sandbox holds beside its token, alive and stopped.
+  ...(['service', 'clone', 'model', 'stoppedService', 'stoppedBound'] as const),
+  // Project tokens.
+  ...(['bound', 'unbound', 'viewersProjectToken', 'otherProject', 'otherAccountsProject'] as const),
+  // User tokens.
+  ...(['stranger', 'viewer', 'member', 'admin', 'owner'] as const),
+  // The owner's cookie, and ways a foreign page would send it.
+  ...(['cookie', 'cookieForeign', 'cookieCrossSite', 'cookieNullOrigin', 'cookieNoOrigin', 'cookieUnknown'] as const),
+] as const
+type Kind = (typeof kinds)[number]
+type Verdict = 'in' | 401 | 403
+
+const all = (verdict: Verdict) => Object.fromEntries(kinds.map((kind) => [kind, verdict])) as Record<Kind, Verdict>
+const foreignCookies = { cookieForeign: 403, cookieCrossSite: 403, cookieNullOrigin: 403 } as const
+const users = { stranger: 'in', viewer: 'in', member: 'in', admin: 'in', owner: 'in', cookie: 'in' } as const
+const projectTokens = { bound: 'in', unbound: 'in', viewersProjectToken: 'in' } as const
+const outsiders = { otherProject: 403, otherAccountsProject: 403, stranger: 403 } as const
+
+const ofProject = { ...all(401), ...foreignCookies, ...users, ...projectTokens, ...outsiders }
+const table: Record<Access, Record<Kind, Verdict>> = {
+  public: all('in'),
+  token: { ...all(401), ...foreignCookies, ...users, ...projectTokens, otherProject: 'in', otherAccountsProject: 'in' },
+  account: { ...ofProject, bound: 403, unbound: 403, viewersProjectToken: 403, stranger: 'in' },
+  user: { ...ofProject, bound: 403, unbound: 403, viewersProjectToken: 403, stranger: 'in' },
+  'project-read': ofProject,
+  'project-write': { ...ofProject, viewer: 403, viewersProjectToken: 403 },
+  'project-admin': {
+    ...ofProject,
+    ...{ viewer: 403, viewersProjectToken: 403, member: 403, bound: 403, unbound: 403 },
+  },
+  // The service key and nothing else: not even the owner's token, and no cookie is looked at.
+  sandbox: { ...all(401), service: 'in' },
+}
+
+/** What a probing request gets that is let in: ids are unknown (404) and bodies are an empty list (400), so that nothing changes. */
+const answers: Record<string, number> = {
+  getHealth: 200,
+  getReady: 200,
+  getMe: 200,
+  createOwnerLink: 201,
+  signInWithOwnerLink: 400,
+  signOut: 200,
+  whoAmI: 200,
+  mintUserToken: 400,
+  listUserTokens: 200,
+  revokeUserToken: 404,
+  mintProjectToken: 400,
+  listProjectTokens: 200,
+  revokeProjectToken: 404,
+  createProject: 400,
+  listProjects: 200,
+  getProject: 200,
+  updateProject: 400,
+  deleteProject: 200,
+  getCloneCredential: 200,
+  listSecrets: 200,
+  setSecret: 400,
+  deleteSecret: 404,
+  createSession: 400,
+  listSessions: 200,
+  getSession: 404,
+  updateSession: 400,
+  stopSession: 404,
+  restartSession: 404,
+  deleteSession: 404,
+  promptSession: 400,
+  abortSession: 404,
+  getTranscript: 404,
+  getTimeline: 404,
+  streamSessionEvents: 404,
+  listChangeRequests: 200,
+  openChangeRequest: 400,
+  getChangeRequest: 404,
+  editChangeRequest: 400,
+  diffChangeRequest: 404,
+  previewChangeRequest: 404,
+  mergeChangeRequest: 400,
+  closeChangeRequest: 404,
+  reopenChangeRequest: 404,
+}
+
+/** Where a route has a rule of its own beside its access. */
+const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
+  createOwnerLink: { viewer: 403, member: 403, admin: 403 },
+  // Asks for a request of our own page, whoever it is from.
+  signOut: { ...all(403), cookie: 'in', cookieUnknown: 'in' },
+}
+
+let app: SessionApp
+let sandboxId: string
+const secrets = {} as Record<Kind, string>
+
+beforeAll(async () => {
+  app = await makeSessionApp()
+  const { project } = app
+  const session = await app.running()
+  sandboxId = session.sandbox!.sandbox_id
+  const stopped = await app.running()
+  await app.request('POST', app.path(stopped.session_id, 'stop'))
+
+  const other = await app.managedProject()
+  const stranger = await app.makeUser('owner', 'own')
+  const theirs = await app.request<Project>('POST', '/v1/projects', { token: stranger.token, body: { name: 'theirs' } })
+  const viewer = await app.makeUser('viewer')
+  const clone = await app.request<{ auth: { token: string } }>(
+    'GET',
+    `/v1/projects/${project.project_id}/git/clone-credential`,
+    { token: session.env.SVC_TOKEN! },
+  )
+  Object.assign(secrets, {
+    none: '',
+    empty: '',
+    wrongScheme: app.ownerToken,
+    malformed: 'svc_pat_short',
+    badChecksum: app.ownerToken.slice(0, -1) + (app.ownerToken.endsWith('0') ? '1' : '0'),
+    unknown: makeToken((count) => randomBytes(count)),
+    expired: await insertToken(app, { expires_at: new Date(Date.now() - 1) }),
+    revoked: await insertToken(app, { revoked_at: new Date() }),
+    service: session.env.SVC_TOKEN!,
+    clone: clone.body.auth.token,
+    model: session.env.SVC_LLM_API_KEY!,
+    stoppedService: stopped.env.SVC_TOKEN!,
+    stoppedBound: stopped.env.SVC_CLI_TOKEN!,
+    bound: session.env.SVC_CLI_TOKEN!,
+    unbound: await app.makeToken({ project_id: project.project_id }),
+    viewersProjectToken: await app.makeToken({ user_id: viewer.user_id, project_id: project.project_id }),
+    otherProject: await app.makeToken({ project_id: other.project.project_id }),
+    otherAccountsProject: await app.makeToken({ user_id: stranger.user_id, project_id: theirs.body.project_id }),
+    stranger: stranger.token,
+    viewer: viewer.token,
+    member: (await app.makeUser('member')).token,
+    admin: (await app.makeUser('admin')).token,
+    owner: app.ownerToken,
+    cookieUnknown: `svc_session=${'x'.repeat(40)}`,
+    ...(await newCookie()),
+  } satisfies Record<Kind, string>)
+}, 120_000)
+afterAll(() => app.close())
+
+async function newCookie() {
+  const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
+  return { cookie, cookieForeign: cookie, cookieCrossSite: cookie, cookieNullOrigin: cookie, cookieNoOrigin: cookie }
+}
+
+function headersOf(kind: Kind): Record<string, string> {
+  const own = app.deps.config.publicUrl
+  const from: Partial<Record<Kind, Record<string, string>>> = {
+    none: {},
+    empty: { authorization: '' },
+    wrongScheme: { authorization: `Token ${secrets.wrongScheme}` },
+    cookie: { cookie: secrets.cookie, origin: own },
+    cookieForeign: { cookie: secrets.cookie, origin: 'http://evil.test' },
+    cookieCrossSite: { cookie: secrets.cookie, origin: own, 'sec-fetch-site': 'cross-site' },
+    cookieNullOrigin: { cookie: secrets.cookie, origin: 'null' },
+    cookieNoOrigin: { cookie: secrets.cookie },
+    cookieUnknown: { cookie: secrets.cookieUnknown, origin: own },
+  }
+  return from[kind] ?? { authorization: `Bearer ${secrets[kind]}` }
+}
+
+/** A read by a browser of its own accord has no Origin; anything else without one is not from our page. */
+function expected(access: Access, method: string, kind: Kind): Verdict {
+  if (kind !== 'cookieNoOrigin' || access === 'public' || access === 'sandbox') return table[access][kind]
+  return method === 'GET' ? 'in' : 403
+}
+
+interface Probe {
+  method: string
+  path: string
+  body?: string
+  headers?: Record<string, string>
+}
+
+/** The status, and what is wrong with the form of a refusal. */
+async function ask(
+  kind: Kind,
+  { method, path, body, headers }: Probe,
+): Promise<{ status: number; flaw: string | null }> {
+  const reply = await app.request<{ error?: unknown; code?: unknown }>(method, path, {
+    token: null,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headersOf(kind), ...headers },
+    ...(body === undefined ? {} : { body }),
+  })
+  return { status: reply.status, flaw: reply.status < 400 ? null : flawOf(reply) }
+}
+
+function flawOf(reply: { status: number; headers: Headers; body: { error?: unknown; code?: unknown } | undefined }) {
+  const { body, headers, status } = reply
+  if (typeof body?.code !== 'string') return 'has no code'
+  const openAiMessage = (body.error as { message?: unknown } | undefined)?.message
+  if (typeof body.error !== 'string' && typeof openAiMessage !== 'string') return 'has no sentence'
+  if (headers.get('x-request-id') === null) return 'has no request id'
+  if (status === 401 && headers.get('www-authenticate') === null) return 'does not say how to authenticate'
+  return null
+}
+
+async function compare(of: (kind: Kind) => { probe: Probe; want: number } | Promise<{ probe: Probe; want: number }>) {
+  const wrong: string[] = []
+  for (const kind of kinds) {
+    const { probe, want } = await of(kind)
+    const { status, flaw } = await ask(kind, probe)
+    if (status !== want) wrong.push(`${kind}: ${status} instead of ${want}`)
+    else if (flaw !== null) wrong.push(`${kind}: ${status} ${flaw}`)
+  }
+  return wrong
+}
+
+describe('each route of the contract', () => {
+  test('is written down here, and no other', () => {
+    expect(Object.keys(answers).toSorted()).toEqual(routes.map((route) => route.name).toSorted())
+  })
+
+  test.each(routes.map((route) => [route.name, route] as const))('%s', async (name, route) => {
+    const wrong = await compare(async (kind) => {
+      const verdict = exceptions[name]?.[kind] ?? expected(route.access, route.method, kind)
+      // Deleting works when it is let in, so each such try gets a project to delete.
+      const project = name === 'deleteProject' && verdict === 'in' ? (await app.managedProject()).project : app.project
+      const path = route.path.replace(':projectId', project.project_id).replaceAll(/:[A-Za-z]+/g, () => randomUUID())
+      const probe = { method: route.method, path, ...(route.body === null ? {} : { body: '[]' }) }
+      return { probe, want: verdict === 'in' ? answers[name]! : verdict }
+    })
+    if (name === 'signOut') Object.assign(secrets, await newCookie())
+    expect(wrong).toEqual([])
+  })
+})
+
+/** git sends Basic; a cookie or a Bearer header is nothing to it. */
+const gitTable = (push: boolean): Record<Kind, Verdict> => ({
+  ...all(401),
+  ...{ clone: 'in', bound: 'in', unbound: 'in', member: 'in', admin: 'in', owner: 'in' },
+  ...{ viewer: push ? 403 : 'in', viewersProjectToken: push ? 403 : 'in' },
+  ...outsiders,
+})
+const cookies: readonly Kind[] = kinds.filter((kind) => kind.startsWith('cookie'))
+
+describe('the git gateway', () => {
+  test.each([
+    ['GET', 'info/refs?service=git-upload-pack', false, 200],
+    ['GET', 'info/refs?service=git-receive-pack', true, 200],
+    ['POST', 'git-upload-pack', false, 415],
+    ['POST', 'git-receive-pack', true, 415],
+  ] as const)('%s %s', async (method, path, push, status) => {
+    const wrong: string[] = []
+    for (const kind of kinds) {
+      const verdict = gitTable(push)[kind]
+      const basic = Buffer.from(`x-access-token:${secrets[kind]}`).toString('base64')
+      const sent = ['none', 'empty', 'wrongScheme', ...cookies].includes(kind)
+        ? headersOf(kind)
+        : { authorization: `Basic ${basic}` }
+      const reply = await app.request(method, `/v1/projects/${app.project.project_id}/git/${path}`, {
+        token: null,
+        headers: sent,
+        ...(method === 'POST' ? { body: '0000' } : {}),
+      })
+      const want = verdict === 'in' ? status : verdict
+      if (reply.status !== want) wrong.push(`${kind}: ${reply.status} instead of ${want}`)
+      if (reply.status === 401 && reply.headers.get('www-authenticate') !== 'Basic realm="svc"')
+        wrong.push(`${kind}: git would not ask for a credential`)
+    }
+    expect(wrong).toEqual([])
+  })
+
+  test('takes no token by Bearer, and none under another user name', async () => {
+    const path = `/v1/projects/${app.project.project_id}/git/info/refs?service=git-upload-pack`
+    const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`
+    for (const authorization of [
+      `Bearer ${app.ownerToken}`,
+      basic(`owner:${app.ownerToken}`),
+      basic(`${app.ownerToken}:`),
+      basic(`:${app.ownerToken}`),
+      basic(app.ownerToken),
+      'Basic',
+      'Basic !!!',
+    ])
+      expect((await app.request('GET', path, { token: null, headers: { authorization } })).status).toBe(401)
+  })
+})
+
+describe('the model gateway', () => {
+  const onlyModelKeys: Record<Kind, Verdict> = { ...all(401), model: 'in' }
+  test.each([
+    ['GET', 'models', undefined, 200],
+    ['POST', 'chat/completions', '[]', 400],
+  ] as const)('%s %s', async (method, path, body, status) => {
+    const wrong = await compare((kind) => {
+      const verdict = onlyModelKeys[kind]
+      const probe = { method, path: `/v1/llm/${path}`, ...(body === undefined ? {} : { body }) }
+      return { probe, want: verdict === 'in' ? status : verdict }
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the edge to a sandbox', () => {
+  test.each([
+    ['GET', '/agent', 'project-write', 200],
+    ['POST', '/agent', 'project-write', 200],
+    ['GET', '/proxy/3000/', 'project-write', 502],
+    ['GET', '/svc/health', 'public', 200],
+  ] as const)('%s %s', async (method, path, access, status) => {
+    const wrong = await compare((kind) => {
+      const verdict = expected(access, method, kind)
+      return {
+        probe: { method, path: `/v1/sandboxes/${sandboxId}${path}` },
+        want: verdict === 'in' ? status : verdict,
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test.each(['/svc/prompt', '/svc/abort', '/svc/env', '/svc/refresh', '/svc/health', '/svc/'])(
+    'POST %s is the service’s alone',
+    async (path) => {
+      const wrong = await compare((kind) => {
+        const verdict = expected('project-write', 'POST', kind)
+        return {
+          probe: { method: 'POST', path: `/v1/sandboxes/${sandboxId}${path}`, body: '{}' },
+          want: verdict === 'in' ? 403 : verdict,
+        }
+      })
+      expect(wrong).toEqual([])
+      expect(app.driver.seen(sandboxId)?.prompts).toEqual([])
+    },
+  )
+
+  test('of a sandbox nobody knows is 404 for whoever may ask at all', async () => {
+    for (const id of [randomUUID(), 'x', '..', `${sandboxId}0`]) {
+      const reply = await app.request('GET', `/v1/sandboxes/${encodeURIComponent(id)}/agent`)
+      expect([id, reply.status]).toEqual([id, 404])
+    }
+  })
+})
+
+test('what everybody may read, everybody reads', async () => {
+  for (const path of ['/v1/openapi.json', '/', '/sign-in', '/assets/page.css', '/assets/page.js'])
+    expect(await compare(() => ({ probe: { method: 'GET', path }, want: 200 }))).toEqual([])
+})
+
+describe('an unknown path', () => {
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+  test('below /v1/accounts is refused to project tokens before it is known to be unknown', async () => {
+    for (const method of methods)
+      for (const path of [
+        '/v1/accounts',
+        '/v1/accounts/',
+        '/v1/accounts/billing',
+        '/v1/%61ccounts/billing/x',
+        '/v1/accounts/me/x',
+      ]) {
+        const wrong = await compare((kind) => {
+          const verdict = expected('account', method, kind)
+          return { probe: { method, path }, want: verdict === 'in' ? 404 : verdict }
+        })
+        expect([method, path, ...wrong]).toEqual([method, path])
+      }
+  })
+
+  test('below a project is refused to the tokens of another, and is the same for one that does not exist', async () => {
+    const own: Record<Kind, Verdict> = { ...expectedAll('token'), otherProject: 403, otherAccountsProject: 403 }
+    const foreign: Record<Kind, Verdict> = { ...own, bound: 403, unbound: 403, viewersProjectToken: 403 }
+    for (const method of methods)
+      for (const [id, verdicts] of [
+        [app.project.project_id, own],
+        [randomUUID(), foreign],
+        ['not-a-uuid', foreign],
+      ] as const)
+        for (const path of [`/v1/projects/${id}/nothing`, `/v1/%70rojects/${id}/nothing/here`]) {
+          const wrong = await compare((kind) => {
+            const verdict = kind === 'cookieNoOrigin' && method === 'GET' ? 'in' : verdicts[kind]
+            return { probe: { method, path }, want: verdict === 'in' ? 404 : verdict }
+          })
+          expect([method, path, ...wrong]).toEqual([method, path])
+        }
+  })
+
+  function expectedAll(access: Access): Record<Kind, Verdict> {
+    return { ...table[access], cookieNoOrigin: 403 }
+  }
+
+  test('elsewhere is simply unknown', async () => {
+    for (const path of [
+      '/v1',
+      '/v1/nothing',
+      '/v2/accounts/me',
+      '/nothing',
+      '/assets/../app.ts',
+      '/metrics',
+      '/v1/account',
+    ])
+      expect([path, ...(await compare(() => ({ probe: { method: 'GET', path }, want: 404 })))]).toEqual([path])
+  })
+})
+
+describe('another spelling of a path', () => {
+  const spellings = (path: string) => [
+    path.replace('/projects/', '/%70rojects/'),
+    path.replace('/v1/', '/%76%31/'),
+    path.replace('/projects/', '/./projects/'),
+    path.replace('/projects/', '/x/../projects/'),
+    path.replace('/projects/', '/x/%2e%2e/projects/'),
+    path.replace('/projects/', '//projects/'),
+    path.replace('/projects/', '/Projects/'),
+    path.replace('/projects/', '/projects%2f'),
+    path.replace('/projects/', '/projects/%2e/'),
+    path.replace(/([0-9a-f])(\/|$)/, (_, char: string, end: string) => `%${char.charCodeAt(0).toString(16)}${end}`),
+    path.toUpperCase().replace('/V1/PROJECTS/', '/v1/projects/'),
+  ]
+
+  test('never lets a token into another project', async () => {
+    const other = (await app.managedProject()).project.project_id
+    for (const suffix of ['', '/sessions', '/secrets', '/change-requests', '/cli-token', '/git/clone-credential']) {
+      for (const path of spellings(`/v1/projects/${other}${suffix}`))
+        for (const kind of ['bound', 'unbound', 'otherAccountsProject', 'stranger', 'service'] as const) {
+          const { status } = await ask(kind, { method: 'GET', path })
+          expect([path, kind, [401, 403, 404].includes(status)]).toEqual([path, kind, true])
+        }
+    }
+    for (const path of spellings(`/v1/projects/${other}/git/info/refs`))
+      for (const kind of ['bound', 'unbound', 'clone'] as const) {
+        const basic = Buffer.from(`x-access-token:${secrets[kind]}`).toString('base64')
+        const reply = await app.request('GET', `${path}?service=git-upload-pack`, {
+          token: null,
+          headers: { authorization: `Basic ${basic}` },
+        })
+        expect([path, kind, [401, 403, 404].includes(reply.status)]).toEqual([path, kind, true])
+      }
+  })
+
+  test('never lets a project token use an account route', async () => {
+    for (const path of [
+      '/v1/%61ccounts/me',
+      '/%761/accounts/me',
+      '/v1/accounts/%6de',
+      '/v1/./accounts/me',
+      '/v1/accounts/tokens',
+    ])
+      for (const kind of ['bound', 'unbound', 'otherProject'] as const)
+        expect([path, kind, (await ask(kind, { method: 'GET', path })).status]).toEqual([path, kind, 403])
+  })
+
+  test('never reaches the control paths of a sandbox', async () => {
+    for (const path of [
+      `/v1/sandboxes/${sandboxId}/%73vc/prompt`,
+      `/v1/%73andboxes/${sandboxId}/svc/prompt`,
+      `/v1/%73andbox%65s/${sandboxId}/svc/prompt`,
+      `/v1/sandboxes/${sandboxId}//svc/prompt`,
+      `/v1/sandboxes/${sandboxId}/x/../svc/prompt`,
+      `/v1/sandboxes/${sandboxId}/x/%2e%2e/svc/prompt`,
+      `/v1/sandboxes/${sandboxId}/svc%2fprompt`,
+      `/v1/sandboxes/${sandboxId}/SVC/prompt`,
+      `/v1/sandboxes/${sandboxId}/./svc/prompt`,
+      `/v1/sandboxes/${sandboxId}/svc\\prompt`,
+    ]) {
+      const { status } = await ask('owner', { method: 'POST', path, body: '{"text":"injected"}' })
+      expect([path, status >= 400 && status < 500]).toEqual([path, true])
+    }
+    expect(app.driver.seen(sandboxId)?.prompts).toEqual([])
+  })
+})

@@ -1,0 +1,149 @@
+/** A server with the fake driver, and what the tests of sessions say again and again. */
+import { randomUUID } from 'node:crypto'
+import type { Project, Session, SessionEvent } from '@svc/contract'
+import type { Repository } from '@svc/git'
+import type { Files } from '@svc/git/testing'
+import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
+import { createParser } from 'eventsource-parser'
+import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
+import { mintToken } from '../tokens/mint.ts'
+
+export interface SessionApp extends TestApp {
+  driver: FakeDriver
+  project: Project
+  repo: Repository
+  /** Path of the project's sessions, of one of them, or of something of one. */
+  path(sessionId?: string, verb?: string): string
+  create(body?: object, options?: TestRequest): Promise<TestReply<Session & { code?: string }>>
+  /** A session that is running. */
+  running(body?: object): Promise<RunningSession>
+  session(sessionId: string): Promise<Session>
+  /** The session as soon as it has that status. */
+  reaches(sessionId: string, status: Session['status']): Promise<Session>
+}
+
+export interface RunningSession extends Session {
+  /** The environment its sandbox was made with. */
+  env: Record<string, string>
+}
+
+export const testModel = { url: 'http://127.0.0.1:9/v1', key: 'upstream-key', name: 'test-model' }
+
+export async function makeSessionApp(
+  options: FakeDriverOptions & { files?: Files; configure?: Partial<Config>; deps?: Partial<Deps> } = {},
+): Promise<SessionApp> {
+  const { files, configure, deps, ...driverOptions } = options
+  const driver = createFakeDriver(driverOptions)
+  const app = await makeTestApp({ sandboxes: driver, configure: { model: testModel, ...configure }, ...deps })
+  const { project, repo } = await app.managedProject(files)
+  const path = (sessionId?: string, verb?: string) =>
+    ['', 'v1', 'projects', project.project_id, 'sessions', sessionId, verb]
+      .filter((part) => part !== undefined)
+      .join('/')
+  const session = async (sessionId: string) => (await app.request<Session>('GET', path(sessionId))).body
+  const reaches = (sessionId: string, status: Session['status']) =>
+    until(`session ${sessionId} is ${status}`, async () => {
+      const found = await session(sessionId)
+      return found.status === status ? found : null
+    })
+  const create: SessionApp['create'] = (body = {}, more = {}) => app.request('POST', path(), { body, ...more })
+  return {
+    ...app,
+    driver,
+    project,
+    repo,
+    path,
+    create,
+    session,
+    reaches,
+    async running(body) {
+      const made = await create(body)
+      if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
+      const found = await reaches(made.body.session_id, 'running')
+      return { ...found, env: driver.seen(found.sandbox?.sandbox_id ?? '')?.spec.env ?? {} }
+    },
+    async close() {
+      await app.close()
+      await driver.close()
+    },
+  }
+}
+
+/** Waits for a condition and answers with what it found; the sentence is what a failure says. */
+export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
+  const deadline = Date.now() + 20_000
+  for (;;) {
+    const found = await look()
+    if (found !== null && found !== false) return found
+    if (Date.now() > deadline) throw new Error(`Waited 20 s in vain until ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+export interface EventReader {
+  seen: SessionEvent[]
+  /** The first event, of those to come or seen already, that fits. */
+  find(what: string, fits: (event: SessionEvent) => boolean): Promise<SessionEvent>
+  close(): Promise<void>
+}
+
+/** Reads the server-sent events of a session as a client does. */
+export function readEvents(response: Response): EventReader {
+  const seen: SessionEvent[] = []
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      const parsed = JSON.parse(data) as SessionEvent
+      if (event !== parsed.type) throw new Error(`The event is named ${event} and is a ${parsed.type}.`)
+      seen.push(parsed)
+    },
+  })
+  if (response.body === null) throw new Error('The stream has no body.')
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  const ended = (async () => {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      parser.feed(decoder.decode(value, { stream: true }))
+    }
+  })()
+  return {
+    seen,
+    find: (what, fits) => until(`an event comes: ${what}`, () => seen.find(fits) ?? null),
+    async close() {
+      await reader.cancel()
+      await ended
+    },
+  }
+}
+
+/** A token as `mintToken` makes it, and as time or a person may have left it. */
+export async function insertToken(app: TestApp, grant: Partial<TokenGrant>): Promise<string> {
+  const { expires_at = null, revoked_at = null, ...rest } = grant
+  const minted = await mintToken(app.deps, app.deps.db, {
+    name: `test ${randomUUID()}`,
+    user_id: app.owner.user_id,
+    project_id: null,
+    session_id: null,
+    generation: null,
+    ...rest,
+    expires_at: null,
+  })
+  await app.deps.db
+    .updateTable('tokens')
+    .set({ expires_at, revoked_at })
+    .where('token_id', '=', minted.token_id)
+    .execute()
+  return minted.secret_key
+}
+
+interface TokenGrant {
+  user_id: string
+  project_id: string
+  session_id: string
+  generation: number
+  expires_at: Date
+  revoked_at: Date
+}
