@@ -1,0 +1,255 @@
+/** The daemon's start and what goes wrong with it: with git for real, and with a stand-in for the runtime. */
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { $ } from 'bun'
+
+import { createAgentRuntime } from './agent-runtime.ts'
+import { answerGitCredential } from './git-credential.ts'
+import { createSessionEnv } from './session-env.ts'
+import { bootEnvironment, type DaemonUnderTest, freePort, startTestDaemon, testToken, until } from './testing.ts'
+
+setDefaultTimeout(30_000)
+
+const started: DaemonUnderTest[] = []
+afterEach(async () => {
+  for (const under of started.splice(0)) await under.close()
+})
+
+async function start(...args: Parameters<typeof startTestDaemon>): Promise<DaemonUnderTest> {
+  const under = await startTestDaemon(...args)
+  started.push(under)
+  return under
+}
+
+const call = (under: DaemonUnderTest, path: string, body: unknown) =>
+  fetch(`http://daemon${path}`, {
+    unix: under.socket,
+    method: 'POST',
+    headers: { authorization: `Bearer ${testToken}` },
+    body: JSON.stringify(body),
+  })
+
+async function origin(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-origin-'))
+  await $`git init -q -b main ${folder} && cd ${folder} && git config user.name t && git config user.email t@t.invalid && mkdir -p .svc/runtime/agents && echo main > .svc/runtime/agents/a.md && echo 1 > f && git add -A && git commit -q -m 1 && git checkout -q -b session-1 && echo session > .svc/runtime/agents/a.md && git commit -qam session`
+  return folder
+}
+
+const cloning = (url: string) => ({ SVC_PROJECT_AUTO_CLONE: '1', SVC_REPO_URL: url, SVC_DEFAULT_BRANCH: 'main' })
+
+describe('boot', () => {
+  test('clones its branch, keeps the tree clean, and copies agents and skills of the default branch', async () => {
+    const from = await origin()
+    const under = await start(cloning(from))
+    await under.daemon.booted
+    const health = await under.daemon.health()
+    expect(health).toMatchObject({ status: 'ready', error: null, branch: 'session-1' })
+    const tree = join(under.folder, 'workspace')
+    expect(health.commit).toBe((await $`git -C ${from} rev-parse session-1`.text()).trim())
+    expect(await $`git -C ${tree} status --porcelain --branch`.text()).toBe('## session-1...origin/session-1\n')
+    expect(readFileSync(join(under.folder, 'runtime/config/agents/a.md'), 'utf8')).toBe('main\n')
+    for (const step of health.boot) expect(step.ms).not.toBeNull()
+  })
+
+  test('a branch that is not there fails the boot with git’s own words, and health still answers', async () => {
+    const under = await start({ ...cloning(await origin()), SVC_BRANCH_NAME: 'gone' })
+    await under.daemon.booted
+    const health = await under.daemon.health()
+    expect(health.status).toBe('failed')
+    expect(health.error).toContain("couldn't find remote ref refs/heads/gone")
+  })
+
+  test('a wrong environment is said on health, in full', async () => {
+    const under = await start({ SVC_REPO_URL: '', SVC_SANDBOX_GENERATION: 'x' })
+    await under.daemon.booted
+    const { status, error } = await under.daemon.health()
+    expect(status).toBe('failed')
+    expect(error).toContain('SVC_REPO_URL is not set.')
+    expect(error).toContain('SVC_SANDBOX_GENERATION')
+  })
+
+  test('a prompt given at create is sent once; without one the conversation is only opened', async () => {
+    const prompted = await start({ SVC_BOOTSTRAP_RUNTIME_SESSION: '1', SVC_INITIAL_PROMPT: 'begin' })
+    await prompted.daemon.booted
+    expect((await prompted.seen()).filter((one) => one.url.endsWith('/prompt_async')).length).toBe(1)
+    const opened = await start({ SVC_BOOTSTRAP_RUNTIME_SESSION: '1' })
+    await opened.daemon.booted
+    expect((await opened.daemon.health()).runtime_session_id).toBe('ses_stand_in')
+    expect((await opened.seen()).filter((one) => one.url.endsWith('/prompt_async')).length).toBe(0)
+  })
+
+  test('an agent that is not there is refused before the runtime is asked', async () => {
+    const under = await start({ SVC_AGENT_NAME: 'nobody' })
+    await under.daemon.booted
+    const reply = await call(under, '/svc/prompt', { text: 'x' })
+    expect(reply.status).toBe(409)
+    expect(await reply.json()).toEqual({
+      error: 'There is no agent called "nobody".',
+      code: 'agent_not_found',
+      hint: 'The default branch has: build',
+    })
+  })
+})
+
+describe('while the runtime boots', () => {
+  test('prompts and the proxy say 503 with when to come back', async () => {
+    const under = await start({}, { runtimeCommand: ['sleep', '60'] })
+    const reply = await call(under, '/svc/prompt', { text: 'x' })
+    expect(reply.status).toBe(503)
+    expect(reply.headers.get('retry-after')).toBe('1')
+    expect(await reply.json()).toEqual({ error: 'The agent runtime is still starting.', code: 'runtime_booting' })
+    expect((await under.daemon.health()).runtime).toBe('starting')
+  })
+})
+
+describe('the runtime', () => {
+  const options = async (command: string[], backoffMs: number[]) => ({
+    command,
+    cwd: '/tmp',
+    env: () => ({ PATH: process.env['PATH'] ?? '' }),
+    identity: { uid: null, processesMax: null },
+    port: await freePort(),
+    log: () => {},
+    backoffMs,
+  })
+
+  test('that dies at once is tried again, then given up on with its last lines', async () => {
+    const runtime = createAgentRuntime(
+      await options(['sh', '-c', 'echo first; echo "no such model" >&2; exit 5'], [1, 1, 1]),
+    )
+    runtime.start()
+    const error = (await runtime.whenReady().catch((thrown: unknown) => thrown)) as Error
+    expect(error.message).toContain('exit code 5')
+    expect(error.message).toContain('no such model')
+    expect(runtime.state).toBe('failed')
+  })
+
+  test('that accepts and never answers is no ready one', async () => {
+    const port = await freePort()
+    const deaf = `require('net').createServer(()=>{}).listen(${port},'127.0.0.1')`
+    const runtime = createAgentRuntime({ ...(await options([process.execPath, '-e', deaf], [])), port })
+    runtime.start()
+    await until('it to listen', () =>
+      fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(50) }).then(
+        () => true,
+        (error: Error) => error.name === 'TimeoutError',
+      ),
+    )
+    expect(runtime.state).toBe('starting')
+    await runtime.stop()
+    expect(runtime.state).toBe('stopped')
+  })
+
+  test('that dies later comes back, and prompts work again', async () => {
+    const under = await start()
+    await under.daemon.booted
+    await fetch(`http://127.0.0.1:${under.runtimePort}/die`).catch(() => {})
+    await until('its death to be seen', async () => (await under.daemon.health()).runtime === 'starting')
+    await until('it to be back', async () => (await under.daemon.health()).runtime === 'ready')
+    expect((await call(under, '/svc/prompt', { text: 'again' })).status).toBe(200)
+  })
+})
+
+describe('refresh', () => {
+  test('brings the branch forward, restarts the runtime, and refuses what is no fast-forward', async () => {
+    const from = await origin()
+    const under = await start(cloning(from))
+    await under.daemon.booted
+    const before = (await under.daemon.health()).commit
+    await $`cd ${from} && echo 2 > f && git commit -qam 2 && git checkout -q main && echo later > .svc/runtime/agents/a.md && git commit -qam later && git checkout -q session-1`.quiet()
+    const reply = await call(under, '/svc/refresh', {})
+    const after = (await $`git -C ${from} rev-parse session-1`.text()).trim()
+    expect(await reply.json()).toEqual({ ok: true, before, after })
+    expect((await under.daemon.health()).commit).toBe(after)
+    expect(readFileSync(join(under.folder, 'runtime/config/agents/a.md'), 'utf8')).toBe('later\n')
+
+    await $`cd ${from} && git commit -q --amend -m other && git -C ${under.folder}/workspace commit -q --allow-empty -m mine`
+      .env({
+        ...process.env,
+        GIT_AUTHOR_NAME: 't',
+        GIT_AUTHOR_EMAIL: 't@t',
+        GIT_COMMITTER_NAME: 't',
+        GIT_COMMITTER_EMAIL: 't@t',
+      })
+      .quiet()
+    const refused = await call(under, '/svc/refresh', {})
+    expect(refused.status).toBe(409)
+    expect(await refused.json()).toMatchObject({ code: 'not_fast_forward' })
+  })
+})
+
+describe('secrets that change', () => {
+  test('reach every new bash and the next start of the runtime; only names are answered', async () => {
+    const under = await start({ OLD: 'old', KEPT: 'kept' })
+    await under.daemon.booted
+    const value = `it's "quoted" $HOME \\ \n two`
+    const reply = await call(under, '/svc/env', { revision: '2', env: { KEPT: 'kept', NEW: value } })
+    expect(await reply.json()).toEqual({ ok: true, changed: ['NEW', 'OLD'] })
+    const env = { BASH_ENV: join(under.folder, 'session.env'), OLD: 'old', PATH: '/usr/bin:/bin' }
+    expect(await $`bash -c ${'printf %s "$NEW-$KEPT-${OLD-unset}"'}`.env(env).text()).toBe(`${value}-kept-unset`)
+  })
+
+  test.each([
+    { SVC_TOKEN: 'x' },
+    { LD_PRELOAD: 'x' },
+    { 'A;touch /tmp/x;B': 'x' },
+    { A: 'x\0' },
+    { A: 5 },
+    { A: 'x'.repeat(70_000) },
+  ])('%j is refused and changes nothing', (env) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-env-')), 'session.env')
+    const sessionEnv = createSessionEnv({ file, atStart: { KEPT: '1' }, revision: '1' })
+    expect(() => sessionEnv.replace('2', env as unknown as Record<string, string>)).toThrow()
+    expect(sessionEnv.secrets).toEqual({ KEPT: '1' })
+    expect(readFileSync(file, 'utf8')).toBe("export KEPT='1'\n")
+  })
+})
+
+describe('the credential helper', () => {
+  const env = bootEnvironment()
+  const ask = (request: string, operation = 'get', changed: Record<string, string> = {}) =>
+    answerGitCredential({ operation, request, env: { ...env, ...changed } })
+
+  test('answers for the session’s remote, with what the service says at that moment', async () => {
+    const service = Bun.serve({
+      port: 0,
+      fetch: (req) =>
+        req.headers.get('authorization') === `Bearer ${testToken}` &&
+        new URL(req.url).pathname === '/v1/projects/p/git/clone-credential'
+          ? Response.json({ auth: { username: 'x-access-token', token: 'short-lived' } })
+          : Response.json({ error: 'The sandbox was stopped.' }, { status: 401 }),
+    })
+    const api = `http://127.0.0.1:${service.port}/v1`
+    const remote = { SVC_API_URL: api, SVC_REPO_URL: `${api}/projects/p/git` }
+    const request = `protocol=http\nhost=127.0.0.1:${service.port}\npath=v1/projects/p/git\n\n`
+    expect(await ask(request, 'get', remote)).toBe('username=x-access-token\npassword=short-lived\n')
+    expect(await ask(request, 'store', remote)).toBe('')
+    await expect(ask(request, 'get', { ...remote, SVC_TOKEN: 'old' })).rejects.toThrow('The sandbox was stopped.')
+    await service.stop(true)
+  })
+
+  test.each([
+    'protocol=https\nhost=127.0.0.1:1\npath=v1/projects/p/git\n',
+    'protocol=http\nhost=evil.test\npath=v1/projects/p/git\n',
+    'protocol=http\nhost=127.0.0.1:1\npath=v1/projects/other/git\n',
+    'protocol=http\nhost=127.0.0.1:1.evil.test\n',
+    'protocol=http\nhost=\n',
+    '',
+  ])('says nothing to %j', async (request) => {
+    expect(await ask(request)).toBe('')
+  })
+
+  test.each(['a\nb', 'a\rb', '', 5, null])(
+    'a credential %j that would break git’s protocol is refused',
+    async (value) => {
+      const service = Bun.serve({ port: 0, fetch: () => Response.json({ auth: { username: 'u', token: value } }) })
+      const api = `http://127.0.0.1:${service.port}/v1`
+      const remote = { SVC_API_URL: api, SVC_REPO_URL: `${api}/projects/p/git` }
+      await expect(ask(`protocol=http\nhost=127.0.0.1:${service.port}\n`, 'get', remote)).rejects.toThrow('git cannot take')
+      await service.stop(true)
+    },
+  )
+})

@@ -1,0 +1,139 @@
+/** Helpers of the daemon's own tests: a daemon in this process, and a stand-in for the agent runtime behind it. */
+import { mkdtempSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { signUserContext, type UserContext, userContextHeader, userContextKey } from '@svc/contract/daemon'
+
+import { type Daemon, type DaemonOptions, startDaemon } from './boot.ts'
+
+export const testToken = 'svc_sbx_unit'
+
+export interface DaemonUnderTest {
+  daemon: Daemon
+  folder: string
+  port: number
+  runtimePort: number
+  socket: string
+  /** Requests the stand-in runtime got: method, path, headers. */
+  seen: () => Promise<{ method: string; url: string; headers: Record<string, string> }[]>
+  close(): Promise<void>
+}
+
+export const bootEnvironment = (extra: Record<string, string> = {}): Record<string, string> => ({
+  SVC_PROJECT_ID: 'p',
+  SVC_SESSION_ID: 'session-1',
+  SVC_BRANCH_NAME: 'session-1',
+  SVC_REPO_URL: 'http://127.0.0.1:1/v1/projects/p/git',
+  SVC_API_URL: 'http://127.0.0.1:1/v1',
+  SVC_TOKEN: testToken,
+  SVC_SANDBOX_GENERATION: '2',
+  ...extra,
+})
+
+/** The stand-in runs as the runtime does, as a child of the daemon, and tells what it heard under /seen. */
+export async function startTestDaemon(
+  env: Record<string, string> = {},
+  options: Partial<Pick<DaemonOptions, 'runtimeCommand'>> = {},
+): Promise<DaemonUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
+  const [port, runtimePort, relayPort] = await Promise.all([freePort(), freePort(), freePort()])
+  const standIn = join(import.meta.dir, 'runtime-stand-in.ts')
+  const socket = join(folder, 'd.sock')
+  const daemon = await startDaemon({
+    env: bootEnvironment(env),
+    identity: { uid: null, processesMax: null },
+    paths: {
+      workspace: join(folder, 'workspace'),
+      home: join(folder, 'home'),
+      runtimeDir: join(folder, 'runtime'),
+      sessionEnv: join(folder, 'session.env'),
+    },
+    credentialHelper: '/bin/false',
+    runtimeCommand: options.runtimeCommand ?? [process.execPath, standIn, String(runtimePort)],
+    listen: { tcp: { host: '127.0.0.1', port }, socketPath: socket },
+    relay: null,
+    ports: { daemon: port, relay: relayPort, runtime: runtimePort },
+    log: () => {},
+  })
+  return {
+    daemon,
+    folder,
+    port,
+    runtimePort,
+    socket,
+    seen: async () => (await (await fetch(`http://127.0.0.1:${runtimePort}/seen`)).json()) as never,
+    close: () => daemon.stop(),
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** A context for one request, good unless told otherwise. */
+export async function signed(path: string, wrong: Partial<UserContext> & { token?: string } = {}): Promise<string> {
+  const { token = testToken, ...fields } = wrong
+  const now = Math.floor(Date.now() / 1000)
+  return signUserContext(await userContextKey(token), {
+    ...{ user_id: 'u', session_id: 'session-1', generation: 2, role: 'owner', method: 'GET', path },
+    ...{ iat: now, exp: now + 60, jti: crypto.randomUUID() },
+    ...fields,
+  })
+}
+
+export const contextLine = async (path: string, wrong: Parameters<typeof signed>[1] = {}): Promise<string> =>
+  `${userContextHeader}: ${await signed(path, wrong)}`
+
+/** What a server answers to exactly these bytes. */
+export function raw(port: number, text: string, waitFor: (answer: string) => boolean = () => false): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
+    const done = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(answer)
+    }
+    const timer = setTimeout(done, 5000)
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1')
+      if (waitFor(answer)) done()
+    })
+    socket.on('close', done)
+    socket.on('error', done)
+  })
+}
+
+export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
+
+export function request(method: string, path: string, lines: string[], body = ''): string {
+  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
+  return [`${method} ${path} HTTP/1.1`, 'Host: sandbox', 'Connection: close', ...lines, ...length, '', body].join(
+    '\r\n',
+  )
+}
+
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | null | false> | T | null | false,
+  ms = 15_000,
+): Promise<T> {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const found = await look()
+    if (found !== null && found !== false) return found
+    if (Date.now() > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`)
+    await Bun.sleep(5)
+  }
+}
+
+export function headersOf(req: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(Object.entries(req.headers).map(([name, value]) => [name, String(value)]))
+}
