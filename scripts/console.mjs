@@ -38,31 +38,47 @@ export function runQuietly(program, args, options = {}) {
   })
 }
 
+/** Runs a program in the foreground until it ends, and answers its exit code. The first signal is handed on, once. */
+export async function runInForeground(program, args) {
+  const child = startProgram(program, args)
+  const forget = onStop((signal) => child.stop(signal))
+  try {
+    return await child.ended
+  } finally {
+    forget()
+  }
+}
+
 /**
- * Runs a program in the foreground until it ends, and answers its exit code. Ctrl-C reaches every process of the terminal,
- * and npm hands it on once more: so the child has a group of its own and gets the first signal from here, once.
+ * Starts a program on our own terminal. Ctrl-C reaches every process of a terminal, and npm hands it on once more: so the
+ * program has a group of its own, and hears of it from here.
  */
-export function runInForeground(program, args, options = {}) {
-  return new Promise((resolve, reject) => {
-    // Should this script be killed with no chance to say so, the kernel tells the program to end.
-    const guard = process.platform === 'linux' ? findProgram('setpriv') : null
-    const [first, ...rest] = guard === null ? [program, ...args] : [guard, '--pdeathsig', 'TERM', program, ...args]
-    const child = spawn(first, rest, { cwd: root, stdio: 'inherit', detached: true, ...options })
-    let asked = false
-    const ask = (signal) => {
-      if (asked) return
-      asked = true
-      child.kill(signal)
-    }
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => ask(signal))
-    process.on('SIGHUP', () => ask('SIGTERM'))
-    const watch = watchNpm(() => ask('SIGTERM'))
+export function startProgram(program, args) {
+  // Should this script be killed with no chance to say so, the kernel tells the program to end.
+  const guard = process.platform === 'linux' ? findProgram('setpriv') : null
+  const [first, ...rest] = guard === null ? [program, ...args] : [guard, '--pdeathsig', 'TERM', program, ...args]
+  const child = spawn(first, rest, { cwd: root, stdio: 'inherit', detached: true })
+  const ended = new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code, signal) => {
-      clearInterval(watch)
-      resolve(code ?? 128 + (constants.signals[signal] ?? 0))
-    })
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)))
   })
+  return { ended, stop: (signal) => child.kill(signal) }
+}
+
+/** Calls once with the first signal that asks this script to stop; answers how to stop listening. */
+export function onStop(stop) {
+  let asked = false
+  const ask = (signal) => {
+    if (!asked) stop(signal === 'SIGHUP' ? 'SIGTERM' : signal)
+    asked = true
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  for (const signal of signals) process.on(signal, ask)
+  const watch = watchNpm(() => ask('SIGTERM'))
+  return () => {
+    clearInterval(watch)
+    for (const signal of signals) process.removeListener(signal, ask)
+  }
 }
 
 /** Started by npm, it ends with npm: a killed npm passes no signal on. */
