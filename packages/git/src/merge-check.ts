@@ -20,34 +20,49 @@ interface Change {
  * something, against head only where base did. A merge computed on a wrong ancestor fails this. null: nothing wrong.
  */
 export async function doubtAboutMerge(repo: Repository, merge: MergeToCheck): Promise<string | null> {
-  const plain = await findStray(repo, merge, ['--no-renames'])
-  if (plain === null) return null
-  // A change follows a file that the other side renamed, so it may show at a path its own side never touched.
-  return findStray(repo, merge, ['--find-renames=50%', '-l7000'])
-}
-
-async function findStray(repo: Repository, merge: MergeToCheck, flags: string[]): Promise<string | null> {
   const { baseSha, headSha, ancestor, resultSha } = merge
-  const [byHead, byBase] = await compare(repo, flags, [
-    [headSha, ancestor],
-    [baseSha, ancestor],
-  ])
-  const [overBase, overHead] = await compare(
+  const [byHead = [], byBase = [], overBase = [], overHead = []] = await compare(
     repo,
     ['--no-renames'],
     [
+      [headSha, ancestor],
+      [baseSha, ancestor],
       [resultSha, baseSha],
       [resultSha, headSha],
     ],
   )
-  const twins = twinsOf([...(byHead ?? []), ...(byBase ?? [])])
-  const stray = strayPath(overBase, byHead, twins) ?? strayPath(overHead, byBase, twins)
+  if (findStray({ byHead, byBase, overBase, overHead }) === null) return null
+  const stray = findStray({ overBase, overHead, ...(await honestReasons(repo, merge)) })
   if (stray === null) return null
   return `The merge result differs at ${JSON.stringify(pathText(Buffer.from(stray, 'latin1')))}, where the merged branch changed nothing.`
 }
 
+const ancestorsMax = 16
+
+/**
+ * Two honest reasons are left: a change follows a file that the other side renamed, so it shows at a path its own side
+ * never touched; and after a criss-cross there are several ancestors, each with a part of the reasons.
+ */
+async function honestReasons(
+  repo: Repository,
+  { baseSha, headSha }: MergeToCheck,
+): Promise<{ byHead: Change[]; byBase: Change[] }> {
+  const { stdout } = await git(repo.dir, ['merge-base', '--all', baseSha, headSha])
+  const ancestors = stdout.toString().split('\n').filter(Boolean).slice(0, ancestorsMax)
+  const since = async (commit: Sha) => {
+    const pairs = ancestors.map((ancestor): [Sha, Sha] => [commit, ancestor])
+    return (await compare(repo, ['--find-renames=50%', '-l7000'], pairs)).flat()
+  }
+  return { byHead: await since(headSha), byBase: await since(baseSha) }
+}
+
+function findStray(changes: Record<'byHead' | 'byBase' | 'overBase' | 'overHead', Change[]>): string | null {
+  const twins = twinsOf([...changes.byHead, ...changes.byBase])
+  return strayPath(changes.overBase, changes.byHead, twins) ?? strayPath(changes.overHead, changes.byBase, twins)
+}
+
 /** A path in `seen` that neither it nor, through renames, any of its other names has a reason in `reasons`. */
-function strayPath(seen: Change[] = [], reasons: Change[] = [], twins: Map<string, Set<string>>): string | null {
+function strayPath(seen: Change[], reasons: Change[], twins: Map<string, Set<string>>): string | null {
   const touched = new Set(reasons.flatMap(({ path, from }) => (from === null ? [path] : [path, from])))
   for (const { path } of seen) {
     if (touched.has(path)) continue

@@ -59,6 +59,13 @@ interface Message {
   type: string
 }
 
+/** Conflicts about folders leave no file in conflict behind; only their message names a path. */
+const unstagedTypes = new Set([
+  'CONFLICT(directory rename unclear split)',
+  'CONFLICT(directory rename collision)',
+  'CONFLICT (file in way of directory rename)',
+])
+
 /** The paths that conflict, under the names they have in the branches. `fields` follow the tree id. */
 function conflictedFiles(fields: string[]): string[] {
   const end = fields.indexOf('')
@@ -67,8 +74,9 @@ function conflictedFiles(fields: string[]): string[] {
   const conflicts = parseMessages(fields.slice(end + 1)).filter(({ type }) => type.startsWith('CONFLICT'))
   const originals = originalNames(conflicts)
   const files = new Set(staged.map((path) => originals.get(path) ?? path))
-  for (const { paths } of conflicts) {
-    // A directory that was split into several conflicts without any staged file: only its message names it.
+  const unstaged = conflicts.filter(({ type }) => unstagedTypes.has(type))
+  // git can also warn of a conflict that then dissolves; such a message only counts when nothing else explains the end.
+  for (const { paths } of unstaged.length > 0 || files.size > 0 ? unstaged : conflicts) {
     const names = paths.map((path) => originals.get(path) ?? path)
     if (names[0] !== undefined && !names.some((name) => files.has(name))) files.add(names[0])
   }
