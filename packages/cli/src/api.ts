@@ -6,12 +6,21 @@ import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
 
 const timeoutMs = 120_000
+/** After this a person wonders what it waits for. */
+const slowMs = 500
 const inProgressTries = 40
+
+/** Told while an answer is slow to come. */
+export interface Notice {
+  show(): void
+  hide(): void
+}
 
 export function connect(
   io: Pick<Io, 'signal' | 'sleep'>,
   host: { name: string; base: string },
   token: string | null,
+  notice?: Notice,
 ): ApiClient {
   return createApiClient({
     base: host.base,
@@ -19,7 +28,19 @@ export function connect(
       'User-Agent': `svc/${version}`,
       ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
     },
-    fetch: (request) => send(io, host, request),
+    async fetch(request) {
+      let shown = false
+      const slow = setTimeout(() => {
+        shown = true
+        notice?.show()
+      }, slowMs)
+      try {
+        return await send(io, host, request)
+      } finally {
+        clearTimeout(slow)
+        if (shown) notice?.hide()
+      }
+    },
   })
 }
 

@@ -106,3 +106,11 @@ describe('the configuration file', () => {
     expect(await readConfig(path)).toEqual({ active_host: null, hosts: {}, tokens: {} })
   })
 })
+
+test('a place that cannot be written is one clear line', async () => {
+  const { code, stderr } = await svc(['hosts', 'use', 'local-dev'], {
+    env: { SVC_CONFIG_FILE: '/proc/none/config.json' },
+  })
+  expect(code).toBe(1)
+  expect(stderr).toContain('error: The configuration file cannot be used')
+})

@@ -1,7 +1,7 @@
 /** The client's own file: which host is active, which were added, and a token per origin. The server writes the same shape at its first start. */
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
@@ -15,7 +15,7 @@ export interface Config {
 }
 
 const bytesMax = 1024 * 1024
-const lockWaitMs = 10_000
+const lockWaitMs = 15_000
 /** Who holds the lock writes one small file; older than this, its holder is gone. */
 const lockStaleMs = 10_000
 
@@ -31,6 +31,15 @@ export async function readConfig(path: string): Promise<Config> {
 
 /** Reads, changes and replaces the file while no other client does. Keys this version does not know are kept. */
 export async function changeConfig(path: string, change: (config: Config) => void): Promise<void> {
+  try {
+    await changeFile(path, change)
+  } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).code !== 'string' || error instanceof Refusal) throw error
+    throw broken(path, (error as Error).message, error)
+  }
+}
+
+async function changeFile(path: string, change: (config: Config) => void): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   // A file kept elsewhere by a link stays there.
   const target = await realpath(path).catch(() => path)
@@ -46,10 +55,6 @@ export async function changeConfig(path: string, change: (config: Config) => voi
 export async function isOpenToOthers(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null)
   return found !== null && (found.mode & 0o077) !== 0
-}
-
-export async function closeToOthers(path: string): Promise<void> {
-  await chmod(path, 0o600)
 }
 
 async function readJson(path: string): Promise<Record<string, unknown>> {
@@ -151,13 +156,19 @@ async function withLock(path: string, act: () => Promise<void>): Promise<void> {
 
 /** Moved aside before it is removed: of two that find it stale, one moves it and the other finds nothing. */
 async function removeStale(path: string): Promise<void> {
-  const found = await stat(path).catch(() => null)
-  if (found === null || Date.now() - found.mtimeMs < lockStaleMs) return
+  if (!(await isStale(path))) return
   const aside = `${path}.${randomUUID()}`
   try {
     await rename(path, aside)
   } catch {
     return
   }
+  // Between the look and the move somebody may have taken the lock anew: theirs goes back.
+  if (!(await isStale(aside))) await link(aside, path).catch(() => {})
   await unlink(aside).catch(() => {})
+}
+
+async function isStale(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null)
+  return found !== null && Date.now() - found.mtimeMs >= lockStaleMs
 }

@@ -1,13 +1,13 @@
 /** What a command is given: each part is found when it is first asked for, so that a command pays only for what it uses. */
 import type { ApiClient } from '@svc/contract/api'
 import type { Globals } from './command.ts'
-import { type Config, configPath, readConfig } from './config-file.ts'
+import { type Config, configPath, isOpenToOthers, readConfig } from './config-file.ts'
 import { Refusal } from './errors.ts'
 import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './hosts.ts'
 import type { Io } from './io.ts'
 import { findLink, type Link } from './link-file.ts'
 import { createOutput, type Output } from './output.ts'
-import { inProject } from './shell.ts'
+import { inProject, quote } from './shell.ts'
 
 export interface Context {
   io: Io
@@ -63,8 +63,13 @@ async function openApi(ctx: Context): Promise<ApiClient> {
   const token = tokenFor(host, { env: ctx.io.env, config })
   sayHost(ctx, host)
   if (token === null) throw noToken(ctx, host, config)
+  if (Object.hasOwn(config.tokens, host.origin) && (await isOpenToOthers(ctx.configPath())))
+    ctx.out.warn(`Others can read ${ctx.configPath()}, which holds tokens: chmod 600 ${quote(ctx.configPath())}`)
   const { connect } = await import('./api.ts')
-  return connect(ctx.io, host, token)
+  return connect(ctx.io, host, token, {
+    show: () => ctx.out.passing(`waiting for ${host.name}…`),
+    hide: ctx.out.clearPassing,
+  })
 }
 
 export function sayHost(ctx: Context, host: ChosenHost): void {

@@ -60,6 +60,8 @@ export function createOutput(
 
   return {
     json: options.json,
+    /** Room on a line of stderr. */
+    columns: io.stderr.columns,
     /** Whether stdout is read by a person now. */
     terminal,
     colour: data.colour,
@@ -158,7 +160,7 @@ function fit(rows: readonly Piece[][], columns: readonly Column<never>[], availa
   return widths
 }
 
-function cut(text: string, width: number): string {
+export function cut(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text
   let kept = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {

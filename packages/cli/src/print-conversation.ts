@@ -1,8 +1,7 @@
 import type { Context } from './context.ts'
 import type { Listener } from './conversation.ts'
-import { dim, green, red } from './output.ts'
-
-const toolLineMax = 100
+import { cut, dim, green, red } from './output.ts'
+import { safe } from './safe.ts'
 
 /** The answer to stdout as it grows, tool calls folded to a line each on stderr; with `--json` every event as a line. */
 export function printConversation({ out }: Pick<Context, 'out'>): Listener {
@@ -20,7 +19,8 @@ export function printConversation({ out }: Pick<Context, 'out'>): Listener {
     textEnd: endLine,
     tool(part) {
       const [line = ''] = (part.title || part.input).split('\n')
-      const shown = line.length > toolLineMax ? `${line.slice(0, toolLineMax)}…` : line
+      const room = Math.max(20, out.columns - part.tool.length - 8)
+      const shown = cut(safe(line), room)
       const [error = ''] = part.status === 'error' ? part.output.trim().split('\n') : []
       out.progress(
         part.status === 'error' ? red('  ✗ ') : green('  ✓ '),

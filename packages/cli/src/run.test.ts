@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import { aChangeRequest, ids, startService, svc, temporaryFolder, token } from './testing.ts'
 
@@ -230,4 +232,26 @@ test('a command that is shown works where it is shown', async () => {
   const failed = await svc(['cr', 'show', '@', '--project', 'app'], { service })
   expect(failed.stderr).toContain('$ svc cr ls --project app')
   expect((await svc(['cr', 'show', '3'], { service, env })).stderr).not.toContain('--project')
+})
+
+test('on a terminal a slow answer is waited for in words', async () => {
+  await using service = startService({ listChangeRequests: () => Bun.sleep(700).then(() => ({ change_requests: [] })) })
+  const waited = await svc(['cr', 'ls'], { service, env, terminal: true })
+  expect(waited.stderr).toMatch(/waiting for .*\r\x1b\[2K/s)
+  expect((await svc(['cr', 'ls'], { service, env })).stderr).not.toContain('waiting')
+})
+
+test('a configuration that others can read is pointed out', async () => {
+  await using folder = await temporaryFolder()
+  await using service = startService()
+  const file = join(folder.path, 'config.json')
+  await writeFile(
+    file,
+    JSON.stringify({ active_host: 'a', hosts: { a: { url: service.url } }, tokens: { [service.url]: { token } } }),
+    { mode: 0o644 },
+  )
+  const open = { env: { ...env, SVC_CONFIG_FILE: file } }
+  expect((await svc(['cr', 'ls'], open)).stderr).toContain(`chmod 600 ${file}`)
+  await chmod(file, 0o600)
+  expect((await svc(['cr', 'ls'], open)).stderr).not.toContain('chmod')
 })

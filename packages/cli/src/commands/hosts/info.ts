@@ -3,6 +3,9 @@ import { command } from '../../command.ts'
 import { activeHostName, findHost, knownHosts } from '../../hosts.ts'
 import { bold, green, red, yellow } from '../../output.ts'
 
+/** Long enough for a far server, short enough to wait for one that is not there. */
+const answerMs = 5000
+
 export const info = command({
   summary: 'Show a host: its address, whether it answers, whether you are signed in',
   scope: 'nothing',
@@ -17,7 +20,11 @@ export const info = command({
     const ready =
       host.base === null
         ? null
-        : await reply(connect(ctx.io, { name: host.name, base: host.base }, null).GET('/v1/ready')).catch(() => null)
+        : await reply(
+            connect(ctx.io, { name: host.name, base: host.base }, null).GET('/v1/ready', {
+              signal: AbortSignal.timeout(answerMs),
+            }),
+          ).catch(() => null)
     const found = {
       name: host.name,
       url: host.base,
