@@ -11,12 +11,14 @@ import { ensureMachine } from './machine.mjs'
 await main(async () => {
   await ensureInstalled()
   await ensureMachine()
-  const stopped = new Promise((resolve) => onStop(resolve))
+  let forget
+  const stopped = new Promise((resolve) => (forget = onStop(resolve)))
   const sources = watch(join(root, 'packages'), { recursive: true })
   try {
     return await serveUntil(stopped, sources)
   } finally {
     sources.close()
+    forget()
   }
 })
 
@@ -24,7 +26,8 @@ async function serveUntil(stopped, sources) {
   for (;;) {
     const changed = nextChange(sources)
     const server = startProgram(findBun(), [join(root, 'packages/svc/src/main.ts'), 'server', ...process.argv.slice(2)])
-    // A server that ends by itself has a mistake in its source: the next change is waited for all the same.
+    // A server that ends by itself has a mistake in its source: the next change starts it again.
+    void server.ended.then((code) => code !== 0 && console.error(`The server ended with exit code ${code}`))
     const signal = await Promise.race([stopped, changed])
     server.stop(signal ?? 'SIGTERM')
     const code = await server.ended
