@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/contract'
+import { isUuid } from '../auth/allow.ts'
 
 /** A list reply with the cursor of its next page, which `mount` puts into the Link header. */
 export class Page<Body> {
@@ -21,22 +22,30 @@ export function cutPage<T>(
   return { rows: kept, next: Buffer.from(JSON.stringify(cursorOf(kept.at(-1)!))).toString('base64url') }
 }
 
+/** Time and name of the last row of a page. The time is one `cutPage` could have written; what names the row is the caller's to check. */
 export function readCursor(cursor: string | undefined): [string, string] | null {
   if (cursor === undefined) return null
+  let parts: unknown
   try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (
-      Array.isArray(parts) &&
-      parts.length === 2 &&
-      typeof parts[0] === 'string' &&
-      typeof parts[1] === 'string' &&
-      !Number.isNaN(Date.parse(parts[0]))
-    )
-      return [parts[0], parts[1]]
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
   } catch {
-    // Falls through to the same refusal: what is not ours is not a cursor.
+    throw invalidCursor()
   }
-  throw invalidCursor()
+  if (!Array.isArray(parts) || parts.length !== 2) throw invalidCursor()
+  const [time, row] = parts as unknown[]
+  if (typeof time !== 'string' || !isOurTime(time) || typeof row !== 'string') throw invalidCursor()
+  return [time, row]
+}
+
+/** A cursor of a list whose rows are named by UUIDs: the database compares it as one. */
+export function readIdCursor(cursor: string | undefined): [string, string] | null {
+  const after = readCursor(cursor)
+  if (after !== null && !isUuid(after[1])) throw invalidCursor()
+  return after
+}
+
+function isOurTime(text: string): boolean {
+  return /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text
 }
 
 export function invalidCursor(): ServiceError {

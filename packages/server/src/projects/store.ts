@@ -3,7 +3,7 @@ import { projectSettings } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { cutPage, readCursor } from '../http/page.ts'
+import { cutPage, readIdCursor } from '../http/page.ts'
 
 export type ProjectRow = Row<'projects'>
 
@@ -35,7 +35,7 @@ export async function listProjectsOfUser(
   userId: string,
   page: { limit: number; cursor?: string | undefined },
 ) {
-  const after = readCursor(page.cursor)
+  const after = readIdCursor(page.cursor)
   let query = db
     .selectFrom('projects')
     .selectAll()

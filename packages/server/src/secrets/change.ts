@@ -48,6 +48,8 @@ export async function deleteSecret(
   deps: SecretDeps,
   input: { project: ProjectRow; caller: Caller; name: string },
 ): Promise<void> {
+  // A name that cannot be is not asked for: the database refuses some of them as text.
+  if (refuseSecretName(input.name) !== null) throw notFound('secret')
   await deps.db.transaction().execute(async (trx) => {
     if (!(await deleteSecretRow(trx, input.project.project_id, input.name))) throw notFound('secret')
     await bumpRevision(trx, input.project.project_id)

@@ -3,7 +3,7 @@ import type { Message, Session, SessionStatus } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { cutPage, readCursor } from '../http/page.ts'
+import { cutPage, readIdCursor } from '../http/page.ts'
 
 export type SessionRow = Row<'project_sessions'>
 export type SandboxRow = Row<'session_sandboxes'>
@@ -85,7 +85,7 @@ export async function listSessions(
   projectId: string,
   page: { limit: number; cursor?: string | undefined; status: SessionStatus | 'all' },
 ) {
-  const after = readCursor(page.cursor)
+  const after = readIdCursor(page.cursor)
   let query = withSandbox(db)
     .where('project_sessions.project_id', '=', projectId)
     .orderBy('project_sessions.created_at', 'desc')

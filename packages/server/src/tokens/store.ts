@@ -1,5 +1,5 @@
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
-import { cutPage, readCursor } from '../http/page.ts'
+import { cutPage, readIdCursor } from '../http/page.ts'
 
 const shown = ['token_id', 'name', 'project_id', 'session_id', 'expires_at', 'created_at', 'last_used_at'] as const
 
@@ -15,7 +15,7 @@ export async function listTokens(
   owner: Owner,
   page: { limit: number; cursor?: string | undefined },
 ) {
-  const after = readCursor(page.cursor)
+  const after = readIdCursor(page.cursor)
   let query = db
     .selectFrom('tokens')
     .select(shown)
