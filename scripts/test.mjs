@@ -1,8 +1,9 @@
 // `npm test`: everything a change has to pass. `npm test -- packages/git` runs only the test files whose path contains that.
 // The last line of the output is `N passed, N failed`, and `, N skipped` when there are any.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { findBun } from './bun.mjs'
 import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
@@ -60,11 +61,16 @@ async function runTests(filters) {
   mkdirSync(join(root, 'dist'), { recursive: true })
   rmSync(report, { force: true })
   const started = Date.now()
+  // A folder of their own for everything they leave lying about. Short, since unix sockets lie in it.
+  const temporary = mkdtempSync('/tmp/svct-')
   const options = [`--timeout=${testMsMax}`, '--only-failures', '--reporter=junit', `--reporter-outfile=${report}`]
-  const ended = await run([findBun(), 'test', '--parallel', ...options, ...files.map((file) => `./${file}`)]).then(
+  const ended = await run([findBun(), 'test', '--parallel', ...options, ...files.map((file) => `./${file}`)], {
+    TMPDIR: temporary,
+  }).then(
     () => '',
     (error) => error.message,
   )
+  await removeLeftovers(temporary)
   const results = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : []
   // A file that does not even load is missing from the report.
   const seen = new Set(results.map(({ file }) => file))
@@ -76,6 +82,16 @@ async function runTests(filters) {
   }
   console.log(`tests: ${files.length} files in ${seconds(started)}`)
   return results
+}
+
+/** The shared test database ends a moment after the tests, and takes its folder with it. */
+async function removeLeftovers(folder) {
+  const deadline = Date.now() + 10_000
+  while (readdirSync(folder).some((name) => name.startsWith('svc-test-pg-')) && Date.now() < deadline) await delay(20)
+  // What is mounted there is not ours to empty.
+  const mounts = existsSync('/proc/self/mountinfo') ? readFileSync('/proc/self/mountinfo', 'utf8') : ''
+  if (mounts.includes(` ${folder}/`)) console.log(`Something is still mounted in ${folder}`)
+  else rmSync(folder, { recursive: true, force: true })
 }
 
 function testFiles() {
@@ -92,13 +108,13 @@ function testFiles() {
 }
 
 /** Output is shown as it comes. In a group of its own, so that nothing it started outlives the time budget. */
-function run([program, ...args]) {
+function run([program, ...args], environment = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,
-      env: testEnvironment(),
+      env: { ...testEnvironment(), ...environment },
     })
     const end = (signal) => {
       try {
