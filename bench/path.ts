@@ -33,11 +33,15 @@ try {
 /** 200 files, 300 commits: small enough to make here, large enough that no figure is about nothing. */
 async function makeRepository(seed: string, bare: string): Promise<void> {
   await git(dir, 'init', '--quiet', '--initial-branch=main', seed)
-  for (let file = 0; file < 200; file++) await Bun.write(join(seed, `src/${file % 20}/file-${file}.txt`), `line\n`.repeat(50))
+  for (let file = 0; file < 200; file++)
+    await Bun.write(join(seed, `src/${file % 20}/file-${file}.txt`), `line\n`.repeat(50))
   await git(seed, 'add', '.')
   await git(seed, 'commit', '--quiet', '-m', 'start')
   const commit = 'commit refs/heads/main\ncommitter A <a@example.test> 1700000000 +0000\ndata 1\nx\n'
-  await run(['git', 'fast-import', '--quiet'], { cwd: seed, input: `${commit}from refs/heads/main^0\n\n${`${commit}\n`.repeat(299)}` })
+  await run(['git', 'fast-import', '--quiet'], {
+    cwd: seed,
+    input: `${commit}from refs/heads/main^0\n\n${`${commit}\n`.repeat(299)}`,
+  })
   await git(seed, 'push', '--quiet', bare, 'main')
 }
 
@@ -83,24 +87,45 @@ async function changeRequests(project: string, seed: string, bare: string): Prom
     const id = await openFor(project, `merge-${n}`)
     await ask(`${base}/${id}`)
     merge.preview.push(await timed(() => ask(`${base}/${id}/merge-preview`)))
-    merge.rawPreview.push(await timed(() => run(['git', 'merge-tree', '--write-tree', 'main', `merge-${n}`], { cwd: bare })))
+    merge.rawPreview.push(
+      await timed(() => run(['git', 'merge-tree', '--write-tree', 'main', `merge-${n}`], { cwd: bare })),
+    )
     merge.raw.push(await timed(() => rawMerge(bare, `merge-${n}`)))
     merge.cold.push(await timed(() => ask(`${base}/${id}/merge`, { method: 'POST' })))
   }
   return [
-    { what: 'read of an open change request', ms: median(read.read), floor: 'trivial authenticated route + tips', floorMs: floor },
+    {
+      what: 'read of an open change request',
+      ms: median(read.read),
+      floor: 'trivial authenticated route + tips',
+      floorMs: floor,
+    },
     { what: 'preview, warm', ms: median(read.preview), floor: 'trivial authenticated route + tips', floorMs: floor },
     { what: 'diff, warm', ms: median(read.diff), floor: 'trivial authenticated route + tips', floorMs: floor },
     { what: 'preview, cold', ms: median(merge.preview), floor: 'git merge-tree', floorMs: median(merge.rawPreview) },
-    { what: 'three-way merge, managed repository', ms: median(merge.cold), floor: 'merge-tree + commit-tree + update-ref', floorMs: median(merge.raw) },
+    {
+      what: 'three-way merge, managed repository',
+      ms: median(merge.cold),
+      floor: 'merge-tree + commit-tree + update-ref',
+      floorMs: median(merge.raw),
+    },
   ]
 }
 
 /** The three commands a merge cannot do without; to a ref of its own, so that the measured merge finds the base as it was. */
 async function rawMerge(bare: string, head: string): Promise<void> {
-  const env = { PATH: process.env.PATH ?? '', HOME: dir, GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test', GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test' }
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    GIT_AUTHOR_NAME: 'A',
+    GIT_AUTHOR_EMAIL: 'a@example.test',
+    GIT_COMMITTER_NAME: 'A',
+    GIT_COMMITTER_EMAIL: 'a@example.test',
+  }
   const tree = (await run(['git', 'merge-tree', '--write-tree', 'main', head], { cwd: bare, env })).stdout.trim()
-  const commit = (await run(['git', 'commit-tree', tree, '-p', 'main', '-p', head, '-m', 'm'], { cwd: bare, env })).stdout.trim()
+  const commit = (
+    await run(['git', 'commit-tree', tree, '-p', 'main', '-p', head, '-m', 'm'], { cwd: bare, env })
+  ).stdout.trim()
   await run(['git', 'update-ref', `refs/bench/${head}`, commit], { cwd: bare, env })
 }
 
@@ -115,7 +140,12 @@ async function client(project: string): Promise<Figure[]> {
   const floor = median(times.git)
   return [
     { what: 'svc --version', ms: median(times.version), floor: 'git --version', floorMs: floor },
-    { what: 'svc cr ls', ms: median(times.ls), floor: 'git --version + the request itself', floorMs: floor + median(times.list) },
+    {
+      what: 'svc cr ls',
+      ms: median(times.ls),
+      floor: 'git --version + the request itself',
+      floorMs: floor + median(times.list),
+    },
   ]
 }
 
@@ -126,19 +156,34 @@ async function sessions(project: string): Promise<void> {
   for (let n = 0; n < starts; n++) {
     boots.push(await runtimeBoot(join(dir, `runtime-${n}`)))
     const started = performance.now()
-    const { session_id } = await server.json<Session>(['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--project', project])
+    const { session_id } = await server.json<Session>([
+      'sessions',
+      'new',
+      '--no-wait',
+      '--model',
+      'svc-scripted-demo',
+      '--project',
+      project,
+    ])
     await until('the session to run', async () => {
       const session = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}`)).json()) as Session
       if (session.status === 'failed') throw new Error(session.error ?? 'failed')
       return session.status === 'running'
     })
     running.push(performance.now() - started)
-    const timeline = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}/timeline`)).json()) as { phases: { name: string; ms: number | null }[] }
+    const timeline = (await (await server.api(`/v1/projects/${project}/sessions/${session_id}/timeline`)).json()) as {
+      phases: { name: string; ms: number | null }[]
+    }
     for (const phase of timeline.phases) phases.set(phase.name, [...(phases.get(phase.name) ?? []), phase.ms ?? 0])
     await server.json(['sessions', 'rm', session_id, '--yes', '--project', project])
   }
   printFigures('A session, cold', [
-    { what: 'create to running', ms: median(running), floor: "the runtime's own boot, outside a sandbox", floorMs: median(boots) },
+    {
+      what: 'create to running',
+      ms: median(running),
+      floor: "the runtime's own boot, outside a sandbox",
+      floorMs: median(boots),
+    },
     ...[...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null })),
   ])
 }
@@ -147,15 +192,27 @@ async function sessions(project: string): Promise<void> {
 async function runtimeBoot(home: string): Promise<number> {
   const port = 40_000 + Math.floor(Math.random() * 20_000)
   const binary = join(root, `node_modules/opencode-linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}/bin/opencode`)
-  const disable = Object.fromEntries(['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'SHARE', 'DEFAULT_PLUGINS'].map((name) => [`OPENCODE_DISABLE_${name}`, '1']))
+  const disable = Object.fromEntries(
+    ['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'SHARE', 'DEFAULT_PLUGINS'].map((name) => [
+      `OPENCODE_DISABLE_${name}`,
+      '1',
+    ]),
+  )
   const work = join(home, 'work')
   await run(['mkdir', '-p', work])
   await git(work, 'init', '--quiet')
   const started = performance.now()
-  const child = Bun.spawn([binary, 'serve', '--port', String(port), '--hostname', '127.0.0.1'], { cwd: work, env: { PATH: process.env.PATH ?? '', HOME: home, ...disable }, stdout: 'ignore', stderr: 'ignore' })
+  const child = Bun.spawn([binary, 'serve', '--port', String(port), '--hostname', '127.0.0.1'], {
+    cwd: work,
+    env: { PATH: process.env.PATH ?? '', HOME: home, ...disable },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
   try {
     await until('the runtime to answer', async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/config`, { signal: AbortSignal.timeout(250) }).catch(() => null)
+      const answer = await fetch(`http://127.0.0.1:${port}/config`, { signal: AbortSignal.timeout(250) }).catch(
+        () => null,
+      )
       return answer?.ok
     })
     return performance.now() - started

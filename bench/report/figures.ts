@@ -13,7 +13,10 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Runs several things in turn, so that a machine that slows down slows all of them. Answers with each one's times in ms. */
-export async function interleaved<Name extends string>(rounds: number, works: Record<Name, () => Promise<unknown>>): Promise<Record<Name, number[]>> {
+export async function interleaved<Name extends string>(
+  rounds: number,
+  works: Record<Name, () => Promise<unknown>>,
+): Promise<Record<Name, number[]>> {
   const names = Object.keys(works) as Name[]
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (const name of names) await works[name]()
@@ -29,10 +32,21 @@ export interface Figure {
 }
 
 export function printFigures(title: string, figures: Figure[]): void {
-  const rows = figures.map(({ what, ms, floor, floorMs }) => [what, ms.toFixed(2), floor, floorMs === null ? '' : floorMs.toFixed(2), floorMs === null ? '' : `${(ms / floorMs).toFixed(2)} x`])
+  const rows = figures.map(({ what, ms, floor, floorMs }) => [
+    what,
+    ms.toFixed(2),
+    floor,
+    floorMs === null ? '' : floorMs.toFixed(2),
+    floorMs === null ? '' : `${(ms / floorMs).toFixed(2)} x`,
+  ])
   const head = ['what', 'ms', 'floor', 'floor ms', 'ratio']
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]!.length)))
-  const line = (cells: string[]) => cells.map((cell, column) => (column === 0 || column === 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join('  ')
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) =>
+        column === 0 || column === 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+      )
+      .join('  ')
   console.log(`\n${title} (medians)`)
   console.log(line(head))
   console.log(widths.map((width) => '-'.repeat(width)).join('  '))

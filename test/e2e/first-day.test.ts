@@ -1,11 +1,11 @@
 /** First-day trouble: one clear line each, exit code 1, nothing changed. */
 import { expect, test } from 'bun:test'
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { serveHttpBackend } from '@svc/git/testing'
-import { git, program, run, Server } from './harness.ts'
+import { git, makeFirstCommit, program, run, Server, until } from './harness.ts'
 
 const minute = 60_000
 
@@ -19,7 +19,16 @@ async function withDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
 }
 
 function environment(dir: string, more: Record<string, string> = {}): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: dir, SVC_PORT: '0', SVC_DATA_DIR: join(dir, 'data'), SVC_MASTER_KEY_FILE: join(dir, 'key'), SVC_CONFIG_FILE: join(dir, 'config.json'), SVC_LOG: 'json', ...more }
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    SVC_PORT: '0',
+    SVC_DATA_DIR: join(dir, 'data'),
+    SVC_MASTER_KEY_FILE: join(dir, 'key'),
+    SVC_CONFIG_FILE: join(dir, 'config.json'),
+    SVC_LOG: 'json',
+    ...more,
+  }
 }
 
 /** What a person reads: the one line, without the log. */
@@ -45,7 +54,9 @@ test(
   'bad settings, all named at once',
   () =>
     withDir(async (dir) => {
-      const ran = await run([program, 'server'], { env: environment(dir, { SVC_PORT: 'http', SVC_SESSION_LIMIT: '-1', SVC_BOOTSTRAP_TOKEN: 'svc_pat_short' }) })
+      const ran = await run([program, 'server'], {
+        env: environment(dir, { SVC_PORT: 'http', SVC_SESSION_LIMIT: '-1', SVC_BOOTSTRAP_TOKEN: 'svc_pat_short' }),
+      })
       expect(ran.code).toBe(1)
       for (const name of ['SVC_PORT', 'SVC_SESSION_LIMIT', 'SVC_BOOTSTRAP_TOKEN']) expect(ran.stderr).toContain(name)
       expect(ran.stderr).not.toContain('    at ')
@@ -98,20 +109,40 @@ test(
 test(
   'no bubblewrap: the server starts, a session fails with the line that installs it',
   async () => {
-    const bin = await mkdtemp(join(tmpdir(), 'svc-path-'))
-    for (const name of ['git', 'sh', 'env', 'cat', 'unshare', 'setpriv', 'prlimit']) {
-      const path = Bun.which(name)
-      if (path !== null) await writeFile(join(bin, name), `#!/bin/sh\nexec ${path} "$@"\n`).then(() => chmod(join(bin, name), 0o755))
-    }
-    const server = await Server.start({ PATH: bin })
+    // A mount namespace of its own, in which bwrap is no program.
+    const hide = 'test ! -e /usr/bin/bwrap || mount --bind /dev/null /usr/bin/bwrap; exec "$0" "$@"'
+    const server = await Server.start({}, [
+      'unshare',
+      ...(process.getuid?.() === 0 ? [] : ['-Ur']),
+      '-m',
+      'sh',
+      '-c',
+      hide,
+    ])
     try {
       expect(server.output).toMatch(/Sessions cannot start yet|bubblewrap/)
-      const ready = (await (await server.api('/v1/ready')).json()) as { sandbox: { ready: boolean; install: string | null } }
+      const ready = (await (await server.api('/v1/ready')).json()) as {
+        sandbox: { ready: boolean; install: string | null }
+      }
       expect(ready.sandbox.ready).toBe(false)
       expect(ready.sandbox.install).toContain('bubblewrap')
+
+      const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'first'])
+      await makeFirstCommit(server, project_id)
+      const made = await server.json<{ session_id: string }>(['sessions', 'new', '--no-wait', '--project', project_id])
+      const session = await until('the session to fail', async () => {
+        const { session: now } = await server.json<{ session: { status: string; error: string | null } }>([
+          'sessions',
+          'info',
+          made.session_id,
+          '--project',
+          project_id,
+        ])
+        return now.status === 'failed' && now
+      })
+      expect(session.error).toContain(ready.sandbox.install!)
     } finally {
       await server.end()
-      await rm(bin, { recursive: true, force: true })
     }
   },
   2 * minute,

@@ -16,7 +16,10 @@ export interface Ran {
 }
 
 /** Runs a program to its end; the output is read as it comes, so that a full pipe stops nobody. */
-export async function run(command: string[], options: { cwd?: string; env?: Record<string, string>; input?: string } = {}): Promise<Ran> {
+export async function run(
+  command: string[],
+  options: { cwd?: string; env?: Record<string, string>; input?: string } = {},
+): Promise<Ran> {
   const child = Bun.spawn(command, {
     cwd: options.cwd ?? root,
     env: options.env ?? (process.env as Record<string, string>),
@@ -24,22 +27,41 @@ export async function run(command: string[], options: { cwd?: string; env?: Reco
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [stdout, stderr, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   return { code, stdout, stderr }
 }
 
 /** git with nobody's configuration but this one's. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
-  const identity = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.test', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.test' }
+  const identity = {
+    GIT_AUTHOR_NAME: 'Ada',
+    GIT_AUTHOR_EMAIL: 'ada@example.test',
+    GIT_COMMITTER_NAME: 'Ada',
+    GIT_COMMITTER_EMAIL: 'ada@example.test',
+  }
   const ran = await run(['git', ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', ...identity },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: '/nonexistent',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      ...identity,
+    },
   })
   if (ran.code !== 0) throw new Error(`git ${args.join(' ')}: ${ran.stderr}`)
   return ran.stdout.trim()
 }
 
-export async function until<T>(what: string, ask: () => Promise<T | null | undefined | false>, ms = 120_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | null | undefined | false>,
+  ms = 120_000,
+): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const answer = await ask()
@@ -55,27 +77,33 @@ export class Server {
   url = ''
   token = ''
   output = ''
+  readonly #around: string[]
   #child: ChildProcess | null = null
 
-  private constructor(dir: string, env: Record<string, string>) {
+  private constructor(dir: string, env: Record<string, string>, around: string[]) {
     this.dir = dir
     this.env = env
+    this.#around = around
   }
 
-  /** A fresh server on a free port, with a data folder, a master key and a client configuration of its own. */
-  static async start(env: Record<string, string> = {}): Promise<Server> {
+  /** A fresh server on a free port, with a data folder, a master key and a client configuration of its own. `around` is a command that runs it. */
+  static async start(env: Record<string, string> = {}, around: string[] = []): Promise<Server> {
     if (!existsSync(program)) throw new Error('dist/svc is not built: npm run build')
     const dir = await mkdtemp(join(tmpdir(), 'svc-e2e-'))
-    const server = new Server(dir, {
-      PATH: process.env.PATH ?? '',
-      HOME: dir,
-      SVC_PORT: '0',
-      SVC_DATA_DIR: join(dir, 'data'),
-      SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
-      SVC_CONFIG_FILE: join(dir, 'config.json'),
-      SVC_LOG: 'json',
-      ...env,
-    })
+    const server = new Server(
+      dir,
+      {
+        PATH: process.env.PATH ?? '',
+        HOME: dir,
+        SVC_PORT: '0',
+        SVC_DATA_DIR: join(dir, 'data'),
+        SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
+        SVC_CONFIG_FILE: join(dir, 'config.json'),
+        SVC_LOG: 'json',
+        ...env,
+      },
+      around,
+    )
     await server.boot()
     return server
   }
@@ -87,7 +115,8 @@ export class Server {
   /** Starts the program on the data that is there and waits until it is ready. */
   async boot(): Promise<void> {
     this.output = ''
-    const child = spawn(program, ['server'], { env: this.env, cwd: this.dir, stdio: ['ignore', 'pipe', 'pipe'] })
+    const [command = program, ...args] = [...this.#around, program, 'server']
+    const child = spawn(command, args, { env: this.env, cwd: this.dir, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     child.stdout.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (this.output += chunk.toString()))
@@ -108,7 +137,11 @@ export class Server {
   }
 
   svc(args: string[], options: { cwd?: string; input?: string; env?: Record<string, string> } = {}): Promise<Ran> {
-    return run([program, ...args], { ...options, cwd: options.cwd ?? this.dir, env: { PATH: this.env.PATH!, HOME: this.dir, SVC_CONFIG_FILE: this.env.SVC_CONFIG_FILE!, ...options.env } })
+    return run([program, ...args], {
+      ...options,
+      cwd: options.cwd ?? this.dir,
+      env: { PATH: this.env.PATH!, HOME: this.dir, SVC_CONFIG_FILE: this.env.SVC_CONFIG_FILE!, ...options.env },
+    })
   }
 
   /** The answer of a command that has to succeed, as data. */
@@ -127,7 +160,8 @@ export class Server {
 
   kill(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child?.exitCode ?? null)
+    if (child === null || child.exitCode !== null || child.signalCode !== null)
+      return Promise.resolve(child?.exitCode ?? null)
     return new Promise((resolve) => {
       child.once('exit', (code) => resolve(code))
       child.kill(signal)
@@ -138,4 +172,17 @@ export class Server {
     await this.kill('SIGTERM')
     await rm(this.dir, { recursive: true, force: true })
   }
+}
+
+/** Gives a managed project its first commit, over the gateway, as its owner. */
+export async function makeFirstCommit(server: Server, projectId: string): Promise<void> {
+  const seed = await mkdtemp(join(server.dir, 'seed-'))
+  await git(seed, 'init', '--quiet', '--initial-branch=main')
+  await Bun.write(join(seed, 'a.txt'), 'a\n')
+  await git(seed, 'add', '.')
+  await git(seed, 'commit', '--quiet', '-m', 'First')
+  const url = new URL(`${server.url}/v1/projects/${projectId}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  await git(seed, 'push', '--quiet', url.href, 'main')
 }

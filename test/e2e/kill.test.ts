@@ -1,7 +1,7 @@
 /** A server that is killed in the middle: its data is there again, and nothing of it stays behind. */
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
-import { git, run, Server, until } from './harness.ts'
+import { makeFirstCommit, run, Server, until } from './harness.ts'
 
 const minute = 60_000
 
@@ -42,34 +42,51 @@ test(
     try {
       const made = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'kill'])
       const project = made.project_id
-      await git(server.dir, 'init', '--quiet', '--initial-branch=main', 'seed')
-      await Bun.write(`${server.dir}/seed/a.txt`, 'a\n')
-      await git(`${server.dir}/seed`, 'add', '.')
-      await git(`${server.dir}/seed`, 'commit', '--quiet', '-m', 'First')
-      const url = new URL(`${server.url}/v1/projects/${project}/git`)
-      url.username = 'x-access-token'
-      url.password = server.token
-      await git(`${server.dir}/seed`, 'push', '--quiet', url.href, 'main')
+      await makeFirstCommit(server, project)
 
-      const session = await server.json<{ session_id: string }>(['sessions', 'new', '--no-wait', '--project', project, '--model', 'svc-scripted-demo'])
-      const read = async () => (await (await server.api(`/v1/projects/${project}/sessions/${session.session_id}`)).json()) as { status: string; error: string | null }
+      const session = await server.json<{ session_id: string }>([
+        'sessions',
+        'new',
+        '--no-wait',
+        '--project',
+        project,
+        '--model',
+        'svc-scripted-demo',
+      ])
+      const read = async () =>
+        (await (await server.api(`/v1/projects/${project}/sessions/${session.session_id}`)).json()) as {
+          status: string
+          error: string | null
+        }
       await until('the session to run', async () => (await read()).status === 'running')
 
       const before = descendantsOf(server.pid)
       expect(before.some((process) => process.command.includes('postgres'))).toBe(true)
-      expect(before.some((process) => process.command.includes('bwrap') || process.command.includes('svc-entrypoint'))).toBe(true)
+      expect(
+        before.some((process) => process.command.includes('bwrap') || process.command.includes('svc-entrypoint')),
+      ).toBe(true)
       expect(before.some((process) => process.command.includes('opencode'))).toBe(true)
       await server.kill('SIGKILL')
       const pids = new Set(before.map((process) => process.pid))
-      await until('every process of it to end', async () => processes().every((process) => !pids.has(process.pid)), 10_000)
+      await until(
+        'every process of it to end',
+        async () => processes().every((process) => !pids.has(process.pid)),
+        10_000,
+      )
 
       await server.boot()
-      const after = await until('the session to be settled', async () => {
-        const now = await read()
-        return now.status === 'stopped' && now
-      }, 60_000)
+      const after = await until(
+        'the session to be settled',
+        async () => {
+          const now = await read()
+          return now.status === 'stopped' && now
+        },
+        60_000,
+      )
       expect(after.error).toContain('stopped')
-      expect((await server.json<{ project_id: string }[]>(['projects', 'ls'])).map((row) => row.project_id)).toEqual([project])
+      expect((await server.json<{ project_id: string }[]>(['projects', 'ls'])).map((row) => row.project_id)).toEqual([
+        project,
+      ])
 
       const restarted = await server.svc(['sessions', 'restart', session.session_id, '--project', project])
       expect(restarted.code).toBe(0)

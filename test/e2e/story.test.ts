@@ -22,7 +22,10 @@ interface ChangeRequest {
   merge_commit_sha: string | null
 }
 interface Transcript {
-  messages: { role: string; parts: { type: string; text?: string; tool?: string; output?: string; status?: string }[] }[]
+  messages: {
+    role: string
+    parts: { type: string; text?: string; tool?: string; output?: string; status?: string }[]
+  }[]
 }
 
 /** One shell command a line, run by the scripted model through the runtime's own bash tool. */
@@ -47,13 +50,23 @@ afterAll(async () => {
 }, minutes)
 
 async function startSession(project: string, prompt: string): Promise<string> {
-  const made = await server.json<Session>(['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--prompt', prompt, '--project', project])
+  const made = await server.json<Session>([
+    'sessions',
+    'new',
+    '--no-wait',
+    '--model',
+    'svc-scripted-demo',
+    '--prompt',
+    prompt,
+    '--project',
+    project,
+  ])
   return made.session_id
 }
 
 async function openedBy(project: string, sessionId: string): Promise<ChangeRequest> {
   return until('the agent to open a change request', async () => {
-    const session = await server.json<Session>(['sessions', 'info', sessionId, '--project', project])
+    const { session } = await server.json<{ session: Session }>(['sessions', 'info', sessionId, '--project', project])
     if (session.status === 'failed') throw new Error(`The session failed: ${session.error}`)
     const listed = await server.json<{ change_requests: ChangeRequest[] }>(['cr', 'ls', '--project', project])
     return listed.change_requests.find((cr) => cr.origin_session_id === sessionId)
@@ -75,7 +88,12 @@ describe('on a clone of this repository', () => {
     await git(dir, 'clone', '--quiet', '--bare', root, bare)
     await git(bare, 'update-ref', 'refs/heads/main', 'HEAD')
     await git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main')
-    const made = await server.json<{ project_id: string; default_branch: string }>(['projects', 'create', '--repo', `file://${bare}`])
+    const made = await server.json<{ project_id: string; default_branch: string }>([
+      'projects',
+      'create',
+      '--repo',
+      `file://${bare}`,
+    ])
     project = made.project_id
     expect(made.default_branch).toBe('main')
   })
@@ -163,15 +181,20 @@ describe('on an external repository behind git http-backend', () => {
       await git(join(dir, 'seed'), 'add', '.')
       await git(join(dir, 'seed'), 'commit', '--quiet', '-m', 'First')
       await git(join(dir, 'seed'), 'push', '--quiet', join(repositories, 'app.git'), 'trunk')
-      host = await serveHttpBackend(join(repositories, 'app.git'), { auth: { username: 'bot', password: 'host-password-canary' } })
+      host = await serveHttpBackend(join(repositories, 'app.git'), {
+        auth: { username: 'bot', password: 'host-password-canary' },
+      })
       const { url } = host
 
       const refused = await server.svc(['projects', 'create', '--repo', url])
       expect(refused.code).toBe(1)
       expect(refused.stderr).toContain('--git-token')
-      const made = await server.json<{ project_id: string; default_branch: string }>(['projects', 'create', '--repo', url, '--git-username', 'bot', '--git-token', '-'], {
-        input: 'host-password-canary\n',
-      })
+      const made = await server.json<{ project_id: string; default_branch: string }>(
+        ['projects', 'create', '--repo', url, '--git-username', 'bot', '--git-token', '-'],
+        {
+          input: 'host-password-canary\n',
+        },
+      )
       expect(made.default_branch).toBe('trunk')
 
       const sessionId = await startSession(
@@ -196,7 +219,9 @@ describe('on an external repository behind git http-backend', () => {
       const bare = join(repositories, 'app.git')
       expect(await git(bare, 'show', 'trunk:app.txt')).toBe('one\ntwo')
       expect(await git(bare, 'show', 'trunk:other.txt')).toBe('other')
-      expect(await git(bare, 'log', '-1', '--format=%an <%ae> %s', 'trunk')).toBe('svc <noreply@svc.invalid> Merge CR #1: Two')
+      expect(await git(bare, 'log', '-1', '--format=%an <%ae> %s', 'trunk')).toBe(
+        'svc <noreply@svc.invalid> Merge CR #1: Two',
+      )
       expect(await toolOutputs(made.project_id, sessionId)).not.toContain('host-password-canary')
     },
     4 * minutes,
