@@ -1,8 +1,10 @@
 import { createOwnerLinkRoute, getMeRoute, ServiceError, signInRoute, signOutRoute } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
+import type { Caller, UserActor } from '../auth/actor.ts'
 import { endDashboardSession, refuseForeignOrigin, startDashboardSession } from '../auth/dashboard-session.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import type { RequestInfo } from '../http/request-info.ts'
 import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
 import { accountsOfUser, getUser } from './store.ts'
 
@@ -19,38 +21,45 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const owned = accounts.find((account) => account.role === 'owner')
       if (owned === undefined)
         throw new ServiceError('forbidden', 'Only an owner of the account may make an owner link.')
-      const link = await makeOwnerLink(deps, caller.actor.user_id)
-      await recordAudit(deps.db, caller, {
-        account_id: owned.account_id,
-        project_id: null,
-        action: 'owner_link.create',
-        object_type: 'user',
-        object_id: caller.actor.user_id,
+      return deps.db.transaction().execute(async (trx) => {
+        const link = await makeOwnerLink({ ...deps, db: trx }, caller.actor.user_id)
+        await recordAudit(trx, caller, {
+          account_id: owned.account_id,
+          project_id: null,
+          action: 'owner_link.create',
+          object_type: 'user',
+          object_id: caller.actor.user_id,
+        })
+        return link
       })
-      return link
     }),
     handle(signInRoute, async ({ body, request }) => {
       refuseForeignOrigin(originOf(request))
-      const userId = await redeemOwnerLink(deps, body.code)
-      const caller = {
-        actor: { kind: 'user', user_id: userId, token_id: null, expires_at: null },
-        requestId: request.id,
-        address: request.address,
-      } as const
-      await recordAudit(deps.db, caller, {
-        account_id: null,
-        project_id: null,
-        action: 'user.sign_in',
-        object_type: 'user',
-        object_id: userId,
+      return deps.db.transaction().execute(async (trx) => {
+        const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
+        await recordAudit(trx, pageCaller(userId, request), onUser('user.sign_in', userId))
+        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId))
       })
-      return withCookie(await startDashboardSession(deps, userId))
     }),
     handle(signOutRoute, async ({ request }) => {
       refuseForeignOrigin(originOf(request))
-      return withCookie(await endDashboardSession(deps, request.headers.get('cookie')))
+      return deps.db.transaction().execute(async (trx) => {
+        const { cookie, userId } = await endDashboardSession({ ...deps, db: trx }, request.headers.get('cookie'))
+        if (userId !== null) await recordAudit(trx, pageCaller(userId, request), onUser('user.sign_out', userId))
+        return withCookie(cookie)
+      })
     }),
   ]
+}
+
+/** Who signs in or out: known by the link or the cookie, and by no token. */
+function pageCaller(userId: string, request: RequestInfo): Caller<UserActor> {
+  const actor = { kind: 'user', user_id: userId, token_id: null, expires_at: null } as const
+  return { actor, requestId: request.id, address: request.address }
+}
+
+function onUser(action: string, userId: string) {
+  return { account_id: null, project_id: null, action, object_type: 'user', object_id: userId }
 }
 
 function originOf(request: { method: string; headers: Headers }) {

@@ -66,11 +66,21 @@ export async function startDashboardSession(
   return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
 }
 
-/** Set-Cookie that ends the session the request carries. */
-export async function endDashboardSession(deps: Pick<Deps, 'db' | 'config'>, header: string | null): Promise<string> {
+/** Set-Cookie that ends the session the request carries, and whose it was. */
+export async function endDashboardSession(
+  deps: Pick<Deps, 'db' | 'config'>,
+  header: string | null,
+): Promise<{ cookie: string; userId: string | null }> {
   const value = header === null ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
-  if (value !== undefined) await deps.db.deleteFrom('dashboard_sessions').where('sha256', '=', sha256(value)).execute()
-  return cookie(deps.config.publicUrl, '', 0)
+  const ended =
+    value === undefined
+      ? undefined
+      : await deps.db
+          .deleteFrom('dashboard_sessions')
+          .where('sha256', '=', sha256(value))
+          .returning('user_id')
+          .executeTakeFirst()
+  return { cookie: cookie(deps.config.publicUrl, '', 0), userId: ended?.user_id ?? null }
 }
 
 function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string {

@@ -88,7 +88,9 @@ async function claimAgain(
   if (row === undefined)
     throw new ServiceError(
       'idempotency_in_progress',
-      'The first request with this Idempotency-Key was refused just now. Send it again.',
+      // Between its first look and its row there is nothing to tell one from the other.
+      'The first request with this Idempotency-Key is just beginning, or was just refused.',
+      { hint: 'Send it again in a moment.', detail: { retry_after_seconds: 1 } },
     )
   if (!row.request_sha256.equals(input.hash))
     throw new ServiceError('idempotency_mismatch', 'This Idempotency-Key was used for another request.', {

@@ -1,0 +1,232 @@
+/** Exactly one row for every change somebody made, whichever route made it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import type { ChangeRequest, MintedToken, Project } from '@svc/contract'
+import { routes } from '@svc/contract/openapi'
+import { commit } from '@svc/git/testing'
+import { startDashboardSession } from '../auth/dashboard-session.ts'
+import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import type { TestReply } from '../testing.ts'
+
+let app: SessionApp
+let base: string
+beforeAll(async () => {
+  app = await makeSessionApp()
+  base = `/v1/projects/${app.project.project_id}`
+}, 120_000)
+afterAll(() => app.close())
+
+type Act = () => Promise<TestReply<unknown>>
+interface Change {
+  action: string
+  /** Makes what the change needs, and answers with the change itself. */
+  prepare(): Promise<Act>
+}
+
+const post =
+  (path: string, body?: unknown): Act =>
+  () =>
+    app.request('POST', path, body === undefined ? {} : { body })
+const mint = (path: string) => app.request<MintedToken>('POST', path, { body: { name: 'a token' } })
+const freshProject = async () => (await app.request<Project>('POST', '/v1/projects', { body: { name: 'fresh' } })).body
+
+async function openChangeRequest(): Promise<string> {
+  const branch = `work-${randomUUID()}`
+  await commit(app.repo, branch, { [branch]: 'a\n' })
+  const body = { title: 'A title', head_ref: branch }
+  const made = await app.request<ChangeRequest>('POST', `${base}/change-requests`, { body })
+  return `${base}/change-requests/${made.body.cr_id}`
+}
+
+async function freshSession(): Promise<string> {
+  return app.path((await app.running()).session_id)
+}
+
+async function linkCode(): Promise<string> {
+  return (await app.request<{ url: string }>('POST', '/v1/accounts/owner-links')).body.url.split('#')[1]!
+}
+
+const fromOurPage = () => ({ origin: app.deps.config.publicUrl })
+
+const changes: Record<string, Change> = {
+  createOwnerLink: { action: 'owner_link.create', prepare: async () => post('/v1/accounts/owner-links') },
+  signInWithOwnerLink: {
+    action: 'user.sign_in',
+    async prepare() {
+      const code = await linkCode()
+      return () => app.request('POST', '/v1/sign-in', { token: null, body: { code }, headers: fromOurPage() })
+    },
+  },
+  signOut: {
+    action: 'user.sign_out',
+    async prepare() {
+      const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
+      return () => app.request('POST', '/v1/sign-out', { token: null, headers: { cookie, ...fromOurPage() } })
+    },
+  },
+  mintUserToken: { action: 'token.create', prepare: async () => post('/v1/accounts/tokens', { name: 'x' }) },
+  revokeUserToken: {
+    action: 'token.revoke',
+    async prepare() {
+      const { body } = await mint('/v1/accounts/tokens')
+      return () => app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`)
+    },
+  },
+  mintProjectToken: { action: 'token.create', prepare: async () => post(`${base}/cli-token`) },
+  revokeProjectToken: {
+    action: 'token.revoke',
+    async prepare() {
+      const { body } = await mint(`${base}/cli-token`)
+      return () => app.request('DELETE', `${base}/cli-token/${body.token_id}`)
+    },
+  },
+  createProject: { action: 'project.create', prepare: async () => post('/v1/projects', { name: 'another' }) },
+  updateProject: {
+    action: 'project.update',
+    prepare: async () => () => app.request('PATCH', base, { body: { settings: { manifest_gate: 'on' } } }),
+  },
+  deleteProject: {
+    action: 'project.delete',
+    async prepare() {
+      const { project_id } = await freshProject()
+      return () => app.request('DELETE', `/v1/projects/${project_id}`)
+    },
+  },
+  setSecret: {
+    action: 'secret.set',
+    prepare: async () => post(`${base}/secrets`, { name: 'A', value: 'canary-value' }),
+  },
+  deleteSecret: {
+    action: 'secret.delete',
+    async prepare() {
+      await post(`${base}/secrets`, { name: 'B', value: 'canary-value' })()
+      return () => app.request('DELETE', `${base}/secrets/B`)
+    },
+  },
+  createSession: { action: 'session.create', prepare: async () => post(app.path(), {}) },
+  updateSession: {
+    action: 'session.update',
+    async prepare() {
+      const path = await freshSession()
+      return () => app.request('PATCH', path, { body: { name: 'renamed' } })
+    },
+  },
+  stopSession: { action: 'session.stop', prepare: async () => post(`${await freshSession()}/stop`) },
+  restartSession: { action: 'session.restart', prepare: async () => post(`${await freshSession()}/restart`) },
+  deleteSession: {
+    action: 'session.delete',
+    async prepare() {
+      const path = await freshSession()
+      return () => app.request('DELETE', path)
+    },
+  },
+  promptSession: {
+    action: 'session.prompt',
+    prepare: async () => post(`${await freshSession()}/prompt`, { text: 'hello' }),
+  },
+  abortSession: { action: 'session.abort', prepare: async () => post(`${await freshSession()}/abort`) },
+  openChangeRequest: {
+    action: 'change_request.open',
+    async prepare() {
+      const branch = `work-${randomUUID()}`
+      await commit(app.repo, branch, { [branch]: 'a\n' })
+      return post(`${base}/change-requests`, { title: 'A title', head_ref: branch })
+    },
+  },
+  editChangeRequest: {
+    action: 'change_request.edit',
+    async prepare() {
+      const path = await openChangeRequest()
+      return () => app.request('PATCH', path, { body: { title: 'Another title' } })
+    },
+  },
+  mergeChangeRequest: {
+    action: 'change_request.merge',
+    prepare: async () => post(`${await openChangeRequest()}/merge`),
+  },
+  closeChangeRequest: {
+    action: 'change_request.close',
+    prepare: async () => post(`${await openChangeRequest()}/close`),
+  },
+  reopenChangeRequest: {
+    action: 'change_request.reopen',
+    async prepare() {
+      const path = await openChangeRequest()
+      await post(`${path}/close`)()
+      return post(`${path}/reopen`)
+    },
+  },
+}
+
+const countAudit = async () =>
+  (await app.deps.db.selectFrom('audit_events').select('event_id').orderBy('event_id').execute()).length
+
+describe('every route that changes something', () => {
+  test('is written down here', () => {
+    const mutating = routes.filter((route) => route.method !== 'GET').map((route) => route.name)
+    expect(Object.keys(changes).toSorted()).toEqual(mutating.toSorted())
+  })
+
+  test.each(Object.entries(changes))(
+    '%s leaves exactly one row, which tells who, what and by which request',
+    async (_, change) => {
+      const act = await change.prepare()
+      const before = await countAudit()
+      const reply = await act()
+      expect([reply.status < 300, reply.text.slice(0, 300)]).toEqual([true, expect.any(String)])
+      expect((await countAudit()) - before).toBe(1)
+      const rows = await app.deps.db
+        .selectFrom('audit_events')
+        .selectAll()
+        .where('request_id', '=', reply.headers.get('x-request-id'))
+        .execute()
+      expect(rows).toMatchObject([{ action: change.action, actor_kind: 'user', actor_user_id: app.owner.user_id }])
+      expect(rows[0]!.object_id).not.toBe('')
+      expect(rows[0]!.address).not.toBeNull()
+      for (const kept of ['svc_pat_', 'svc_sbx_', 'canary-value']) expect(JSON.stringify(rows)).not.toContain(kept)
+    },
+  )
+})
+
+test('what an agent does is told as the agent’s, with its session', async () => {
+  const session = await app.running()
+  const token = session.env.SVC_CLI_TOKEN!
+  const reply = await app.request('PATCH', app.path(session.session_id), { token, body: { name: 'by the agent' } })
+  const rows = await app.deps.db
+    .selectFrom('audit_events')
+    .select(['actor_kind', 'session_id', 'token_id', 'before', 'after'])
+    .where('request_id', '=', reply.headers.get('x-request-id'))
+    .execute()
+  expect(rows).toMatchObject([
+    {
+      actor_kind: 'agent',
+      session_id: session.session_id,
+      before: { name: session.name },
+      after: { name: 'by the agent' },
+    },
+  ])
+  expect(rows[0]!.token_id).not.toBeNull()
+})
+
+test('an unbound project token is told as a project’s, and a repeated request once', async () => {
+  const token = await insertToken(app, { project_id: app.project.project_id })
+  const before = await countAudit()
+  const ask = () => app.request('POST', app.path(), { token, body: {}, headers: { 'idempotency-key': 'audited-once' } })
+  const [first, again] = [await ask(), await ask()]
+  expect([first.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
+  expect((await countAudit()) - before).toBe(1)
+  const row = await app.deps.db.selectFrom('audit_events').selectAll().orderBy('event_id', 'desc').executeTakeFirst()
+  expect(row).toMatchObject({ actor_kind: 'project', session_id: null, action: 'session.create' })
+})
+
+test('a change that is refused, or changes nothing, leaves none', async () => {
+  const session = await app.running()
+  const before = await countAudit()
+  await app.request('PATCH', app.path(session.session_id), { body: { name: '' } })
+  await app.request('PATCH', app.path(randomUUID()), { body: { name: 'x' } })
+  await app.request('DELETE', `${base}/secrets/NOT_THERE`)
+  await app.request('POST', '/v1/sign-in', { token: null, body: { code: 'wrong' }, headers: fromOurPage() })
+  await app.request('POST', '/v1/sign-out', { token: null, headers: fromOurPage() })
+  await app.request('POST', `${base}/secrets`, { body: { name: 'SVC_X', value: 'x' } })
+  expect(await countAudit()).toBe(before)
+})

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Project } from '@svc/contract'
+import { type Keyring, makeKeyring } from '../keyring/keyring.ts'
+import { jobs } from '../scheduler/jobs.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+
+/** A keyring that fails when it is told to: a mistake of ours in the middle of a request. */
+function failingKeyring(): Keyring & { failures: number } {
+  const keyring = makeKeyring(randomBytes(32))
+  return {
+    ...keyring,
+    failures: 0,
+    newDataKey(projectId) {
+      if (this.failures-- > 0) throw new Error('told to fail')
+      return keyring.newDataKey(projectId)
+    },
+  }
+}
+
+const keyring = failingKeyring()
+let app: TestApp
+beforeAll(async () => {
+  app = await makeTestApp({ keyring })
+}, 120_000)
+afterAll(() => app.close())
+
+const create = (key: string, body: object = { name: 'one' }, more: { token?: string } = {}) =>
+  app.request<Project & { code: string }>('POST', '/v1/projects', {
+    body,
+    headers: { 'idempotency-key': key },
+    ...more,
+  })
+const projects = async () => (await app.deps.db.selectFrom('projects').select('project_id').execute()).length
+
+/** As if the request that holds a key had died before its answer. */
+async function forgetAnswer(key: string, instanceId: string): Promise<void> {
+  await app.deps.db
+    .updateTable('idempotency_keys')
+    .set({ status: null, body: null, instance_id: instanceId })
+    .where('key', '=', key)
+    .execute()
+}
+
+describe('the same key', () => {
+  test('with the same body gets the first answer, and nothing is made twice', async () => {
+    const before = await projects()
+    const first = await create('same')
+    const again = await create('same')
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.body).toEqual(first.body)
+    expect(first.headers.get('idempotency-replayed')).toBeNull()
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await projects()).toBe(before + 1)
+  })
+
+  test('with another body, or on another route, is 409', async () => {
+    await create('mismatch')
+    const other = await create('mismatch', { name: 'two' })
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_mismatch'])
+    const { project } = await app.managedProject()
+    const elsewhere = await app.request<{ code: string }>('POST', `/v1/projects/${project.project_id}/sessions`, {
+      body: { name: 'one' },
+      headers: { 'idempotency-key': 'mismatch' },
+    })
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([409, 'idempotency_mismatch'])
+  })
+
+  test('of another user is another key', async () => {
+    const mine = await create('shared')
+    const { token } = await app.makeUser('member')
+    const theirs = await create('shared', { name: 'one' }, { token })
+    expect(theirs.status).toBe(201)
+    expect(theirs.body.project_id).not.toBe(mine.body.project_id)
+  })
+
+  test('sent twenty times at once makes one, and every answer is that one or says to wait', async () => {
+    const before = await projects()
+    const replies = await Promise.all(Array.from({ length: 20 }, () => create('parallel')))
+    expect(await projects()).toBe(before + 1)
+    const made = replies.filter((reply) => reply.status === 201)
+    expect(new Set(made.map((reply) => reply.body.project_id)).size).toBe(1)
+    for (const reply of replies) {
+      if (reply.status === 201) continue
+      expect([reply.status, reply.body.code, reply.headers.get('retry-after')]).toEqual([
+        ...[409, 'idempotency_in_progress', '1'],
+      ])
+    }
+    expect((await create('parallel')).body.project_id).toBe(made[0]!.body.project_id)
+  })
+})
+
+describe('a request that was refused', () => {
+  test('has made nothing, so its key may be used for another', async () => {
+    const before = await projects()
+    expect((await create('refused', { repo_url: 'ftp://127.0.0.1/x' })).status).toBe(400)
+    expect(await projects()).toBe(before)
+    expect((await create('refused', { name: 'better' })).status).toBe(201)
+  })
+})
+
+describe('a request that died', () => {
+  test('with its server is taken over, and the retry finds what the first try made', async () => {
+    const first = await create('dead')
+    const before = await projects()
+    await forgetAnswer('dead', randomUUID())
+    const retry = await create('dead')
+    expect([retry.status, retry.body.project_id]).toEqual([201, first.body.project_id])
+    expect(await projects()).toBe(before)
+    expect((await create('dead')).headers.get('idempotency-replayed')).toBe('true')
+  })
+
+  test('with a server whose heartbeat is old, too', async () => {
+    const first = await create('stale')
+    const instance_id = randomUUID()
+    const heartbeat_at = new Date(Date.now() - 60_000)
+    await app.deps.db.insertInto('server_instances').values({ instance_id, heartbeat_at }).execute()
+    await forgetAnswer('stale', instance_id)
+    expect((await create('stale')).body.project_id).toBe(first.body.project_id)
+  })
+
+  test('on a server that lives is waited for', async () => {
+    await create('living')
+    const instance_id = randomUUID()
+    await app.deps.db.insertInto('server_instances').values({ instance_id }).execute()
+    await forgetAnswer('living', instance_id)
+    const reply = await create('living')
+    expect([reply.status, reply.body.code]).toEqual([409, 'idempotency_in_progress'])
+  })
+
+  test('by a mistake of ours keeps its key: the retry makes what the first try was to make', async () => {
+    const before = await projects()
+    keyring.failures = 1
+    const failed = await create('mistake')
+    expect([failed.status, failed.body.code]).toEqual([500, 'internal'])
+    expect(failed.text).not.toContain('told to fail')
+    expect(await projects()).toBe(before)
+    const { resource_id } = await app.deps.db
+      .selectFrom('idempotency_keys')
+      .select('resource_id')
+      .where('key', '=', 'mistake')
+      .executeTakeFirstOrThrow()
+    const retry = await create('mistake')
+    expect([retry.status, retry.body.project_id]).toEqual([201, resource_id])
+    expect((await create('mistake', { name: 'other' })).status).toBe(409)
+  })
+})
+
+describe('a key', () => {
+  test.each(['', 'with space', 'ü', 'x'.repeat(256), 'tab\there'])('%j is refused', async (key) => {
+    const before = await projects()
+    const reply = await app.request<{ code: string }>('POST', '/v1/projects', {
+      body: { name: 'one' },
+      headers: { 'idempotency-key': key },
+    })
+    expect([reply.status, reply.body.code]).toEqual([400, 'invalid'])
+    expect(await projects()).toBe(before)
+  })
+
+  test('of 255 characters is taken', async () => {
+    expect((await create('k'.repeat(255))).status).toBe(201)
+  })
+
+  test('is forgotten after a day, and not before', async () => {
+    await create('old')
+    await create('young')
+    const age = (hours: number, key: string) =>
+      app.deps.db
+        .updateTable('idempotency_keys')
+        .set({ created_at: new Date(Date.now() - hours * 3_600_000) })
+        .where('key', '=', key)
+        .execute()
+    await age(25, 'old')
+    await age(23, 'young')
+    await jobs(app.deps)
+      .find((job) => job.name === 'forget idempotency keys')!
+      .run(new AbortController().signal)
+    const left = await app.deps.db.selectFrom('idempotency_keys').select('key').execute()
+    expect(left.map(({ key }) => key)).toContain('young')
+    expect(left.map(({ key }) => key)).not.toContain('old')
+  })
+
+  test('on a route that does not ask for one is ignored', async () => {
+    const mint = () =>
+      app.request<{ secret_key: string }>('POST', '/v1/accounts/tokens', {
+        body: { name: 'x' },
+        headers: { 'idempotency-key': 'ignored' },
+      })
+    const [one, two] = [await mint(), await mint()]
+    expect(two.body.secret_key).not.toBe(one.body.secret_key)
+    const kept = await app.deps.db.selectFrom('idempotency_keys').select('body').execute()
+    expect(JSON.stringify(kept)).not.toContain('svc_pat_')
+  })
+})
