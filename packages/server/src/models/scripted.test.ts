@@ -55,7 +55,7 @@ test('walks from a change to a change request, says first that it is no AI, and 
 test('runs the commands of a svc-script block instead', async () => {
   const prompt = 'Please:\n```svc-script\necho one\n\n# a remark\ngit push origin HEAD || exit 4\n```\nthanks'
   const { commands, last } = await converse([{ role: 'user', content: prompt }], () => 'out\n[exit 0]')
-  expect(commands).toEqual(['(echo one\n) 2>&1; echo "[exit $?]"', '(git push origin HEAD || exit 4\n) 2>&1; echo "[exit $?]"'])
+  expect(commands).toEqual(['(echo one\n); echo "[exit $?]"', '(git push origin HEAD || exit 4\n); echo "[exit $?]"'])
   expect(last).toContain('All 2 commands')
 })
 

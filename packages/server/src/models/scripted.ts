@@ -37,8 +37,8 @@ const proposal: Step = {
   command: `svc cr open --title 'Add a greeting'`,
 }
 
-/** The runtime does not tell a model how a command ended, so every command says it itself. */
-const exitMark = /\[exit (\d+)\]\s*$/
+/** The runtime does not tell a model how a command ended, so every command says it itself; by which pipe is read first it may not come last. */
+const exitMark = /^\[exit (\d+)\]$/m
 
 export function scriptedCompletion(request: ChatRequest): Response {
   return completion({ ...nextMove(request), model: scriptedModelName, stream: request.stream === true })
@@ -81,13 +81,13 @@ function scriptIn(prompt: string): Step[] | null {
       index === 0
         ? `I am a scripted demonstration, no AI, and run the ${commands.length} commands of your script.`
         : '',
-    command,
+    // In a subshell, so that a command that exits still lets its end be told.
+    command: `(${command}\n)`,
   }))
 }
 
 function bashCall(step: Step, id: string, parameters: Record<string, unknown>): ToolCall {
-  // In a subshell, so that a command that exits still lets its end be told; by one pipe, so that the end comes last.
-  const values = { command: `(${step.command}\n) 2>&1; echo "[exit $?]"`, description: step.command.slice(0, 60) }
+  const values = { command: `${step.command}; echo "[exit $?]"`, description: step.command.slice(0, 60) }
   const known = Object.entries(values).filter(([name]) => name === 'command' || name in parameters)
   return { id, name: 'bash', arguments: JSON.stringify(Object.fromEntries(known)) }
 }
@@ -105,7 +105,7 @@ function opened(messages: ChatMessage[]): string | null {
 function explainFailure(step: Step | undefined, output: string): string {
   const code = exitMark.exec(output)?.[1]
   const how = code === undefined ? 'did not run to its end' : `failed with exit code ${code}`
-  return `I stop here: \`${step?.command ?? 'a command'}\` ${how}.\n\n${fenced(output)}`
+  return `I stop here: \`${step?.command.replace(/^\(|\n\)$/g, '') ?? 'a command'}\` ${how}.\n\n${fenced(output)}`
 }
 
 function closing(isScript: boolean, results: string[], number: string | null): string {
