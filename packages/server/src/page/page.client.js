@@ -87,6 +87,7 @@ async function projectSection(project) {
         {},
         el('strong', {}, session.name),
         el('span', { class: 'dim' }, [session.status, session.error].filter(Boolean).join(': ')),
+        ...(session.model === 'svc-scripted-demo' ? [el('span', { class: 'dim' }, 'scripted model, no AI')] : []),
       ),
     ),
   ]

@@ -1,5 +1,6 @@
 /** A plain page until the dashboard stands: what runs, what waits for a merge, and the commands to go on with. */
 import type { App } from '../http/mount.ts'
+import icon from './icon.svg' with { type: 'text' }
 import html from './index.html' with { type: 'text' }
 import style from './page.css' with { type: 'text' }
 import script from './page.client.js' with { type: 'text' }
@@ -25,6 +26,7 @@ export function dashboardRoutes(app: App): void {
     )
   serve('/', 'text/html', html as unknown as string)
   serve('/sign-in', 'text/html', html as unknown as string)
+  serve('/assets/icon.svg', 'image/svg+xml', icon)
   serve('/assets/page.css', 'text/css', style)
   serve('/assets/page.js', 'text/javascript', script)
 }
