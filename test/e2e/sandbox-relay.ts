@@ -142,7 +142,10 @@ async function model(req: Request, relay: Relay): Promise<Response> {
   let text = ''
   if (turn.text !== undefined) text += chunk({ role: 'assistant', content: turn.text })
   if (turn.bash !== undefined) {
-    const call = { name: 'bash', arguments: JSON.stringify({ command: turn.bash, description: 'scripted' }) }
+    const call = {
+      name: 'bash',
+      arguments: JSON.stringify({ command: turn.bash, description: 'scripted', timeout: 300_000 }),
+    }
     text += chunk({
       role: 'assistant',
       tool_calls: [{ index: 0, id: `call_${relay.asked.length}`, type: 'function', function: call }],
@@ -176,7 +179,7 @@ export function runtimeProgram(): string | null {
 export async function until<T>(
   what: string,
   look: () => Promise<T | null | false> | T | null | false,
-  ms = 20_000,
+  ms = 120_000,
 ): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {

@@ -6,17 +6,19 @@ import * as contract from '@svc/contract/daemon'
 import { createLocalDriver, type Sandbox, type SandboxDriver } from '@svc/sandbox'
 import { $ } from 'bun'
 
+import { escapeProbes, probeScript } from '../../packages/sandbox/src/escape-probes.ts'
 import * as layout from '../../packages/sandbox/src/layout.ts'
 import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer, until } from './sandbox-relay.ts'
 
-setDefaultTimeout(60_000)
+// Generous: the machines that run this are busy with everything else.
+setDefaultTimeout(300_000)
 
 const agentFile = '---\ndescription: helps\nmode: primary\n---\nYou are the house agent.\n'
 let relay: Relay
 let driver: SandboxDriver
 let sandbox: Sandbox
 
-const limits = { memoryBytesMax: 2 * 1024 ** 3, cpuMax: 2, processesMax: 512, diskBytesMax: 512 * 1024 ** 2 }
+const limits = { memoryBytesMax: 1536 * 1024 ** 2, cpuMax: 2, processesMax: 400, diskBytesMax: 256 * 1024 ** 2 }
 const bearer = { authorization: 'Bearer svc_sbx_test', 'content-type': 'application/json' }
 
 const call = (path: string, init: RequestInit = {}) =>
@@ -59,13 +61,14 @@ beforeAll(async () => {
     svcBinary: await buildDaemonProgram(relay.folder),
     runtimeBinary: runtimeProgram()!,
     log: () => {},
+    bootMs: 120_000,
   })
   const probed = await driver.probe()
   if (probed.kind === 'missing') throw new Error(`${probed.problem} ${probed.install ?? ''}`)
   const env = relay.bootEnvironment({ SVC_AGENT_NAME: 'house', MY_SECRET: 'from the start' })
   sandbox = await driver.create(
     { sandboxId: 'story', env, limits, relaySocket: relay.socket },
-    AbortSignal.timeout(30_000),
+    AbortSignal.timeout(120_000),
   )
 })
 
@@ -115,4 +118,123 @@ test('prompt → runtime → tool → commit → push arrives', async () => {
   expect(await $`git -C ${relay.origin} show session-1:src/a.txt`.text()).toBe('one\ntwo\n')
   expect(JSON.stringify(relay.asked[0]?.messages[0])).toContain('You are the house agent.')
   expect((await health()).commit).toBe((await $`git -C ${relay.origin} rev-parse session-1`.text()).trim())
+})
+
+/** One turn in which the agent runs this; what the tool printed. */
+async function agentRuns(command: string): Promise<string> {
+  relay.script.push({ bash: command }, { text: 'Ran it.' })
+  const reply = (await (await post('/svc/prompt', { text: 'Run it.' })).json()) as { runtime_session_id: string }
+  // The turn before this one has ended as well, so wait for the answer to this one.
+  const turns = relay.asked.length + 2
+  await until('the model to be asked twice', () => relay.asked.length >= turns, 240_000)
+  const messages = await untilIdle(reply.runtime_session_id)
+  const tools = messages.flatMap((message) => message.parts).filter((part) => part['type'] === 'tool')
+  return (tools.at(-1)!['state'] as { output: string }).output.trim()
+}
+
+test('a prompt delivered twice under one id runs once', async () => {
+  const before = relay.asked.length
+  const [first, second] = await Promise.all([
+    post('/svc/prompt', { text: 'Once.', prompt_id: 'p2' }),
+    post('/svc/prompt', { text: 'Once.', prompt_id: 'p2' }),
+  ])
+  const ids = (await Promise.all([first.json(), second.json()])) as { runtime_session_id: string }[]
+  expect(ids[0]).toEqual(ids[1]!)
+  await until('the model to be asked', () => relay.asked.length > before)
+  const messages = await untilIdle(ids[0]!.runtime_session_id)
+  const said = messages.filter((message) => message.parts.some((part) => part['text'] === 'Once.'))
+  expect(said.length).toBe(1)
+})
+
+test('secrets that change reach the next command', async () => {
+  const reply = await post('/svc/env', { revision: '2', env: { MY_SECRET: 'changed', NEW_SECRET: 'new' } })
+  expect(await reply.json()).toEqual({ ok: true, changed: ['MY_SECRET', 'NEW_SECRET'] })
+  expect(await agentRuns('echo "$MY_SECRET $NEW_SECRET"')).toBe('changed new')
+})
+
+test('the agent cannot see what the daemon knows, and git has its credential only when it asks', async () => {
+  const asked = relay.requests.filter((line) => line.endsWith('clone-credential')).length
+  expect(
+    await agentRuns(
+      'cat /proc/1/environ 2>&1; ls /workspace/.git/*credential* 2>&1; cat ~/.git-credentials 2>&1; git fetch origin && echo fetched',
+    ),
+  ).toEndWith('fetched')
+  expect(relay.requests.filter((line) => line.endsWith('clone-credential')).length).toBeGreaterThan(asked)
+})
+
+test('a program the agent leaves running is seen through the proxy, and no zombie stays', async () => {
+  const server = `perl -MIO::Socket::INET -e '$s=IO::Socket::INET->new(Listen=>5,LocalAddr=>"127.0.0.1",LocalPort=>3000,ReuseAddr=>1) or die;while($c=$s->accept){<$c>;print $c "HTTP/1.0 200 OK\\r\\nX-Svc-Evil: 1\\r\\n\\r\\nfrom the app";close $c}'`
+  // Orphans on purpose: whoever started them has gone when they end.
+  await agentRuns(
+    `setsid nohup ${server} >/dev/null 2>&1 </dev/null & for i in 1 2 3 4 5; do (setsid sleep 0.2 >/dev/null 2>&1 &); done; echo started`,
+  )
+  const seen = await until('the program to answer', async () => {
+    const reply = await call('/proxy/3000/', { headers: await signed('/proxy/3000/') })
+    return reply.status === 200 ? reply : null
+  })
+  expect(seen.headers.get('x-svc-evil')).toBeNull()
+  expect(await seen.text()).toBe('from the app')
+  const zombies =
+    'for i in $(seq 40); do grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | grep -q . || break; sleep 0.1; done; grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | wc -l'
+  expect(await agentRuns(zombies)).toBe('0')
+})
+
+test('refresh brings an outside commit into the tree and starts the runtime anew', async () => {
+  const clone = `${relay.folder}/outside`
+  const who = ['-c', 'user.name=o', '-c', 'user.email=o@o.invalid']
+  await $`git clone -q -b session-1 ${relay.origin} ${clone} && cd ${clone} && echo three >> src/a.txt && git ${who} commit -qam outside && git push -q origin session-1`
+  const tip = (await $`git -C ${clone} rev-parse HEAD`.text()).trim()
+  expect(await (await post('/svc/refresh', {})).json()).toMatchObject({ ok: true, after: tip })
+  expect(await health()).toMatchObject({ runtime: 'ready', commit: tip })
+  // The conversation is the same one, and goes on.
+  expect(await agentRuns('tail -1 /workspace/src/a.txt; git -C /workspace status --porcelain | wc -l')).toBe('three\n0')
+})
+
+test('abort ends a running turn', async () => {
+  relay.script.push({ bash: 'sleep 300' })
+  const reply = (await (await post('/svc/prompt', { text: 'Wait.' })).json()) as { runtime_session_id: string }
+  const status = async () => {
+    const answer = await call('/session/status', { headers: await signed('/session/status') })
+    return JSON.stringify(await answer.json())
+  }
+  await until('it to be busy', async () => (await status()).includes('busy'))
+  expect(await (await post('/svc/abort', {})).json()).toEqual({ ok: true })
+  await until('it to be idle', async () => !(await status()).includes(reply.runtime_session_id))
+})
+
+test(`the agent's own tool fails at ${escapeProbes.length} ways out`, async () => {
+  const targets = {
+    ...{
+      CANARY_PORT: '1',
+      CANARY_ABSTRACT: 'nobody',
+      HOST_FILE: `${relay.folder}/main.ts`,
+      OTHER_FOLDER: `${relay.folder}/state/run`,
+    },
+    ...{ STATE_FOLDER: `${relay.folder}/state`, HOST_PID: String(process.pid), PROCESSES: String(limits.processesMax) },
+    ...{ DISK_BYTES: '1', MEMORY_BYTES: '1' },
+  }
+  expect(await agentRuns(probeScript(targets, escapeProbes))).toBe(`PROBES RUN: ${escapeProbes.length}`)
+  expect((await health()).daemon).toBe('ok')
+})
+
+test('when the daemon dies the sandbox ends, and the reason says so', async () => {
+  const ended = Promise.withResolvers<string>()
+  driver.onExit((exit) => ended.resolve(exit.reason))
+  const daemons = (await $`ps -o pid= --ppid ${sandbox.externalId}`.text()).trim().split(/\s+/).map(Number)
+  process.kill(Math.min(...daemons), 'SIGKILL')
+  expect(await ended.promise).toContain('svc-entrypoint: svc-agent ended with signal SIGKILL')
+  expect(await driver.find('story')).toBeNull()
+})
+
+test('a prompt given at create runs without another word', async () => {
+  const before = relay.asked.length
+  relay.script.length = 0
+  const env = relay.bootEnvironment({ SVC_BOOTSTRAP_RUNTIME_SESSION: '1', SVC_INITIAL_PROMPT: 'Begin.' })
+  sandbox = await driver.create(
+    { sandboxId: 'story', env, limits, relaySocket: relay.socket },
+    AbortSignal.timeout(120_000),
+  )
+  await until('the model to be asked', () => relay.asked.length > before)
+  expect(JSON.stringify(relay.asked.at(-1)?.messages.at(-1))).toContain('Begin.')
+  expect((await health()).runtime_session_id).toStartWith('ses_')
 })

@@ -11,7 +11,8 @@ import { answerGitCredential } from './git-credential.ts'
 import { createSessionEnv } from './session-env.ts'
 import { bootEnvironment, type DaemonUnderTest, freePort, startTestDaemon, testToken, until } from './testing.ts'
 
-setDefaultTimeout(30_000)
+// Generous: the machines that run this are busy with everything else.
+setDefaultTimeout(120_000)
 
 const started: DaemonUnderTest[] = []
 afterEach(async () => {
@@ -248,7 +249,9 @@ describe('the credential helper', () => {
       const service = Bun.serve({ port: 0, fetch: () => Response.json({ auth: { username: 'u', token: value } }) })
       const api = `http://127.0.0.1:${service.port}/v1`
       const remote = { SVC_API_URL: api, SVC_REPO_URL: `${api}/projects/p/git` }
-      await expect(ask(`protocol=http\nhost=127.0.0.1:${service.port}\n`, 'get', remote)).rejects.toThrow('git cannot take')
+      await expect(ask(`protocol=http\nhost=127.0.0.1:${service.port}\n`, 'get', remote)).rejects.toThrow(
+        'git cannot take',
+      )
       await service.stop(true)
     },
   )

@@ -17,7 +17,8 @@ import {
   until,
 } from './testing.ts'
 
-setDefaultTimeout(30_000)
+// Generous: the machines that run this are busy with everything else.
+setDefaultTimeout(120_000)
 
 let under: DaemonUnderTest
 /** Counts connections to the daemon's own ports made by way of the daemon. */

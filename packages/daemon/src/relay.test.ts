@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,8 @@ import { join } from 'node:path'
 
 import { startRelay } from './relay.ts'
 import { freePort, until } from './testing.ts'
+
+setDefaultTimeout(60_000)
 
 const open: Server[] = []
 afterEach(() => {
@@ -70,6 +72,7 @@ test('a reset on one side ends the other', async () => {
   const port = await relayTo((socket) => {
     hosts.push(socket)
     socket.on('error', () => {})
+    socket.resume()
   })
   const client = connect(port, '127.0.0.1', () => client.write('x'))
   const host = await until('the connection', () => hosts[0] ?? null)

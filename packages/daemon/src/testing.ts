@@ -123,7 +123,7 @@ export function request(method: string, path: string, lines: string[], body = ''
 export async function until<T>(
   what: string,
   look: () => Promise<T | null | false> | T | null | false,
-  ms = 15_000,
+  ms = 90_000,
 ): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {

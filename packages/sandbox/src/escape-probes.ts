@@ -265,9 +265,10 @@ export const escapeProbes: Probe[] = [
     name: 'a better priority',
     attempt: "nice -n -5 true 2>&1 | grep -q . && exit 1; perl -e 'setpriority(0,0,-5) or exit 1'",
   },
+]
 
-  // What can be used up. These come last.
-
+/** What can be used up. The limits must hold; what else of the agent's is running may be hurt by it. */
+export const exhaustionProbes: Probe[] = [
   {
     name: 'more files than fit',
     attempt: 'head -c "$DISK_BYTES" /dev/zero > /workspace/big; code=$?; rm -f /workspace/big; exit $code',
@@ -292,7 +293,7 @@ export const escapeProbes: Probe[] = [
 ]
 
 /** One bash script that runs them all and prints a line for each control that failed and each attempt that succeeded. */
-export function probeScript(targets: Targets, architecture: string = process.arch): string {
+export function probeScript(targets: Targets, probes: Probe[], architecture: string = process.arch): string {
   const variables = Object.entries({
     ...targets,
     ...Object.fromEntries(
@@ -311,10 +312,10 @@ export function probeScript(targets: Targets, architecture: string = process.arc
     ...variables,
     ...tools,
     ...escapeControls.map((probe) => run(probe, 'failure', 'CONTROL FAILED')),
-    ...escapeProbes.map((probe) => run(probe, 'success', 'ESCAPED')),
+    ...probes.map((probe) => run(probe, 'success', 'ESCAPED')),
     // Once more: had an attempt broken the tools, all after it would have failed for that.
     ...escapeControls.map((probe) => run(probe, 'failure', 'CONTROL FAILED')),
-    `echo 'PROBES RUN: ${escapeProbes.length}'`,
+    `echo 'PROBES RUN: ${probes.length}'`,
   ].join('\n')
 }
 

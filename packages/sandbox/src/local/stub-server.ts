@@ -10,7 +10,13 @@ const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n
 const relaySocket = join(stateDir, 'relay.sock')
 const relay = createServer((socket) => socket.end())
 await new Promise<void>((listening) => relay.listen(relaySocket, listening))
-const driver = createLocalDriver({ stateDir, svcBinary: program, runtimeBinary: program, log: () => {} })
+const driver = createLocalDriver({
+  stateDir,
+  svcBinary: program,
+  runtimeBinary: program,
+  log: () => {},
+  bootMs: 90_000,
+})
 say({ probe: await driver.probe() })
 const limits = { memoryBytesMax: 256 * 1024 ** 2, cpuMax: 2, processesMax: 128, diskBytesMax: 64 * 1024 ** 2 }
 const sandbox = await driver.create({ sandboxId: 'one', env: {}, limits, relaySocket }, new AbortController().signal)
