@@ -1,7 +1,7 @@
 // `npm test`: everything a change has to pass. `npm test -- packages/git` runs only the test files whose path contains that.
 // The last line of the output is `N passed, N failed`, and `, N skipped` when there are any.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findBun } from './bun.mjs'
@@ -61,8 +61,10 @@ async function runTests(filters) {
   mkdirSync(join(root, 'dist'), { recursive: true })
   rmSync(report, { force: true })
   const started = Date.now()
-  // A folder of their own for everything they leave lying about. Short, since unix sockets lie in it.
+  // A folder of their own for everything they leave lying about. Short, since unix sockets lie in it, and open to the other
+  // users that some of them become.
   const temporary = mkdtempSync('/tmp/svct-')
+  chmodSync(temporary, 0o755)
   const options = [`--timeout=${testMsMax}`, '--only-failures', '--reporter=junit', `--reporter-outfile=${report}`]
   const ended = await run([findBun(), 'test', '--parallel', ...options, ...files.map((file) => `./${file}`)], {
     TMPDIR: temporary,

@@ -17,7 +17,8 @@ export type Rule = (files: SourceFile[]) => string[]
 
 const source = /\.(ts|tsx|mjs)$/
 /** Tests, their helpers, and the stand-ins they use. */
-const isTest = (path: string) => /\.test\.\w+$|(^|\/)(testing|fake|stub)[\w-]*\.\w+$|(^|\/)testing\//.test(path)
+const isTest = (path: string) =>
+  /\.test\.\w+$|(^|\/)(testing|fake|stub)[\w-]*\.\w+$|-stand-in\.\w+$|(^|\/)testing\//.test(path)
 const isProgram = (path: string) => /^packages\/[\w-]+\/src\//.test(path) && source.test(path) && !isTest(path)
 const roomOf = (path: string) => /^packages\/([\w-]+)\//.exec(path)?.[1] ?? null
 
