@@ -1,5 +1,13 @@
-import type { DiffFile } from './diff.ts'
 import { pathText, unquotePath } from './paths.ts'
+
+export interface DiffFile {
+  path: string
+  old_path: string | null
+  status: 'added' | 'modified' | 'deleted' | 'renamed'
+  additions: number
+  deletions: number
+  binary: boolean
+}
 
 export const diffLimits = { patchBytes: 24 * 1024 * 1024, files: 5000, lines: 250_000 }
 

@@ -1,19 +1,10 @@
 import { streamChild } from './child-stream.ts'
-import { DiffReader } from './diff-reader.ts'
+import { DiffReader, type DiffFile } from './diff-reader.ts'
 import { explainEnd, GitError, startGit } from './git.ts'
-import { withMending } from './mirror.ts'
+import { withMending } from './mirror-repair.ts'
 import { mergeBase } from './refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 import { SharedAnswers } from './shared-answers.ts'
-
-export interface DiffFile {
-  path: string
-  old_path: string | null
-  status: 'added' | 'modified' | 'deleted' | 'renamed'
-  additions: number
-  deletions: number
-  binary: boolean
-}
 
 export interface Diff {
   base_sha: Sha

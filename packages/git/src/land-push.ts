@@ -71,8 +71,8 @@ function reasonFor(pushed: PushOutcome, ref: string): string | null {
 
 /** A mirror that cannot follow now is brought up by the next fetch, so this failure is not the pusher's. */
 async function followHost(repo: Repository, room: string, landed: RefUpdate[]): Promise<void> {
-  await keepReceivedObjects(repo, room)
   await withLock(repo.dir, async () => {
+    await keepReceivedObjects(repo, room)
     for (const update of landed) await moveRefs(repo, [update])
   })
   await tidyWhenScattered(repo)

@@ -1,5 +1,5 @@
 import { mergeTrees } from './merge-tree.ts'
-import { withMending } from './mirror.ts'
+import { withMending } from './mirror-repair.ts'
 import { mergeBase } from './refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 import { borrowObjects, withScratch } from './scratch.ts'

@@ -74,12 +74,10 @@ function conflictedFiles(fields: string[]): string[] {
   const conflicts = parseMessages(fields.slice(end + 1)).filter(({ type }) => type.startsWith('CONFLICT'))
   const originals = originalNames(conflicts)
   const files = new Set(staged.map((path) => originals.get(path) ?? path))
-  const unstaged = conflicts.filter(({ type }) => unstagedTypes.has(type))
-  // git can also warn of a conflict that then dissolves; such a message only counts when nothing else explains the end.
-  for (const { paths } of unstaged.length > 0 || files.size > 0 ? unstaged : conflicts) {
-    const names = paths.map((path) => originals.get(path) ?? path)
-    if (names[0] !== undefined && !names.some((name) => files.has(name))) files.add(names[0])
-  }
+  const addFirst = ({ paths: [first] }: Message) => first !== undefined && files.add(originals.get(first) ?? first)
+  conflicts.filter(({ type }) => unstagedTypes.has(type)).forEach(addFirst)
+  // git can also warn of a conflict that then dissolves; such a message counts only when nothing else explains the end.
+  if (files.size === 0) conflicts.forEach(addFirst)
   return [...files].map((path) => pathText(Buffer.from(path, 'latin1'))).sort()
 }
 

@@ -3,14 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
 import { readDiskRefs } from './disk-refs.ts'
-import { git, GitError, lastWords } from './git.ts'
+import { git, GitError } from './git.ts'
+import { hostWords } from './host-words.ts'
 import { withLock } from './lock.ts'
+import { objectFormat, type ObjectFormat } from './object-format.ts'
 import { moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
-
-type ObjectFormat = 'sha1' | 'sha256'
 
 /** A repository that lives here and nowhere else. Idempotent; a crash leaves either nothing or a whole one. */
 export async function createManagedRepository(
@@ -43,7 +43,7 @@ async function ensureBare(dir: string, defaultBranch: string, format: ObjectForm
   })
 }
 
-async function makeBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<string> {
+export async function makeBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<string> {
   const made = await mkdtemp(join(dirname(dir), `.${basename(dir)}.new-`))
   const args = [
     'init',
@@ -77,8 +77,8 @@ export async function bringObjects(repo: Repository, shas: Sha[], options: CallO
 const seen = new LRUCache<string, true>({ max: 100_000 })
 
 export async function missingObjects(repo: Repository, shas: Sha[]): Promise<Sha[]> {
-  const { ino } = await stat(repo.dir)
-  const key = (sha: Sha) => `${repo.dir}\0${ino}\0${sha}`
+  const { ino, birthtimeMs } = await stat(repo.dir)
+  const key = (sha: Sha) => `${repo.dir}\0${ino} ${birthtimeMs}\0${sha}`
   const unsure = [...new Set(shas)].filter((sha) => !seen.has(key(sha)))
   if (unsure.length === 0) return []
   const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
@@ -153,11 +153,11 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
 }
 
 /** null when it went well, otherwise why not. */
-function fetchBranches(repo: Repository, options: CallOptions): Promise<string | null> {
+export function fetchBranches(repo: Repository, options: CallOptions): Promise<string | null> {
   return fetchRefspecs(repo, ['+refs/heads/*:refs/heads/*'], options, ['--prune'])
 }
 
-async function fetchRefspecs(
+export async function fetchRefspecs(
   repo: Repository,
   refspecs: string[],
   options: CallOptions,
@@ -165,8 +165,9 @@ async function fetchRefspecs(
 ): Promise<string | null> {
   const remote = repo.remote as Remote
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
+  const before = await packFiles(repo.dir)
   try {
-    await git(repo.dir, ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs], {
+    const { stderr } = await git(repo.dir, ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs], {
       ...options,
       remote,
       lane: 'network',
@@ -174,19 +175,30 @@ async function fetchRefspecs(
       // was killed half-way would leave a commit that looks present and is not.
       config: [['fetch.unpackLimit', '1']],
     })
+    // A shallow remote: git ends well, moves no ref, and leaves commits whose parents are missing.
+    if (/shallow roots are not allowed/.test(stderr)) await dropNewPacks(repo.dir, before)
     return null
   } catch (error) {
+    await dropNewPacks(repo.dir, before)
     if (!(error instanceof GitError) || error.failure === 'aborted') throw error
-    return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : lastWords(error.stderr)
+    return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : hostWords(error.stderr)
   }
+}
+
+async function packFiles(dir: string): Promise<string[]> {
+  return readdir(join(dir, 'objects/pack')).catch(() => [])
+}
+
+/** A host may send less than it promised. What is in our store counts as complete, so an incomplete pack must go. */
+async function dropNewPacks(dir: string, before: string[]): Promise<void> {
+  const added = (await packFiles(dir)).filter((name) => !before.includes(name))
+  for (const name of added) await rm(join(dir, 'objects/pack', name), { force: true })
 }
 
 /** An id's length tells the format of the remote; an empty mirror of the other one is made anew. */
 async function matchFormat(repo: Repository, shas: Sha[]): Promise<void> {
   const wanted: ObjectFormat = shas[0]?.length === 64 ? 'sha256' : 'sha1'
-  const config = await readFile(join(repo.dir, 'config'), 'utf8')
-  const current: ObjectFormat = /objectformat\s*=\s*sha256/i.test(config) ? 'sha256' : 'sha1'
-  if (current === wanted || (await hasPacks(repo.dir))) return
+  if ((await objectFormat(repo.dir)) === wanted || (await hasPacks(repo.dir))) return
   const made = await makeBare(repo.dir, 'main', wanted)
   await rm(repo.dir, { recursive: true, force: true })
   await rename(made, repo.dir)
@@ -197,8 +209,7 @@ async function hasPacks(dir: string): Promise<boolean> {
 }
 
 async function countPacks(dir: string): Promise<number> {
-  const names = await readdir(join(dir, 'objects/pack')).catch(() => [])
-  return names.filter((name) => name.endsWith('.pack')).length
+  return (await packFiles(dir)).filter((name) => name.endsWith('.pack')).length
 }
 
 /** Every fetch and every push leaves a pack; past this many, lookups get slow enough to notice. */
@@ -220,62 +231,9 @@ async function tidy(repo: Repository, options: CallOptions): Promise<void> {
   await git(repo.dir, ['commit-graph', 'write', '--reachable'], call)
 }
 
-/** Replaces a broken mirror by a fresh one. What only our store holds (`refs/svc/*`) is carried over as far as it can be read. */
-export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
-  const { remote } = repo
-  if (!remote) throw new TypeError('A managed repository is the truth itself and cannot be rebuilt from anywhere.')
-  return withLock(repo.dir, async () => {
-    const format = /objectformat\s*=\s*sha256/i.test(await readFile(join(repo.dir, 'config'), 'utf8').catch(() => ''))
-    const made = await makeBare(repo.dir, 'main', format ? 'sha256' : 'sha1')
-    const fresh: Repository = { dir: made, remote }
-    const reason = await fetchBranches(fresh, options)
-    if (reason) {
-      await rm(made, { recursive: true, force: true })
-      return { kind: 'unreachable', reason }
-    }
-    const lost = await carryKeptRefs(repo.dir, fresh)
-    await rm(brokenPath(repo.dir), { recursive: true, force: true })
-    await rename(repo.dir, brokenPath(repo.dir))
-    await rename(made, repo.dir)
-    // Something could not be read: the broken store stays beside the new one for whoever wants to dig in it.
-    if (!lost) await rm(brokenPath(repo.dir), { recursive: true, force: true })
-    return { kind: 'present' }
-  })
-}
-
-function brokenPath(dir: string): string {
+/** Where rebuilding puts a broken store out of the way. */
+export function brokenPath(dir: string): string {
   return `${dir}.broken`
-}
-
-/** True when something could not be carried. */
-async function carryKeptRefs(from: string, fresh: Repository): Promise<boolean> {
-  const old: Repository = {
-    dir: fresh.dir,
-    remote: { url: `file://${from}`, credential: null, allowProtocols: ['file'] },
-  }
-  const listed = await git(from, ['for-each-ref', '--format=%(refname)', 'refs/svc'], { accept: [0, 1, 128] })
-  if (listed.code !== 0) return true
-  let lost = false
-  for (const ref of listed.stdout.toString().split('\n').filter(Boolean)) {
-    if ((await fetchRefspecs(old, [`+${ref}:${ref}`], {})) !== null) lost = true
-  }
-  return lost
-}
-
-/** What git says when a store is damaged; it has no exit code for that. */
-const damage =
-  /corrupt|unable to read|bad object|missing (?:blob|tree|commit)|cannot be accessed|inflate|bad tree object|does not point to a valid object|not a valid object/i
-
-/** Runs `work`; when it fails because the mirror is damaged, makes the mirror anew and tries once more. */
-export async function withMending<T>(repo: Repository, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!repo.remote || !(error instanceof GitError) || !damage.test(error.stderr)) throw error
-    const rebuilt = await rebuildMirror(repo)
-    if (rebuilt.kind !== 'present') throw error
-    return work()
-  }
 }
 
 async function isThere(path: string): Promise<boolean> {

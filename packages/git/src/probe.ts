@@ -1,7 +1,8 @@
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { git, GitError, lastWords } from './git.ts'
+import { git, GitError } from './git.ts'
+import { hostWords } from './host-words.ts'
 import { askHttp } from './http-client.ts'
 import { describeNetworkError, refusedBy, type RemoteRefs } from './ls-refs.ts'
 import type { CallOptions, Remote } from './repository.ts'
@@ -92,7 +93,7 @@ async function whyNotPushable(remote: Remote, timeoutMs: number): Promise<string
       return null
     } catch (error) {
       if (!(error instanceof GitError)) throw error
-      return error.failure === 'timeout' ? 'The git host gave no answer in time.' : lastWords(error.stderr)
+      return error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr)
     }
   })
 }

@@ -1,4 +1,5 @@
-import { git, GitError, lastWords } from './git.ts'
+import { git, GitError } from './git.ts'
+import { hostWords } from './host-words.ts'
 import { requireSha, isZero, type CallOptions, type RefUpdate, type Remote } from './repository.ts'
 import { isRefName } from './branch-name.ts'
 
@@ -69,8 +70,8 @@ function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushO
   }
   if (updates.some(({ ref }) => !refs.has(ref))) {
     return /unexpected disconnect|RPC failed|hung up/i.test(stderr)
-      ? { kind: 'unknown', reason: lastWords(stderr) }
-      : { kind: 'not-sent', reason: lastWords(stderr), denied: true }
+      ? { kind: 'unknown', reason: hostWords(stderr) }
+      : { kind: 'not-sent', reason: hostWords(stderr), denied: true }
   }
   return { kind: 'answered', refs, remarks }
 }
@@ -90,7 +91,7 @@ function remoteLines(stderr: string): string[] {
 function explainFailure(error: GitError): PushOutcome {
   if (error.failure !== 'exit') return { kind: 'unknown', reason: error.message }
   const { stderr } = error
-  const reason = lastWords(stderr)
+  const reason = hostWords(stderr)
   if (/RPC failed|unexpected disconnect|hung up|send-pack:|broken pipe/i.test(stderr))
     return { kind: 'unknown', reason }
   const denied =

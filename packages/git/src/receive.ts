@@ -2,6 +2,7 @@ import { readFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hiddenRefs } from './gate.ts'
 import { explainEnd, lastWords, startGit, type GitChild } from './git.ts'
+import { objectFormat } from './object-format.ts'
 import { readReport, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
 import { durable } from './refs.ts'
@@ -51,8 +52,7 @@ export async function receivePush(
 }
 
 async function prepareRoom(repo: Repository, room: string, { updates }: PushRequest): Promise<void> {
-  const config = await readFile(join(repo.dir, 'config'), 'utf8')
-  const isSha256 = /objectformat\s*=\s*sha256/i.test(config)
+  const isSha256 = (await objectFormat(repo.dir)) === 'sha256'
   const format = isSha256
     ? '\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n'
     : '\trepositoryformatversion = 0\n'

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { streamChild } from './child-stream.ts'
 import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from './gate.ts'
 import { startGit } from './git.ts'
 import { landPush } from './land-push.ts'
+import { objectFormat } from './object-format.ts'
 import { flushPkt, pkt, PktError } from './pkt-line.ts'
 import { keepAlivePkt, writeReport, type PushReport } from './push-report.ts'
 import { readPushRequest, type PushRequest } from './push-request.ts'
@@ -75,8 +74,7 @@ async function greet(repo: Repository, { method, query, headers, signal }: GitRe
 }
 
 async function greetingV2(repo: Repository): Promise<Uint8Array<ArrayBuffer>> {
-  const config = await readFile(join(repo.dir, 'config'), 'utf8')
-  const format = /objectformat\s*=\s*sha256/i.test(config) ? 'sha256' : 'sha1'
+  const format = await objectFormat(repo.dir)
   const lines = [
     'version 2',
     'agent=git/svc',
@@ -130,8 +128,7 @@ async function servePush(
   const push = await readPushRequest(bodyOf(request))
   if (push.updates.length === 0) return answer(contentType, new Uint8Array())
   const reply = (report: PushReport) => answer(contentType, Uint8Array.from(writeReport(report, push.capabilities)))
-  const config = await readFile(join(repo.dir, 'config'), 'utf8')
-  const idLength = /objectformat\s*=\s*sha256/i.test(config) ? 64 : 40
+  const idLength = (await objectFormat(repo.dir)) === 'sha256' ? 64 : 40
   const refusal = refuseAlways(push.updates, { ...options, idLength }) ?? (await gate(push.updates))
   if (refusal !== null) {
     await drain(push.pack, options.packBytesMax)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isBranchName } from './branch-name.ts'
 import { readDiskRefs } from './disk-refs.ts'
-import { git, GitError, lastWords } from './git.ts'
+import { git, GitError } from './git.ts'
+import { hostWords } from './host-words.ts'
 import { LiveFlights } from './live-flight.ts'
 import { lsRefsHttp, type RemoteRefs } from './ls-refs.ts'
 import { isSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
@@ -53,7 +54,10 @@ async function readLocal(dir: string, branches: string[] | 'all'): Promise<TipsO
   return { kind: 'tips', tips, head: branchOfRef(head.stdout.toString().trim()) }
 }
 
-async function readFileRemote(remote: Remote, branches: string[] | 'all'): Promise<TipsOutcome | null> {
+async function readFileRemote(
+  remote: Remote,
+  branches: string[] | 'all',
+): Promise<(TipsOutcome & { kind: 'tips' }) | null> {
   const dir = await localGitDir(remote)
   const refs = dir ? await readDiskRefs(dir, branches) : null
   return refs ? { kind: 'tips', ...refs } : null
@@ -92,6 +96,8 @@ export async function readRemoteRefs(
   branches: string[] | 'all',
   timeoutMs: number,
 ): Promise<RemoteRefs> {
+  const disk = await readFileRemote(remote, branches)
+  if (disk) return disk
   if (/^https?:/.test(remote.url)) {
     const refs = await lsRefsHttp(remote, branches, timeoutMs)
     if (refs.kind !== 'older-protocol') return refs
@@ -110,7 +116,7 @@ async function lsRemote(remote: Remote, timeoutMs: number): Promise<RemoteRefs> 
     return { kind: 'tips', tips: parseListing(text, '\t'), head }
   } catch (error) {
     if (!(error instanceof GitError)) throw error
-    const reason = error.failure === 'timeout' ? 'The git host gave no answer in time.' : lastWords(error.stderr)
+    const reason = error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr)
     return { kind: 'unreachable', reason, status: null }
   }
 }

@@ -1,0 +1,25 @@
+import { lastWords } from './git.ts'
+
+/** What git says about a host, in a sentence that helps whoever named the repository. Unknown words are passed on. */
+const sentences: [RegExp, string][] = [
+  [
+    /could not read (?:username|password)|authentication failed|returned error: 401/i,
+    'The git host asks for a credential, or does not accept the one it was given.',
+  ],
+  [/returned error: 403/i, 'The git host refuses this credential for the repository.'],
+  [/permission denied \(/i, "The git host does not accept this server's ssh key."],
+  [
+    /returned error: 404|repository '[^\n]*' not found/i,
+    'The git host has no repository at this address, or hides it from this credential.',
+  ],
+  [/could not resolve host/i, 'The name of the git host could not be resolved.'],
+  [/connection refused|failed to connect/i, 'The git host refuses connections.'],
+  [/timed out|less than \d+ bytes\/sec/i, 'The git host could not be reached in time.'],
+  [/redirect/i, 'The git host redirects to another address; use that address instead.'],
+  [/dubious ownership/i, 'The folder of the repository belongs to another user than the one this server runs as.'],
+  [/host key verification failed/i, 'The ssh key of the git host is not the one it had before.'],
+]
+
+export function hostWords(stderr: string): string {
+  return sentences.find(([pattern]) => pattern.test(stderr))?.[1] ?? lastWords(stderr)
+}

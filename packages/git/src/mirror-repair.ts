@@ -1,0 +1,70 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { git, GitError } from './git.ts'
+import { withLock } from './lock.ts'
+import { brokenPath, fetchBranches, fetchRefspecs, makeBare, type BringOutcome } from './mirror.ts'
+import { objectFormat } from './object-format.ts'
+import type { CallOptions, Repository } from './repository.ts'
+
+/** Replaces a broken mirror by a fresh one. What only our store holds (`refs/svc/*`) is carried over as far as it can be read. */
+export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
+  const { remote } = repo
+  if (!remote) throw new TypeError('A managed repository is the truth itself and cannot be rebuilt from anywhere.')
+  return withLock(repo.dir, async () => {
+    // A store so broken that even its settings are gone was most likely the usual format.
+    const format = await objectFormat(repo.dir).catch(() => 'sha1' as const)
+    const made = await makeBare(repo.dir, 'main', format)
+    const fresh: Repository = { dir: made, remote }
+    const reason = await fetchBranches(fresh, options)
+    if (reason) {
+      await rm(made, { recursive: true, force: true })
+      return { kind: 'unreachable', reason }
+    }
+    const lost = await carryKeptRefs(repo.dir, fresh)
+    await rm(brokenPath(repo.dir), { recursive: true, force: true })
+    await rename(repo.dir, brokenPath(repo.dir))
+    await rename(made, repo.dir)
+    // Something could not be read: the broken store stays beside the new one for whoever wants to dig in it.
+    if (!lost) await rm(brokenPath(repo.dir), { recursive: true, force: true })
+    return { kind: 'present' }
+  })
+}
+
+/** True when something could not be carried. */
+async function carryKeptRefs(from: string, fresh: Repository): Promise<boolean> {
+  const old: Repository = {
+    dir: fresh.dir,
+    remote: { url: `file://${from}`, credential: null, allowProtocols: ['file'] },
+  }
+  // What is broken there may be whole here: with our objects to fall back on, more can be read.
+  await mkdir(join(from, 'objects/info'), { recursive: true })
+  await writeFile(join(from, 'objects/info/alternates'), `${join(fresh.dir, 'objects')}\n`)
+  const listed = await git(from, ['for-each-ref', '--format=%(refname)', 'refs/svc'], { accept: [0, 1, 128] })
+  if (listed.code !== 0) return true
+  let lost = false
+  for (const ref of listed.stdout.toString().split('\n').filter(Boolean)) {
+    if ((await fetchRefspecs(old, [`+${ref}:${ref}`], {})) !== null) lost = true
+  }
+  return lost
+}
+
+/** What git says when a store is damaged; it has no exit code for that. */
+const damage =
+  /corrupt|unable to read|could not read|bad object|missing (?:blob|tree|commit)|cannot be accessed|inflate|bad tree object|does not point to a valid object|not a valid object|does not match index|too short|too small/i
+
+/** Asking for what never existed looks like damage too, and must not make us fetch everything again and again. */
+const mended = new LRUCache<string, true>({ max: 1000, ttl: 600_000 })
+
+/** Runs `work`; when it fails because the mirror is damaged, makes the mirror anew and tries once more. */
+export async function withMending<T>(repo: Repository, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!repo.remote || !(error instanceof GitError) || !damage.test(error.stderr) || mended.has(repo.dir)) throw error
+    mended.set(repo.dir, true)
+    const rebuilt = await rebuildMirror(repo)
+    if (rebuilt.kind !== 'present') throw error
+    return work()
+  }
+}
