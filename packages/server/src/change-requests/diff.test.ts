@@ -53,7 +53,7 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text).toBe(body.patch)
     expect(patch.text).toContain('+three\n')
     expect(patch.text).not.toContain('changed on main')
-  }, 30_000)
+  })
 
   test('of a closed one is live, and of one whose branch is gone is what was last seen', async () => {
     const at = await makeProject()
@@ -68,35 +68,31 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(await diff()).toEqual(before)
     const preview = await app.request<MergePreview>('GET', at.path(cr.cr_id, 'merge-preview'))
     expect(preview.body).toMatchObject({ head_sha: head, can_merge: true })
-  }, 30_000)
+  })
 
   test.each([
     ['a fast-forward', false],
     ['a merge commit', true],
-  ])(
-    'of one merged by %s renders for ever',
-    async (_, moves) => {
-      const outside = kind === 'external' ? await app.externalProject(start) : null
-      const at = testProject(app, outside ?? (await app.managedProject(start)))
-      const cr = await at.open('work', work)
-      if (moves) await commit(at.repo, 'main', { 'keep.txt': 'changed on main\n' })
-      const diff = async () => (await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))).body
-      const preview = async () => (await app.request<MergePreview>('GET', at.path(cr.cr_id, 'merge-preview'))).body
-      const [before, previewBefore] = [await diff(), await preview()]
-      expect(previewBefore).toMatchObject({ can_merge: true, can_fast_forward: !moves })
-      expect((await at.merge(cr.cr_id)).status).toBe(200)
-      await commit(at.repo, 'main', { 'later.txt': 'later\n' })
-      await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
-      if (outside !== null) await outside.host.close()
-      else {
-        await gitText(at.repo, 'update-ref', '-d', 'refs/heads/main')
-        await gitText(at.repo, 'gc', '--prune=now', '--quiet')
-      }
-      expect(await diff()).toEqual(before)
-      expect(await preview()).toEqual(previewBefore)
-    },
-    30_000,
-  )
+  ])('of one merged by %s renders for ever', async (_, moves) => {
+    const outside = kind === 'external' ? await app.externalProject(start) : null
+    const at = testProject(app, outside ?? (await app.managedProject(start)))
+    const cr = await at.open('work', work)
+    if (moves) await commit(at.repo, 'main', { 'keep.txt': 'changed on main\n' })
+    const diff = async () => (await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))).body
+    const preview = async () => (await app.request<MergePreview>('GET', at.path(cr.cr_id, 'merge-preview'))).body
+    const [before, previewBefore] = [await diff(), await preview()]
+    expect(previewBefore).toMatchObject({ can_merge: true, can_fast_forward: !moves })
+    expect((await at.merge(cr.cr_id)).status).toBe(200)
+    await commit(at.repo, 'main', { 'later.txt': 'later\n' })
+    await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
+    if (outside !== null) await outside.host.close()
+    else {
+      await gitText(at.repo, 'update-ref', '-d', 'refs/heads/main')
+      await gitText(at.repo, 'gc', '--prune=now', '--quiet')
+    }
+    expect(await diff()).toEqual(before)
+    expect(await preview()).toEqual(previewBefore)
+  })
 })
 
 test('renames are told only when asked for', async () => {

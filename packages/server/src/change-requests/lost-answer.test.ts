@@ -53,7 +53,7 @@ test('a push that arrived, but whose answer got lost, is found on the branch', a
   expect(status).toBe(200)
   expect(await at.tip('main')).toBe(body.merge.merge_commit_sha)
   expect(await attemptsOf(cr.cr_id)).toEqual([{ state: 'landed', result_sha: body.merge.merge_commit_sha }])
-}, 60_000)
+})
 
 test('a push that never arrived is tried again, and then the host is what cannot be reached', async () => {
   const cr = await openBeside()
@@ -65,7 +65,7 @@ test('a push that never arrived is tried again, and then the host is what cannot
   expect(new Set((await attemptsOf(cr.cr_id)).map((attempt) => attempt.state))).toEqual(new Set(['abandoned']))
   line = 'fine'
   expect((await at.merge(cr.cr_id)).status).toBe(200)
-}, 60_000)
+})
 
 test('a host that goes away with the answer leaves the merge open, until it is back', async () => {
   const cr = await openBeside()
@@ -85,7 +85,7 @@ test('a host that goes away with the answer leaves the merge open, until it is b
   expect(again.status).toBe(200)
   expect(again.body.merge.merge_commit_sha).toBe(attempt!.result_sha)
   expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
-}, 60_000)
+})
 
 async function serveLine(to: HttpBackend): Promise<Server> {
   const { port } = new URL(to.url)

@@ -37,7 +37,7 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
     for (const merge of merges) expect(await isOnMain(at, merge.merge_commit_sha)).toBe(true)
     const names = (await gitText(at.repo, 'ls-tree', '--name-only', 'main')).split('\n')
     expect(names).toEqual([...opened.map((_, n) => `${n}.txt`), 'README.md'])
-  }, 60_000)
+  })
 
   test('of twenty who merge one, one does', async () => {
     const at = await makeProject[kind]()
@@ -55,7 +55,7 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
       'change_request.open',
       'change_request.merge',
     ])
-  }, 60_000)
+  })
 
   test('an outside pusher loses nothing, and no merge that was answered is lost', async () => {
     const at = await makeProject[kind]()
@@ -107,5 +107,5 @@ describe.each(['managed', 'external'] as const)('at once, on two servers, in a %
       if (reply.status === 200) expect(reply.body.change_request.head_commit_sha).toBe(cr.head_commit_sha)
       else expect(reply.body).toMatchObject({ code: 'head_moved' })
     }
-  }, 60_000)
+  })
 })

@@ -53,7 +53,7 @@ describe.each([
         after: { status: 'merged', kind: 'fast-forward' },
       },
     ])
-  }, 30_000)
+  })
 
   test('a head beside the base is merged by a commit of the service that names the user', async () => {
     const at = await makeProject()
@@ -78,7 +78,7 @@ describe.each([
       `svc <noreply@svc.invalid>|svc <noreply@svc.invalid>|Merge CR #1: Add a\n\nMerged-by: Owner <${app.owner.user_id}>`,
     )
     expect(await gitText(at.repo, 'ls-tree', '--name-only', result)).toBe('README.md\na.txt\nb.txt')
-  }, 30_000)
+  })
 
   test('a message of the user keeps its trailers, and ours joins them', async () => {
     const at = await makeProject()
@@ -88,7 +88,7 @@ describe.each([
     expect(await gitText(at.repo, 'log', '-1', '--format=%s|%(trailers:only,separator=|)', 'main')).toBe(
       `Ship|Refs: #9|Merged-by: Owner <${app.owner.user_id}>`,
     )
-  }, 30_000)
+  })
 
   test('a conflict is 409 with its files and changes nothing', async () => {
     const at = await makeProject({ 'a.txt': '1\n', 'c.txt': '1\n' })
@@ -103,7 +103,7 @@ describe.each([
 
     await commit(at.repo, 'work', { 'a.txt': 'both\n' }, { parents: [cr.base_commit_sha!] })
     expect((await at.merge(cr.cr_id)).body.merge.fast_forward).toBe(true)
-  }, 30_000)
+  })
 
   test('a head that is contained in the base makes no commit', async () => {
     const at = await makeProject()
@@ -120,7 +120,7 @@ describe.each([
     })
     expect(body.change_request).toMatchObject({ status: 'merged', merge_commit_sha: base })
     expect(await at.tip('main')).toBe(base)
-  }, 30_000)
+  })
 
   test('unrelated histories are merged', async () => {
     const at = await makeProject()
@@ -129,7 +129,7 @@ describe.each([
     const { body } = await at.merge(cr.cr_id)
     expect(body.merge.fast_forward).toBe(false)
     expect(await parentsOf(at, 'main')).toEqual([cr.base_commit_sha!, cr.head_commit_sha!])
-  }, 30_000)
+  })
 
   test('only what the caller has seen is merged', async () => {
     const at = await makeProject()
@@ -148,21 +148,17 @@ describe.each([
     expect((await at.get(cr.cr_id)).status).toBe('open')
     const merged = await at.merge(cr.cr_id, { body: { expected_head_sha: head, expected_base_sha: base } })
     expect(merged.status).toBe(200)
-  }, 30_000)
+  })
 
-  test.each(['work', 'main'])(
-    'a branch that is gone (%s) is 409 and named',
-    async (ref) => {
-      const at = await makeProject()
-      const cr = await at.open('work', { 'a.txt': 'a\n' })
-      await gitText(at.repo, 'update-ref', '-d', `refs/heads/${ref}`)
-      const refused = await at.refusedMerge(cr.cr_id)
-      expect(refused.status).toBe(409)
-      expect(refused.body).toMatchObject({ code: 'ref_missing', ref })
-      expect(await attemptsOf(cr.cr_id)).toEqual([])
-    },
-    30_000,
-  )
+  test.each(['work', 'main'])('a branch that is gone (%s) is 409 and named', async (ref) => {
+    const at = await makeProject()
+    const cr = await at.open('work', { 'a.txt': 'a\n' })
+    await gitText(at.repo, 'update-ref', '-d', `refs/heads/${ref}`)
+    const refused = await at.refusedMerge(cr.cr_id)
+    expect(refused.status).toBe(409)
+    expect(refused.body).toMatchObject({ code: 'ref_missing', ref })
+    expect(await attemptsOf(cr.cr_id)).toEqual([])
+  })
 })
 
 describe('what is not open', () => {
@@ -205,27 +201,23 @@ describe('a git host that refuses the merge', () => {
       'test "$1" != refs/heads/main || { echo "error: GH006: Protected branch" >&2; exit 1; }',
       'Protected branch',
     ],
-  ])(
-    'by its %s hook is reported in its own words, and nothing changes',
-    async (name, script, words) => {
-      const at = await makeExternal()
-      const cr = await at.open('work', { 'a.txt': 'a\n' })
-      const hook = join(at.repo.dir, 'hooks', name)
-      await mkdir(dirname(hook), { recursive: true })
-      await writeFile(hook, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-      const refused = await at.refusedMerge(cr.cr_id)
-      expect(refused.status).toBe(409)
-      expect(refused.body.code).toBe('merge_rejected')
-      expect(refused.body.reason).toContain(words)
-      expect(refused.body.error).toContain(words)
-      expect(await at.get(cr.cr_id)).toEqual(cr)
-      expect(await at.tip('main')).toBe(cr.base_commit_sha!)
-      expect(await attemptsOf(cr.cr_id)).toMatchObject([{ state: 'abandoned' }])
-      await rm(hook)
-      expect((await at.merge(cr.cr_id)).status).toBe(200)
-    },
-    30_000,
-  )
+  ])('by its %s hook is reported in its own words, and nothing changes', async (name, script, words) => {
+    const at = await makeExternal()
+    const cr = await at.open('work', { 'a.txt': 'a\n' })
+    const hook = join(at.repo.dir, 'hooks', name)
+    await mkdir(dirname(hook), { recursive: true })
+    await writeFile(hook, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const refused = await at.refusedMerge(cr.cr_id)
+    expect(refused.status).toBe(409)
+    expect(refused.body.code).toBe('merge_rejected')
+    expect(refused.body.reason).toContain(words)
+    expect(refused.body.error).toContain(words)
+    expect(await at.get(cr.cr_id)).toEqual(cr)
+    expect(await at.tip('main')).toBe(cr.base_commit_sha!)
+    expect(await attemptsOf(cr.cr_id)).toMatchObject([{ state: 'abandoned' }])
+    await rm(hook)
+    expect((await at.merge(cr.cr_id)).status).toBe(200)
+  })
 
   test('by being away is 502 and leaves nothing behind', async () => {
     const outside = await app.externalProject()
@@ -237,7 +229,7 @@ describe('a git host that refuses the merge', () => {
     expect(refused.body.code).toBe('repository_unreachable')
     expect(await attemptsOf(cr.cr_id)).toEqual([])
     expect((await at.get(cr.cr_id)).status).toBe('open')
-  }, 30_000)
+  })
 })
 
 describe('agents', () => {

@@ -120,5 +120,5 @@ describe('closing and reopening', () => {
       ])
       expect(exitCode === 0).toBe(status === 'merged')
     }
-  }, 60_000)
+  })
 })

@@ -162,7 +162,7 @@ describe('opening', () => {
       .where('project_id', '=', outside.project.project_id)
       .executeTakeFirstOrThrow()
     expect(next_cr_number).toBe(first.number + 1)
-  }, 30_000)
+  })
 })
 
 describe('numbers', () => {
@@ -180,7 +180,7 @@ describe('numbers', () => {
     expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([201]))
     const numbers = replies.map((reply) => reply.body.number).toSorted((a, b) => a - b)
     expect(numbers).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
-  }, 60_000)
+  })
 
   test('a closed or merged one keeps its number for ever', async () => {
     const fresh = testProject(app, await app.managedProject())

@@ -149,7 +149,7 @@ describe('while the repository is away, what is stored is served within two seco
     const opened = await at.open('work', { 'a.txt': 'a\n' })
     await host.close()
     await readsAreStored(at, opened)
-  }, 30_000)
+  })
 
   test('when its host no longer has it', async () => {
     const outside = await app.externalProject()
@@ -157,7 +157,7 @@ describe('while the repository is away, what is stored is served within two seco
     const opened = await at.open('work', { 'a.txt': 'a\n' })
     await rename(outside.repo.dir, `${outside.repo.dir}.gone`)
     await readsAreStored(at, opened)
-  }, 30_000)
+  })
 
   test('when its host hangs', async () => {
     const { host, ...outside } = await app.externalProject()
@@ -170,7 +170,7 @@ describe('while the repository is away, what is stored is served within two seco
     expect(await at.get(opened.cr_id)).toEqual(opened)
     expect(performance.now() - started).toBeLessThan(2_000)
     await new Promise((resolve) => silent.close(resolve))
-  }, 30_000)
+  })
 
   test('when the folder of a managed one is lost', async () => {
     const managed = await app.managedProject()
@@ -188,7 +188,7 @@ test('a mirror that was lost is made again by what needs it', async () => {
   expect((await app.request('GET', at.path(opened.cr_id, 'diff'))).status).toBe(200)
   await rm(mirrorDir(app.deps, outside.project.project_id), { recursive: true })
   expect((await app.request('GET', at.path(opened.cr_id, 'diff'))).status).toBe(200)
-}, 30_000)
+})
 
 async function listenAndSayNothing(port: number): Promise<Server> {
   const sockets = new Set<{ destroy(): void }>()

@@ -8,7 +8,7 @@ import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips } 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
 /** What a read waits for a repository at most: the stored data has to be out within two seconds. */
-const awayMs = 1_800
+const awayMs = 1_500
 
 /** The rows with the tips their branches have now. One question to the repository, whatever the number of rows; one write, of those that moved. */
 export async function refreshTips(

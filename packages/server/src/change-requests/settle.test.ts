@@ -91,7 +91,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect((await at.get(cr.cr_id)).status).toBe('open')
     expect(await at.tip('main')).toBe(base)
     expect((await at.merge(cr.cr_id)).status).toBe(200)
-  }, 30_000)
+  })
 
   test('after the push: it is merged, once, by that commit, with its audit row and its diff', async () => {
     const at = await makeProject[kind]()
@@ -115,7 +115,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
     const { body } = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
     expect(body.files.map((file) => file.path)).toEqual(['a.txt'])
-  }, 30_000)
+  })
 
   test('after the push, when others pushed on top of it', async () => {
     const at = await makeProject[kind]()
@@ -124,7 +124,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     await commit(at.repo, 'main', { 'later.txt': 'x\n' })
     await settleAll()
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
-  }, 30_000)
+  })
 
   test('before the push, when others pushed instead of it', async () => {
     const at = await makeProject[kind]()
@@ -134,7 +134,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     await settleAll()
     expect(await stateOf(cr.cr_id)).toEqual(['abandoned'])
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'open', base_commit_sha: base })
-  }, 30_000)
+  })
 
   test('is settled by the next merge into that base, whichever it is', async () => {
     const at = await makeProject[kind]()
@@ -142,7 +142,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const attempt = await dieMerging(at, cr, pushed(at))
     expect((await at.merge(other.cr_id)).status).toBe(200)
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
-  }, 30_000)
+  })
 
   test('and sent again with the same key: the answer is the merge that was made', async () => {
     const at = await makeProject[kind]()
@@ -158,7 +158,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
       base_sha_after: attempt.result_sha,
     })
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
-  }, 30_000)
+  })
 
   test('cannot be closed before it is known how the merge ended', async () => {
     const at = await makeProject[kind]()
@@ -168,7 +168,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect((await app.request('POST', at.path(cr.cr_id, 'close'))).status).toBe(409)
     expect((await at.get(cr.cr_id)).status).toBe('merged')
     expect((await app.request<ChangeRequest>('POST', at.path(other.cr_id, 'close'))).body.status).toBe('closed')
-  }, 30_000)
+  })
 
   test('whose push came through only after it was given up: that commit is the merge', async () => {
     const at = await makeProject[kind]()
@@ -187,7 +187,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
       up_to_date: false,
     })
     expect(body.change_request.base_commit_sha).toBe(attempt.base_sha)
-  }, 30_000)
+  })
 
   test('seen landed by the one who merged, after another server had given it up', async () => {
     const at = await makeProject[kind]()
@@ -204,7 +204,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(two!.cr).toEqual(one!.cr)
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
     expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
-  }, 30_000)
+  })
 
   test('a fast-forward', async () => {
     const at = await makeProject[kind]()
@@ -212,7 +212,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     await dieMerging(at, cr, pushed(at))
     await settleAll()
     expect(await at.get(cr.cr_id)).toMatchObject({ status: 'merged', merge_commit_sha: cr.head_commit_sha })
-  }, 30_000)
+  })
 })
 
 test('while the repository is away an open attempt stays, and others are settled', async () => {
@@ -227,4 +227,4 @@ test('while the repository is away an open attempt stays, and others are settled
   expect(await stateOf(free.cr_id)).toEqual(['landed'])
   expect((await away.refusedMerge(stuck.cr_id)).status).toBe(502)
   expect(await stateOf(stuck.cr_id)).toEqual(['intended'])
-}, 60_000)
+})

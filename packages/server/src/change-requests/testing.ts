@@ -1,7 +1,11 @@
+import { setDefaultTimeout } from 'bun:test'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import { commit, type Files } from '@svc/git/testing'
 import type { TestApp, TestReply, TestRequest } from '../test-app.ts'
+
+// A busy machine makes git slow, and a test that only waits for it is no wrong one.
+setDefaultTimeout(60_000)
 
 export interface MergeReply {
   change_request: ChangeRequest
