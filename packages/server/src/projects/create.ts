@@ -150,8 +150,9 @@ export function slugOf(name: string): string {
     .toLowerCase()
     .normalize('NFKD')
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-/, '')
     .slice(0, 50)
+    .replace(/-$/, '')
   return slug === '' ? 'project' : slug
 }
 

@@ -21,7 +21,7 @@ export async function editProject(
   input: EditProject,
 ): Promise<ProjectRow> {
   const { project } = input
-  if (input.git_token !== undefined) await requireWorkingCredential(deps, input)
+  if (input.git_token !== undefined || input.git_username !== undefined) await requireWorkingCredential(deps, input)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
   return deps.db.transaction().execute(async (trx) => {
     const after = await updateProject(trx, project.project_id, {
@@ -53,7 +53,15 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditP
     throw new ServiceError('invalid', 'A managed repository has no credential.', {
       detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
     })
-  const remote = await judgeRemote(deps, { url: input.project.repo_url, credential: gitCredential(input) })
+  if (input.git_token === undefined)
+    throw new ServiceError('invalid', 'A user name goes with the token it belongs to.', {
+      detail: { issues: [{ path: 'git_token', message: 'is required with git_username' }] },
+    })
+  const credential = gitCredential({
+    git_token: input.git_token,
+    git_username: input.git_username ?? input.project.git_username ?? undefined,
+  })
+  const remote = await judgeRemote(deps, { url: input.project.repo_url, credential })
   const probe = await probeRemote(remote)
   if (probe.kind === 'unreachable') throw unreachable(probe.reason ?? 'its host does not answer')
   if (probe.kind !== 'writable')

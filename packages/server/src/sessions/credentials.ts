@@ -1,11 +1,11 @@
 /** What a sandbox generation holds: its service key, its project token, its model key, and git credentials fetched just in time. */
 import { base62, cloneCredentialPrefix, modelKeyPrefix, sandboxKeyPrefix } from '@svc/contract'
-import { sha256 } from '../auth/credentials.ts'
+import { sha256, unauthenticated } from '../auth/credentials.ts'
 import type { SandboxActor } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { mintToken } from '../tokens/mint.ts'
-import { insertCredential, type SandboxRow, type SessionRow } from './store.ts'
+import { holdsServiceKey, insertCredential, lockSession, type SandboxRow, type SessionRow } from './store.ts'
 
 const cloneCredentialMinutes = 15
 
@@ -57,17 +57,22 @@ export async function mintCloneCredential(
 ): Promise<{ token: string; expires_at: string }> {
   const token = cloneCredentialPrefix + base62(40, deps.randomBytes)
   const expiresAt = new Date(deps.now().getTime() + cloneCredentialMinutes * 60_000)
-  await insertCredential(deps.db, {
-    credential_id: deps.newId(),
-    kind: 'clone',
-    sha256: sha256(token),
-    project_id: actor.project_id,
-    session_id: actor.session_id,
-    sandbox_id: actor.sandbox_id,
-    generation: actor.generation,
-    user_id: actor.user_id,
-    expires_at: expiresAt,
-    revoked_at: null,
+  await deps.db.transaction().execute(async (trx) => {
+    await lockSession(trx, actor.session_id, 'share')
+    // Stopped since the request was let in: a credential made now would outlive the stop.
+    if (!(await holdsServiceKey(trx, actor.sandbox_id))) throw unauthenticated('The sandbox of this key was stopped.')
+    await insertCredential(trx, {
+      credential_id: deps.newId(),
+      kind: 'clone',
+      sha256: sha256(token),
+      project_id: actor.project_id,
+      session_id: actor.session_id,
+      sandbox_id: actor.sandbox_id,
+      generation: actor.generation,
+      user_id: actor.user_id,
+      expires_at: expiresAt,
+      revoked_at: null,
+    })
   })
   return { token, expires_at: expiresAt.toISOString() }
 }

@@ -190,8 +190,15 @@ export async function beginGeneration(db: DbOrTransaction, sessionId: string): P
     .execute()
 }
 
-/** Ends every token and credential of a session, so that the next request with one fails. */
+/** Locks a session's row until the transaction ends. `share`: for whoever hands out a credential of it. */
+export async function lockSession(db: DbOrTransaction, sessionId: string, mode: 'share' | 'update'): Promise<void> {
+  const row = db.selectFrom('project_sessions').select('session_id').where('session_id', '=', sessionId)
+  await (mode === 'share' ? row.forShare() : row.forUpdate()).execute()
+}
+
+/** Ends every token and credential of a session, so that the next request with one fails. The lock first: what is handed out just now is seen, or sees this. */
 export async function revokeCredentials(db: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
+  await lockSession(db, sessionId, 'update')
   await db
     .updateTable('tokens')
     .set({ revoked_at: at })
@@ -208,6 +215,18 @@ export async function revokeCredentials(db: DbOrTransaction, sessionId: string, 
 
 export async function insertCredential(db: DbOrTransaction, row: NewRow<'sandbox_credentials'>): Promise<void> {
   await db.insertInto('sandbox_credentials').values(row).execute()
+}
+
+/** Whether the service key of that sandbox still holds. */
+export async function holdsServiceKey(db: DbOrTransaction, sandboxId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('sandbox_credentials')
+    .select('credential_id')
+    .where('sandbox_id', '=', sandboxId)
+    .where('kind', '=', 'service')
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export async function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<void> {

@@ -11,11 +11,12 @@ import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { unauthenticated } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { mintToken } from './mint.ts'
-import { listTokens, revokeToken } from './store.ts'
+import { holdBoundToken, listTokens, revokeToken } from './store.ts'
 
 export function tokenRoutes(deps: Deps): Mounted[] {
   return [
@@ -59,6 +60,11 @@ export function tokenRoutes(deps: Deps): Mounted[] {
     handle(mintProjectTokenRoute, async ({ caller, body, project }) =>
       deps.db.transaction().execute(async (trx) => {
         const { actor } = caller
+        // Ended since the request was let in: a token made now would outlive the end of its session's tokens.
+        if (actor.kind === 'project' && actor.session_id !== null) {
+          const holds = await holdBoundToken(trx, { token_id: actor.token_id, session_id: actor.session_id })
+          if (!holds) throw unauthenticated('This token was revoked.')
+        }
         const minted = await mintToken(deps, trx, {
           name: body?.name ?? 'cli',
           user_id: actor.user_id,

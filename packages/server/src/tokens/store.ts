@@ -7,6 +7,26 @@ export async function insertToken(db: DbOrTransaction, row: NewRow<'tokens'>) {
   return db.insertInto('tokens').values(row).returning(shown).executeTakeFirstOrThrow()
 }
 
+/** Whether a bound token holds, and until the transaction ends: whoever ends the tokens of its session waits at the session's row. */
+export async function holdBoundToken(
+  db: DbOrTransaction,
+  token: { token_id: string; session_id: string },
+): Promise<boolean> {
+  await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('session_id', '=', token.session_id)
+    .forShare()
+    .execute()
+  const row = await db
+    .selectFrom('tokens')
+    .select('token_id')
+    .where('token_id', '=', token.token_id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 type Owner = { userId: string } | { projectId: string; sessionId: string | null }
 
 /** Live tokens, newest first. A bound caller sees the tokens of its own session only. */

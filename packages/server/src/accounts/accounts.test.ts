@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Account } from '@svc/contract'
+import { sha256 } from '../auth/credentials.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { ensureOwner } from './first-start.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await makeTestApp()
+}, 120_000)
+afterAll(() => app.close())
+
+const ourPage = () => ({ origin: app.deps.config.publicUrl })
+const newLink = () => app.request<{ url: string; expires_at: string }>('POST', '/v1/accounts/owner-links')
+const newCode = async () => (await newLink()).body.url.split('#')[1]!
+const signIn = (code: string, headers: Record<string, string> = ourPage()) =>
+  app.request<{ ok?: true; code?: string }>('POST', '/v1/sign-in', { token: null, body: { code }, headers })
+const cookieOf = (reply: { headers: Headers }) => reply.headers.get('set-cookie')!.split(';')[0]!
+const me = (cookie: string, headers: Record<string, string> = {}) =>
+  app.request<{ user: { user_id: string } }>('GET', '/v1/accounts/me', { token: null, headers: { cookie, ...headers } })
+
+describe('who I am', () => {
+  test('is the user with the accounts they belong to, the oldest first', async () => {
+    const { status, body } = await app.request('GET', '/v1/accounts/me')
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      user: { user_id: app.owner.user_id, name: 'Owner', email: null },
+      account: { account_id: app.owner.account_id, name: 'Personal', plan: 'selfhost', role: 'owner' },
+      accounts: [{ account_id: app.owner.account_id, name: 'Personal', plan: 'selfhost', role: 'owner' }],
+    })
+  })
+
+  test('of a viewer says so', async () => {
+    const { token } = await app.makeUser('viewer')
+    const { body } = await app.request<{ account: Account }>('GET', '/v1/accounts/me', { token })
+    expect(body.account.role).toBe('viewer')
+  })
+
+  test('of a user without an account is a refusal, not a crash', async () => {
+    const { user_id, token } = await app.makeUser('member')
+    await app.deps.db.deleteFrom('account_members').where('user_id', '=', user_id).execute()
+    expect((await app.request('GET', '/v1/accounts/me', { token })).status).toBe(403)
+    expect((await app.request('GET', '/v1/token', { token })).status).toBe(404)
+  })
+})
+
+describe('an owner link', () => {
+  test('carries its code in the fragment, which no server sees, and is stored as a hash', async () => {
+    const { body } = await newLink()
+    const url = new URL(body.url)
+    expect([url.origin, url.pathname, url.search]).toEqual([app.deps.config.publicUrl, '/sign-in', ''])
+    expect(url.hash).toMatch(/^#[0-9A-Za-z]{32}$/)
+    const hours = (Date.parse(body.expires_at) - Date.now()) / 3_600_000
+    expect(Math.abs(hours - 24)).toBeLessThan(0.1)
+    const rows = await app.deps.db.selectFrom('owner_links').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain(url.hash.slice(1))
+    expect(rows.some((row) => row.sha256.equals(sha256(url.hash.slice(1))))).toBeTrue()
+  })
+
+  test('works once, however many open it at the same time', async () => {
+    const code = await newCode()
+    const replies = await Promise.all(Array.from({ length: 20 }, () => signIn(code)))
+    expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1)
+    expect(replies.filter((reply) => reply.status === 401)).toHaveLength(19)
+    expect(replies.filter((reply) => reply.headers.has('set-cookie'))).toHaveLength(1)
+    expect((await signIn(code)).status).toBe(401)
+  })
+
+  test('that has expired signs nobody in', async () => {
+    const code = await newCode()
+    await app.deps.db
+      .updateTable('owner_links')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('sha256', '=', sha256(code))
+      .execute()
+    expect((await signIn(code)).status).toBe(401)
+  })
+
+  test('is not used up by a page of another site', async () => {
+    const code = await newCode()
+    for (const headers of [
+      { origin: 'http://evil.test' },
+      { origin: 'null' },
+      { origin: `${app.deps.config.publicUrl}.evil.test` },
+      { origin: `http://${new URL(app.deps.config.publicUrl).host}@evil.test` },
+      { ...ourPage(), 'sec-fetch-site': 'cross-site' },
+      { ...ourPage(), 'sec-fetch-site': 'same-site' },
+      {},
+    ])
+      expect((await signIn(code, headers as Record<string, string>)).status).toBe(403)
+    expect((await signIn(code)).status).toBe(200)
+  })
+
+  test('of a code that was guessed is refused in the same words as a used one', async () => {
+    const code = await newCode()
+    await signIn(code)
+    expect((await signIn('0'.repeat(32))).body).toEqual((await signIn(code)).body)
+  })
+})
+
+describe('the cookie', () => {
+  test('is for our pages alone: HttpOnly, SameSite, no domain', async () => {
+    const header = (await signIn(await newCode())).headers.get('set-cookie')!
+    const [pair, ...attributes] = header.split('; ')
+    expect(pair).toMatch(/^svc_session=[0-9A-Za-z]{40}$/)
+    expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])
+  })
+
+  test('of a server behind https has the __Host- prefix, and is sent over nothing else', async () => {
+    const secure = await makeTestApp({ configure: { publicUrl: 'https://svc.example' } })
+    try {
+      const link = await secure.request<{ url: string }>('POST', '/v1/accounts/owner-links')
+      const reply = await secure.request('POST', '/v1/sign-in', {
+        token: null,
+        body: { code: link.body.url.split('#')[1] },
+        headers: { origin: 'https://svc.example' },
+      })
+      const header = reply.headers.get('set-cookie')!
+      expect(header).toMatch(/^__Host-svc_session=[0-9A-Za-z]{40}; Path=\/; /)
+      expect(header).toContain('; Secure')
+      const value = header.split(';')[0]!.split('=')[1]!
+      const ask = (cookie: string) => secure.request('GET', '/v1/accounts/me', { token: null, headers: { cookie } })
+      expect((await ask(`__Host-svc_session=${value}`)).status).toBe(200)
+      // A page of a neighbouring subdomain can set the plain name, never the prefixed one.
+      expect((await ask(`svc_session=${value}`)).status).toBe(401)
+    } finally {
+      await secure.close()
+    }
+  })
+
+  test('is its user, until they sign out', async () => {
+    const cookie = cookieOf(await signIn(await newCode()))
+    expect((await me(cookie)).body.user.user_id).toBe(app.owner.user_id)
+    const out = await app.request('POST', '/v1/sign-out', { token: null, headers: { cookie, ...ourPage() } })
+    expect(out.headers.get('set-cookie')).toMatch(/^svc_session=; .*Max-Age=0/)
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  test('is stored as a hash and ends after thirty days', async () => {
+    const cookie = cookieOf(await signIn(await newCode()))
+    const value = cookie.split('=')[1]!
+    const rows = await app.deps.db.selectFrom('dashboard_sessions').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain(value)
+    await app.deps.db
+      .updateTable('dashboard_sessions')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('sha256', '=', sha256(value))
+      .execute()
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  test('beside a token that does not hold changes nothing: the header counts', async () => {
+    const cookie = cookieOf(await signIn(await newCode()))
+    expect((await me(cookie, { authorization: 'Bearer svc_pat_wrong' })).status).toBe(401)
+  })
+
+  test('sent twice, or among others, is read as a browser would send it', async () => {
+    const cookie = cookieOf(await signIn(await newCode()))
+    expect((await me(`a=b; ${cookie}; c="d"`)).status).toBe(200)
+    expect((await me(`xsvc_session=1; ${cookie}x`)).status).toBe(401)
+  })
+})
+
+test('of ten servers that start at once on an empty database one makes the owner', async () => {
+  const empty = await makeTestApp()
+  try {
+    await empty.deps.db.deleteFrom('account_members').execute()
+    await empty.deps.db.deleteFrom('users').execute()
+    await empty.deps.db.deleteFrom('accounts').execute()
+    const made = await Promise.all(Array.from({ length: 10 }, () => ensureOwner(empty.deps)))
+    expect(new Set(made.map((owner) => owner.user_id)).size).toBe(1)
+    expect(made.filter((owner) => owner.isNew)).toHaveLength(1)
+  } finally {
+    await empty.close()
+  }
+})
