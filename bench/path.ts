@@ -210,9 +210,10 @@ async function runtimeBoot(home: string): Promise<number> {
   })
   try {
     await until('the runtime to answer', async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/config`, { signal: AbortSignal.timeout(250) }).catch(
-        () => null,
-      )
+      const answer = await fetch(`http://127.0.0.1:${port}/global/health`, {
+        signal: AbortSignal.timeout(250),
+        headers: { connection: 'close' },
+      }).catch(() => null)
       return answer?.ok
     })
     return performance.now() - started
