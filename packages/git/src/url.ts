@@ -84,7 +84,7 @@ export function parseRepositoryUrl(text: string): Parsed {
   if (text.length > urlLengthMax) return { reason: `The repository URL is longer than ${urlLengthMax} characters.` }
   if (text === '') return { reason: 'The repository URL is empty.' }
   const isPath = text.startsWith('/') || /^file:\/\/\//i.test(text)
-  if (/[\x00-\x1f\x7f-\x9f\u2028\u2029\\]/.test(text) || (!isPath && text.includes(' '))) {
+  if (/[\p{Cc}\p{Cf}\u2028\u2029\\]/u.test(text) || (!isPath && text.includes(' '))) {
     return { reason: 'The repository URL holds a space, a backslash or a control character.' }
   }
   if (text.startsWith('-')) return { reason: 'The repository URL begins with a dash.' }
@@ -113,6 +113,8 @@ function parsePath(text: string): Parsed {
 }
 
 function parseHttp(text: string, protocol: 'https' | 'http'): Parsed {
+  // URL forgives a missing host and takes the first part of the path for it.
+  if (!/^https?:\/\/[^/]/i.test(text)) return { reason: 'The repository URL names no host.' }
   let url: URL
   try {
     url = new URL(text)
@@ -130,7 +132,7 @@ function parseHttp(text: string, protocol: 'https' | 'http'): Parsed {
     return { reason: 'The repository URL holds a user name or password. Give the credential apart from the URL.' }
   }
   if (url.search || url.hash) return { reason: 'The repository URL has a query or a fragment.' }
-  if (url.pathname === '/' || /%(?:00|0a|0d|2e|2f|5c)/i.test(url.pathname))
+  if (url.pathname === '/' || /%(?:00|0a|0d|2e|2f|5c)|\/\.\.?(?:\/|$)/i.test(text))
     return { reason: 'The repository URL does not name a repository on its host.' }
   const host = url.hostname.replace(/\.$/, '')
   if (!isHost(host)) return { reason: 'The host in the repository URL is not a host name.' }
@@ -142,9 +144,12 @@ function parseHttp(text: string, protocol: 'https' | 'http'): Parsed {
 /** `user@host:path`, as git and every host's web page write it. */
 function parseScpLike(text: string): Parsed {
   const match = /^((?:[A-Za-z0-9._-]+@)?(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])):(?!\/\/)(.+)$/.exec(text)
-  if (!match) return { reason: 'The repository URL must begin with https:// or ssh://.' }
+  const host = match?.[1] ?? ''
+  // Without a user, only a name with a dot is a host; `data:` and `file:` are something else.
+  if (!match || (!host.includes('@') && !host.includes('.')))
+    return { reason: 'The repository URL must begin with https:// or ssh://.' }
   const path = match[2] as string
-  return parseSsh(`${match[1]}/${path.replace(/^\/+/, '')}`)
+  return parseSsh(`${host}/${path.replace(/^\/+/, '')}`)
 }
 
 /** `[user@]host[:port]/path`. Not left to URL: it does not normalise the host of ssh addresses. */
