@@ -1,0 +1,289 @@
+/** A real git client against the real listener. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Project } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { buildApp } from '../app.ts'
+import { gitText } from '../change-requests/testing.ts'
+import { Listener } from '../listen.ts'
+import { makeSessionApp, type RunningSession, type SessionApp } from '../sessions/testing.ts'
+import { managedDir } from './repository.ts'
+
+let app: SessionApp
+let port: number
+let home: string
+const door = new Listener({ fromSandbox: false })
+beforeAll(async () => {
+  app = await makeSessionApp()
+  port = await door.onPort('127.0.0.1', 0)
+  const served = buildApp(app.deps)
+  door.answerWith((request, env) => served.fetch(request, env))
+  home = await mkdtemp(join(tmpdir(), 'svc-git-client-'))
+}, 120_000)
+afterAll(async () => {
+  await door.close()
+  await app.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+interface Ran {
+  ok: boolean
+  said: string
+}
+
+async function git(cwd: string, ...args: string[]): Promise<Ran> {
+  const child = Bun.spawn(['git', '-c', 'user.name=Test', '-c', 'user.email=test@svc.invalid', ...args], {
+    cwd,
+    env: {
+      PATH: process.env.PATH ?? '/usr/bin:/bin',
+      HOME: home,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { ok: code === 0, said: out + err }
+}
+
+const urlOf = (project: Pick<Project, 'project_id'>, token: string, username = 'x-access-token') =>
+  `http://${username}:${token}@127.0.0.1:${port}/v1/projects/${project.project_id}/git`
+
+/** A clone with one commit more on a branch of its own. */
+async function workTree(token: string, options: { project?: Project; branch?: string } = {}): Promise<string> {
+  const dir = await mkdtemp(join(home, 'clone-'))
+  const cloned = await git(home, 'clone', urlOf(options.project ?? app.project, token), dir)
+  if (!cloned.ok) throw new Error(cloned.said)
+  if (options.branch !== undefined) await git(dir, 'checkout', '-B', options.branch, `origin/${options.branch}`)
+  await commitIn(dir)
+  return dir
+}
+
+let serial = 0
+async function commitIn(dir: string): Promise<string> {
+  const name = `file-${++serial}.txt`
+  await Bun.write(join(dir, name), `${name}\n`)
+  await git(dir, 'add', '-A')
+  const { ok, said } = await git(dir, 'commit', '-m', name)
+  if (!ok) throw new Error(said)
+  return (await git(dir, 'rev-parse', 'HEAD')).said.trim()
+}
+
+const tip = async (branch: string, project = app.project): Promise<string | null> =>
+  gitText({ dir: managedDir(app.deps, project.project_id) }, 'rev-parse', '--verify', `refs/heads/${branch}`).catch(
+    () => null,
+  )
+const refs = () => gitText(app.repo, 'for-each-ref', '--format=%(refname) %(objectname)')
+
+describe('a user', () => {
+  test('clones, and pushes a branch', async () => {
+    const dir = await workTree(app.ownerToken)
+    expect(await Bun.file(join(dir, 'README.md')).text()).toBe('hello\n')
+    const pushed = await git(dir, 'push', 'origin', 'HEAD:refs/heads/users-work')
+    expect(pushed).toMatchObject({ ok: true })
+    expect(await tip('users-work')).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
+  })
+
+  test('rewrites and deletes branches of their own', async () => {
+    const dir = await workTree(app.ownerToken)
+    await git(dir, 'push', 'origin', 'HEAD:refs/heads/rewritten')
+    await git(dir, 'commit', '--amend', '-m', 'rewritten')
+    expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/rewritten')).ok).toBeFalse()
+    expect((await git(dir, 'push', '--force', 'origin', 'HEAD:refs/heads/rewritten')).ok).toBeTrue()
+    expect((await git(dir, 'push', 'origin', ':refs/heads/rewritten')).ok).toBeTrue()
+    expect(await tip('rewritten')).toBeNull()
+  })
+
+  test.each([[[]], [['--force']], [['--atomic']]] as string[][][])(
+    'does not push to the default branch (%j), and is told how work lands there',
+    async (flags) => {
+      const dir = await workTree(app.ownerToken)
+      const before = await refs()
+      const { ok, said } = await git(dir, 'push', ...flags, 'origin', 'HEAD:refs/heads/main')
+      expect(ok).toBeFalse()
+      expect(said).toContain('svc cr open')
+      expect(await refs()).toBe(before)
+    },
+  )
+
+  test('does not slip the default branch in among others, nor delete it', async () => {
+    const dir = await workTree(app.ownerToken)
+    const before = await refs()
+    expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/beside', 'HEAD:refs/heads/main')).ok).toBeFalse()
+    expect((await git(dir, 'push', 'origin', ':refs/heads/main')).ok).toBeFalse()
+    expect((await git(dir, 'push', '--mirror', 'origin')).ok).toBeFalse()
+    expect(await refs()).toBe(before)
+  })
+
+  test('makes the first push into an empty repository, and it is the last one to its default branch', async () => {
+    const { body: project } = await app.request<Project>('POST', '/v1/projects', { body: { name: 'empty' } })
+    const dir = await mkdtemp(join(home, 'empty-'))
+    await git(dir, 'init', '-b', 'main')
+    const first = await commitIn(dir)
+    await git(dir, 'remote', 'add', 'origin', urlOf(project, app.ownerToken))
+    expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/main')).toMatchObject({ ok: true })
+    expect(await tip('main', project)).toBe(first)
+    await commitIn(dir)
+    expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/main')).ok).toBeFalse()
+    expect(await tip('main', project)).toBe(first)
+  })
+
+  test('sees nothing of the refs the service keeps, and writes none', async () => {
+    const main = await tip('main')
+    await gitText(app.repo, 'update-ref', 'refs/svc/cr/1/head', main!)
+    const dir = await workTree(app.ownerToken)
+    expect((await git(dir, 'ls-remote', 'origin')).said).not.toContain('refs/svc')
+    expect((await git(dir, '-c', 'protocol.version=0', 'ls-remote', 'origin')).said).not.toContain('refs/svc')
+    expect((await git(dir, 'fetch', 'origin', 'refs/svc/cr/1/head')).ok).toBeFalse()
+    const before = await refs()
+    for (const ref of [
+      'refs/svc/cr/1/head',
+      'refs/svc/x',
+      'refs/replace/x',
+      'refs/pull/1/head',
+      'refs/notes/x',
+      'refs/x/y',
+    ])
+      expect([ref, (await git(dir, 'push', '--force', 'origin', `HEAD:${ref}`)).ok]).toEqual([ref, false])
+    expect((await git(dir, 'push', 'origin', ':refs/svc/cr/1/head')).ok).toBeFalse()
+    expect(await refs()).toBe(before)
+    await gitText(app.repo, 'update-ref', '-d', 'refs/svc/cr/1/head')
+  })
+
+  test('who is a viewer reads and does not write', async () => {
+    const { token } = await app.makeUser('viewer')
+    const dir = await workTree(token)
+    expect((await git(dir, 'push', 'origin', 'HEAD:refs/heads/viewers')).ok).toBeFalse()
+    expect(await tip('viewers')).toBeNull()
+  })
+
+  test.each([
+    ['another user name', () => urlOf(app.project, app.ownerToken, 'owner')],
+    ['the token as user name', () => urlOf(app.project, '', app.ownerToken)],
+    ['a token with a wrong checksum', () => urlOf(app.project, `${app.ownerToken.slice(0, -1)}!`)],
+    ['no credential', () => urlOf(app.project, '').replace('x-access-token:@', '')],
+  ])('with %s is nobody', async (_, url) => {
+    const { ok, said } = await git(home, 'ls-remote', url())
+    expect(ok).toBeFalse()
+    expect(said).not.toContain('refs/heads')
+  })
+
+  test('pushes to the host of an external project through the gateway, except to its default branch', async () => {
+    const { project, repo } = await app.externalProject()
+    const dir = await workTree(app.ownerToken, { project })
+    const head = (await git(dir, 'rev-parse', 'HEAD')).said.trim()
+    expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/outside')).toMatchObject({ ok: true })
+    expect(await repo.tip('outside')).toBe(head)
+    const main = await repo.tip('main')
+    const refused = await git(dir, 'push', 'origin', 'HEAD:refs/heads/main')
+    expect(refused.said).toContain('svc cr open')
+    expect(await repo.tip('main')).toBe(main)
+    // What came onto the host by another way is there at the next fetch.
+    const newer = await commit(repo, 'main', { 'b.txt': 'b\n' })
+    await git(dir, 'fetch', 'origin')
+    expect((await git(dir, 'rev-parse', 'origin/main')).said.trim()).toBe(newer)
+  })
+})
+
+describe('an agent', () => {
+  let session: RunningSession
+  let credential: string
+  beforeAll(async () => {
+    session = await app.running()
+    const reply = await app.request<{
+      repo_url: string
+      auth: { username: string; token: string }
+      expires_at: string
+    }>('GET', `/v1/projects/${app.project.project_id}/git/clone-credential`, { token: session.env.SVC_TOKEN! })
+    expect(reply.body).toMatchObject({
+      auth: { type: 'basic', username: 'x-access-token' },
+      repo_url: session.env.SVC_REPO_URL!,
+    })
+    const minutes = (Date.parse(reply.body.expires_at) - Date.now()) / 60_000
+    expect(Math.abs(minutes - 15)).toBeLessThan(1)
+    credential = reply.body.auth.token
+  }, 60_000)
+
+  const tokens = (): [string, string][] => [
+    ['clone credential', credential],
+    ['bound token', session.env.SVC_CLI_TOKEN!],
+  ]
+
+  test('pushes its session branch forward', async () => {
+    for (const [, token] of tokens()) {
+      const dir = await workTree(token, { branch: session.branch_name })
+      const pushed = await git(dir, 'push', 'origin', 'HEAD')
+      expect(pushed).toMatchObject({ ok: true })
+      expect(await tip(session.branch_name)).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
+    }
+  })
+
+  test('writes nothing else: not the default branch, no other branch, no tag, nothing hidden, nothing back', async () => {
+    const other = await app.running()
+    for (const [, token] of tokens()) {
+      const dir = await workTree(token, { branch: session.branch_name })
+      const own = `refs/heads/${session.branch_name}`
+      await git(dir, 'tag', 'v1')
+      await git(dir, 'branch', '--force', 'main', 'HEAD')
+      const before = await refs()
+      const attempts = [
+        ['HEAD:refs/heads/main'],
+        ['--force', 'HEAD:refs/heads/main'],
+        [':refs/heads/main'],
+        ['HEAD:refs/heads/other'],
+        [`HEAD:refs/heads/${other.branch_name}`],
+        ['HEAD:refs/heads/users-work'],
+        ['HEAD:refs/tags/v1'],
+        ['--tags'],
+        ['--mirror'],
+        ['--all'],
+        [`HEAD:${own}`, 'HEAD:refs/heads/main'],
+        ['--atomic', `HEAD:${own}`, 'HEAD:refs/heads/other'],
+        [`:${own}`],
+        ['--force', `HEAD~2:${own}`],
+        ['--force', `origin/main:${own}`],
+        ['HEAD:refs/svc/cr/1/base'],
+        [`HEAD:refs/svc/wip/${session.branch_name}`],
+        ['HEAD:refs/replace/0000000000000000000000000000000000000001'],
+        [`HEAD:${own}/below`],
+        [`HEAD:${own.toUpperCase()}`],
+        ['HEAD:HEAD'],
+        ['HEAD:refs/heads/HEAD'],
+        ['HEAD:refs/remotes/origin/main'],
+      ]
+      for (const attempt of attempts)
+        expect([attempt, (await git(dir, 'push', 'origin', ...attempt)).ok]).toEqual([attempt, false])
+      expect(await refs()).toBe(before)
+    }
+  }, 120_000)
+
+  test('of another project reaches nothing here', async () => {
+    const { project } = await app.managedProject()
+    for (const [, token] of tokens()) expect((await git(home, 'ls-remote', urlOf(project, token))).ok).toBeFalse()
+  })
+
+  test('cannot go on once its session was stopped, nor with a credential that has expired', async () => {
+    const doomed = await app.running()
+    const dir = await workTree(doomed.env.SVC_CLI_TOKEN!, { branch: doomed.branch_name })
+    await app.request('POST', app.path(doomed.session_id, 'stop'))
+    const before = await refs()
+    expect((await git(dir, 'push', 'origin', 'HEAD')).ok).toBeFalse()
+    expect((await git(dir, 'fetch', 'origin')).ok).toBeFalse()
+    expect(await refs()).toBe(before)
+    await app.deps.db
+      .updateTable('sandbox_credentials')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('session_id', '=', session.session_id)
+      .where('kind', '=', 'clone')
+      .execute()
+    expect((await git(home, 'ls-remote', urlOf(app.project, credential))).ok).toBeFalse()
+  })
+})
