@@ -192,12 +192,14 @@ test('refresh brings an outside commit into the tree and starts the runtime anew
 
 test('abort ends a running turn', async () => {
   relay.script.push({ bash: 'sleep 300' })
+  const before = relay.asked.length
   const reply = (await (await post('/svc/prompt', { text: 'Wait.' })).json()) as { runtime_session_id: string }
   const status = async () => {
     const answer = await call('/session/status', { headers: await signed('/session/status') })
     return JSON.stringify(await answer.json())
   }
-  await until('it to be busy', async () => (await status()).includes('busy'))
+  // Busy begins before the model is asked; aborted then, the script would wait for the next prompt.
+  await until('it to be busy', async () => relay.asked.length > before && (await status()).includes('busy'))
   expect(await (await post('/svc/abort', {})).json()).toEqual({ ok: true })
   await until('it to be idle', async () => !(await status()).includes(reply.runtime_session_id))
 })
@@ -220,8 +222,9 @@ test(`the agent's own tool fails at ${escapeProbes.length} ways out`, async () =
 test('when the daemon dies the sandbox ends, and the reason says so', async () => {
   const ended = Promise.withResolvers<string>()
   driver.onExit((exit) => ended.resolve(exit.reason))
-  const daemons = (await $`ps -o pid= --ppid ${sandbox.externalId}`.text()).trim().split(/\s+/).map(Number)
-  process.kill(Math.min(...daemons), 'SIGKILL')
+  const children = (await $`ps -o pid=,args= --ppid ${sandbox.externalId}`.text()).split('\n')
+  const daemon = children.find((line) => / svc-agent( |$)/.test(line))!
+  process.kill(Number.parseInt(daemon, 10), 'SIGKILL')
   expect(await ended.promise).toContain('svc-entrypoint: svc-agent ended with signal SIGKILL')
   expect(await driver.find('story')).toBeNull()
 })
