@@ -120,5 +120,6 @@ function headOfFile(patch: Buffer): Buffer {
 
 function tooCostly(files: DiffFile[]): string {
   const shown = files.slice(0, diffLimits.files)
-  return shown.map(({ path }) => `diff --git a/${path} b/${path}\n`).join('')
+  const name = (path: string) => (/["\\\p{Cc}]/u.test(path) ? JSON.stringify(path) : path)
+  return shown.map(({ path }) => `diff --git ${name(`a/${path}`)} ${name(`b/${path}`)}\n`).join('')
 }

@@ -137,13 +137,13 @@ describe('planMerge', () => {
     const repo = await repoWith({ main: { a: '1\n' } })
     const sha = await repo.tip('main')
     for (const bad of ['main', 'HEAD', '--all', sha.slice(0, 39), `${sha}\n`, '']) {
-      expect(plan(repo, sha, bad)).rejects.toThrow('Not a full commit id')
+      await expect(plan(repo, sha, bad)).rejects.toThrow('Not a full commit id')
     }
   })
 
   test('an id of nothing is an error, not a conflict', async () => {
     const repo = await repoWith({ main: { a: '1\n' } })
-    expect(plan(repo, await repo.tip('main'), 'f'.repeat(40))).rejects.toThrow(/merge-base failed/)
+    await expect(plan(repo, await repo.tip('main'), 'f'.repeat(40))).rejects.toThrow(/merge-base failed/)
   })
 })
 

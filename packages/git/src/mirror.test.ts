@@ -49,7 +49,7 @@ describe('opening', () => {
 
   test('a default branch must be a branch name', async () => {
     for (const defaultBranch of ['', 'a..b', 'a b', '.hidden', 'x.lock', 'a\nb', '/']) {
-      expect(createManagedRepository(freshDir(), { defaultBranch })).rejects.toThrow('branch name')
+      await expect(createManagedRepository(freshDir(), { defaultBranch })).rejects.toThrow('branch name')
     }
   })
 })
@@ -224,8 +224,9 @@ describe('keeping', () => {
     const repo = await makeRepo({ main: { a: '1\n' } })
     const sha = await repo.tip('main')
     for (const number of [0, -1, 1.5, Number.NaN])
-      expect(keepCommits(repo, number, { base: sha, head: sha })).rejects.toThrow()
-    for (const name of ['../heads/main', 'a b', '', 'x..y', 'a\nb']) expect(keepRef(repo, name, sha)).rejects.toThrow()
+      await expect(keepCommits(repo, number, { base: sha, head: sha })).rejects.toThrow()
+    for (const name of ['../heads/main', 'a b', '', 'x..y', 'a\nb'])
+      await expect(keepRef(repo, name, sha)).rejects.toThrow()
     await repo.remove()
   })
 })
@@ -260,7 +261,7 @@ describe('createBranch', () => {
       for (const branch of odd) expect(await origin.tip(branch)).toBe(second)
       expect(await origin.tip('main')).toBe(second)
       for (const branch of ['', 'a..b', 'a:b', 'a b', 'x.lock', '-\n', '/a'])
-        expect(createBranch(repo, { branch, sha: second })).rejects.toThrow('branch name')
+        await expect(createBranch(repo, { branch, sha: second })).rejects.toThrow('branch name')
       await host.close()
       await origin.remove()
     },

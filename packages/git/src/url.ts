@@ -108,7 +108,8 @@ function parsePath(text: string): Parsed {
   } catch {
     return plain
   }
-  if (!path.startsWith('/') || path === '/' || path.includes('\0') || path.split('/').includes('..')) return plain
+  if (!path.startsWith('/') || path === '/' || path.includes('\0') || /(?:^|\/)(?:\.|%2e){2}(?:\/|$)/i.test(text))
+    return plain
   return { url: pathToFileURL(path).href.replace(/\/+$/, ''), protocol: 'file', host: null }
 }
 
