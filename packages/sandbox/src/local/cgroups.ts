@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import type { SandboxLimits } from '../driver.ts'
 
@@ -23,10 +23,43 @@ export interface Cgroups {
 const needed = ['memory', 'pids', 'cpu'] as const
 type Controller = (typeof needed)[number]
 
-export async function openCgroups(name: string, procSelf = '/proc/self'): Promise<Cgroups> {
+/** What the two versions do differently. */
+interface Hierarchy {
+  kind: 'v2' | 'v1'
+  /** The driver's own groups, one per mounted hierarchy. */
+  parents: string[]
+  create(sandboxId: string, limits: SandboxLimits): Promise<string[]>
+  memoryKills(sandboxId: string): Promise<number>
+}
+
+/**
+ * `record` remembers where groups were made: a server that is started again may itself be in another group, and then
+ * looks elsewhere for what it left.
+ */
+export async function openCgroups(name: string, record: string, procSelf = '/proc/self'): Promise<Cgroups> {
   const mounts = parseMounts(await readFile(join(procSelf, 'mountinfo'), 'utf8').catch(() => ''))
   const own = parseOwn(await readFile(join(procSelf, 'cgroup'), 'utf8').catch(() => ''))
-  return (await openV1(name, mounts, own)) ?? (await openV2(name, mounts, own)) ?? none
+  const hierarchy = (await openV1(name, mounts, own)) ?? (await openV2(name, mounts, own))
+  if (hierarchy === null) return none
+  const former = (await readRecord(record)).filter((path) => basename(path) === name)
+  const parents = [...new Set([...hierarchy.parents, ...former])]
+  const inTurn = createTurns()
+  await removeEmpty(parents)
+  return {
+    kind: hierarchy.kind,
+    memoryKills: hierarchy.memoryKills,
+    list: () => listGroups(parents),
+    // In turn with the tidying below, which would take a parent away under a group that is just being made.
+    create: (sandboxId, limits) =>
+      inTurn(async () => {
+        await writeFile(record, JSON.stringify(parents))
+        return hierarchy.create(sandboxId, limits)
+      }),
+    async remove(sandboxId) {
+      for (const parent of parents) await removeGroup(join(parent, sandboxId))
+      await inTurn(() => removeEmpty(parents))
+    },
+  }
 }
 
 const none: Cgroups = {
@@ -37,6 +70,26 @@ const none: Cgroups = {
   list: async () => [],
 }
 
+async function readRecord(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '[]')
+  try {
+    const paths = JSON.parse(text) as unknown
+    return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : []
+  } catch {
+    // Cut short by a crash: the groups of this start are known without it.
+    return []
+  }
+}
+
+function createTurns(): <T>(act: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (act) => {
+    const mine = last.then(act)
+    last = mine.catch(() => {})
+    return mine
+  }
+}
+
 /** The share of the machine's memory that all sandboxes together may take. */
 const ceilingBytes = Math.floor(totalmem() * 0.85)
 
@@ -45,7 +98,7 @@ const memoryBytes = (limits: SandboxLimits) => limits.memoryBytesMax + limits.di
 
 // ---------------------------------------------------------------- version 1
 
-async function openV1(name: string, mounts: Mount[], own: Map<string, string>): Promise<Cgroups | null> {
+async function openV1(name: string, mounts: Mount[], own: Map<string, string>): Promise<Hierarchy | null> {
   const parents = new Map<Controller, string>()
   for (const controller of needed) {
     const mount = mounts.find((m) => m.type === 'cgroup' && m.options.includes(controller))
@@ -61,11 +114,11 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
     for (const parent of parents.values()) await mkdir(parent, { recursive: true })
     await set(join(memory, 'memory.limit_in_bytes'), ceilingBytes)
   }
-  await removeEmpty([...parents.values()])
 
   const folders = (sandboxId: string) => [...parents.values()].map((parent) => join(parent, sandboxId))
   return {
     kind: 'v1',
+    parents: [...parents.values()],
     async create(sandboxId, limits) {
       await prepare()
       for (const folder of folders(sandboxId)) await mkdir(folder, { recursive: true })
@@ -81,20 +134,13 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
       await set(at('cpu', 'cpu.cfs_quota_us'), Math.max(1000, Math.round(limits.cpuMax * 100_000)))
       return folders(sandboxId).map((folder) => join(folder, 'cgroup.procs'))
     },
-    async memoryKills(sandboxId) {
-      return counter(join(memory, sandboxId, 'memory.oom_control'), 'oom_kill')
-    },
-    async remove(sandboxId) {
-      for (const folder of folders(sandboxId)) await removeGroup(folder)
-      await removeEmpty([...parents.values()])
-    },
-    list: () => listGroups([...parents.values()]),
+    memoryKills: (sandboxId) => counter(join(memory, sandboxId, 'memory.oom_control'), 'oom_kill'),
   }
 }
 
 // ---------------------------------------------------------------- version 2
 
-async function openV2(name: string, mounts: Mount[], own: Map<string, string>): Promise<Cgroups | null> {
+async function openV2(name: string, mounts: Mount[], own: Map<string, string>): Promise<Hierarchy | null> {
   const mount = mounts.find((m) => m.type === 'cgroup2')
   if (mount === undefined) return null
   // A group that holds processes cannot give controllers to groups below it, and our own holds at least us. So: the
@@ -127,10 +173,10 @@ async function enable(folder: string): Promise<boolean> {
   return words.includes('memory') && words.includes('pids')
 }
 
-async function v2(parent: string): Promise<Cgroups> {
-  await removeEmpty([parent])
+function v2(parent: string): Hierarchy {
   return {
     kind: 'v2',
+    parents: [parent],
     async create(sandboxId, limits) {
       // Made again for each sandbox: it goes with the last one.
       await mkdir(parent, { recursive: true })
@@ -148,11 +194,6 @@ async function v2(parent: string): Promise<Cgroups> {
       return [join(folder, 'cgroup.procs')]
     },
     memoryKills: (sandboxId) => counter(join(parent, sandboxId, 'memory.events'), 'oom_kill'),
-    async remove(sandboxId) {
-      await removeGroup(join(parent, sandboxId))
-      await removeEmpty([parent])
-    },
-    list: () => listGroups([parent]),
   }
 }
 

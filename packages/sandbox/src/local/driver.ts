@@ -63,7 +63,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   const slots = createSlots()
   const identity = readIdentity()
   // Two servers of one machine have two state folders, so their groups must not meet.
-  const cgroups = openCgroups(`svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`)
+  const cgroups = openCgroups(`svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`, join(stateDir, 'groups.json'))
   let ready: ProbeOutcome | null = null
 
   const runFolder = (sandboxId: string) => join(runRoot, sandboxId)
