@@ -1,12 +1,12 @@
 import { requireBranchName } from './branch-name.ts'
-import { bringObjects } from './mirror.ts'
-import { pushRefs } from './push.ts'
+import { createBranchByApi } from './hosts/github.ts'
+import { createBranchByPush } from './hosts/plain.ts'
 import { moveRefs } from './refs.ts'
-import { requireSha, zeroSha, type CallOptions, type Repository, type Sha } from './repository.ts'
-import { readTips } from './tips.ts'
+import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 
 export type CreateBranchOutcome =
-  | { kind: 'created' | 'exists' }
+  /** `apiRemark`: why the host's API did not do it, so that a push had to. */
+  | { kind: 'created' | 'exists'; apiRemark?: string }
   | { kind: 'rejected'; reason: string }
   | { kind: 'unreachable'; reason: string }
 
@@ -16,38 +16,36 @@ export async function createBranch(
   input: { branch: string; sha: Sha },
   options: CallOptions = {},
 ): Promise<CreateBranchOutcome> {
-  const ref = `refs/heads/${requireBranchName(input.branch)}`
-  const update = { ref, oldSha: zeroSha(input.sha), newSha: requireSha(input.sha) }
-  if (!repo.remote) {
-    const outcome = await moveRefs(repo, [update])
-    if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
-    return { kind: outcome.kind === 'moved' ? 'created' : 'exists' }
-  }
-  const brought = await bringObjects(repo, [input.sha], options)
-  if (brought.kind === 'unreachable') return brought
-  if (brought.kind === 'missing') return { kind: 'rejected', reason: `The git host has no commit ${input.sha}.` }
-  return pushBranch(repo, input.branch, update, options)
+  requireBranchName(input.branch)
+  requireSha(input.sha)
+  const { dir, remote } = repo
+  if (!remote) return createOnDisk(repo, input)
+  const { github } = remote
+  return github
+    ? createOnGitHub({ dir, remote: { ...remote, github } }, input, options)
+    : createBranchByPush({ dir, remote }, input, options)
 }
 
-async function pushBranch(
-  repo: Repository,
-  branch: string,
-  update: { ref: string; oldSha: Sha; newSha: Sha },
+async function createOnDisk(repo: Repository, input: { branch: string; sha: Sha }): Promise<CreateBranchOutcome> {
+  const ref = `refs/heads/${input.branch}`
+  const outcome = await moveRefs(repo, [{ ref, oldSha: zeroSha(input.sha), newSha: input.sha }])
+  if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
+  return { kind: outcome.kind === 'moved' ? 'created' : 'exists' }
+}
+
+/**
+ * The push that follows an undecided API is safe whatever the API did: it is under a lease that the branch is not
+ * there, and the host judges it by the same credential and the same rules.
+ */
+async function createOnGitHub(
+  repo: { dir: string; remote: Remote & { github: { apiUrl: string } } },
+  input: { branch: string; sha: Sha },
   options: CallOptions,
 ): Promise<CreateBranchOutcome> {
-  const pushed = await pushRefs(repo.dir, repo.remote as NonNullable<Repository['remote']>, [update], options)
-  if (pushed.kind === 'not-sent') return { kind: pushed.denied ? 'rejected' : 'unreachable', reason: pushed.reason }
-  const answer = pushed.kind === 'answered' ? pushed.refs.get(update.ref) : undefined
-  if (answer?.kind === 'done') return { kind: answer.unchanged ? 'exists' : 'created' }
-  if (answer?.kind === 'rejected') return answer
-  // A stale lease, or no answer: only the host's refs tell whether the branch is there.
-  const now = await readTips(repo, [branch], options)
-  if (now.kind === 'unreachable') return now
-  if (now.tips.has(branch))
-    return { kind: pushed.kind === 'unknown' && now.tips.get(branch) === update.newSha ? 'created' : 'exists' }
-  const reason =
-    pushed.kind === 'unknown'
-      ? pushed.reason
-      : `The git host does not let ${branch} be created beside its other branches.`
-  return pushed.kind === 'unknown' ? { kind: 'unreachable', reason } : { kind: 'rejected', reason }
+  const byApi = await createBranchByApi(repo.remote, input, options)
+  if (byApi.kind !== 'undecided') return byApi
+  const byPush = await createBranchByPush(repo, input, options)
+  if (byPush.kind === 'rejected' || byPush.kind === 'unreachable')
+    return { ...byPush, reason: `${byPush.reason} Its API had said: ${byApi.reason}.` }
+  return { ...byPush, apiRemark: byApi.reason }
 }

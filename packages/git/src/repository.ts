@@ -9,6 +9,8 @@ export interface Remote {
   pin?: string[]
   /** The transports git may use for this remote, and no other: `https`, `ssh`, `http`, `file`. */
   allowProtocols: string[]
+  /** Where the API of a GitHub-style host is; it takes the credential's password as a token. */
+  github?: { apiUrl: string }
 }
 
 /** A bare repository on disk. Without a remote it is managed: the folder is the truth. With one it is a mirror of that host. */

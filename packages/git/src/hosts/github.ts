@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { CallOptions, Remote, Sha } from '../repository.ts'
+import { askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
+
+export type ApiBranchOutcome =
+  | { kind: 'created' | 'exists' }
+  /** The host judged this very branch and commit, and would judge a push of them alike. */
+  | { kind: 'rejected'; reason: string }
+  /** The API did not decide. A push may: it is what the project was accepted by. */
+  | { kind: 'undecided'; reason: string }
+
+/** Credentials whose host asked to be left alone, until when. */
+const resting = new LRUCache<string, number>({ max: 10_000 })
+
+const apiMsMax = 10_000
+
+/** Creates the ref through the API: nothing is fetched and nothing is sent but a name and an id. */
+export async function createBranchByApi(
+  remote: Remote & { github: { apiUrl: string } },
+  input: { branch: string; sha: Sha },
+  options: CallOptions = {},
+): Promise<ApiBranchOutcome> {
+  const { apiUrl } = remote.github
+  const repository = gitHubRepository(remote.url)
+  if (!repository) return { kind: 'undecided', reason: 'the address is not of the form owner/name' }
+  if (!remote.credential) return { kind: 'undecided', reason: 'the API needs a credential' }
+  const token = remote.credential.password
+  const restKey = createHash('sha256').update(`${apiUrl}\0${token}`).digest('hex')
+  if ((resting.get(restKey) ?? 0) > Date.now())
+    return { kind: 'undecided', reason: 'its API asked to be left alone for a while' }
+
+  // What is left of the caller's time belongs to the push.
+  const api = await openGitHubApi(apiUrl, { token }, Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4))
+  const request = options.signal ? { request: { signal: options.signal } } : {}
+  const ask = (route: string, parameters: object) =>
+    askGitHub(api, route, { ...parameters, owner: repository.owner, repo: repository.name, ...request }, token)
+  const answer = await ask('POST /repos/{owner}/{repo}/git/refs', {
+    ref: `refs/heads/${input.branch}`,
+    sha: input.sha,
+  })
+  options.signal?.throwIfAborted()
+  if (answer.kind === 'silent') return { kind: 'undecided', reason: answer.words }
+  if (answer.status === 201) return { kind: 'created' }
+  if (answer.waitMs !== null) resting.set(restKey, Date.now() + answer.waitMs)
+  if (answer.status !== 422) return { kind: 'undecided', reason: answer.words }
+  // 422 is "Reference already exists", and every other refusal too; whether the ref is there tells which.
+  const found = await ask('GET /repos/{owner}/{repo}/git/ref/{ref}', { ref: `heads/${input.branch}` })
+  if (found.kind === 'silent') return { kind: 'undecided', reason: found.words }
+  if (found.status === 200) return { kind: 'exists' }
+  return found.status === 404
+    ? { kind: 'rejected', reason: answer.words }
+    : { kind: 'undecided', reason: `${answer.words}; ${found.words}` }
+}
