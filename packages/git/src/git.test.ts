@@ -154,6 +154,16 @@ describe('limits', () => {
     await repo.remove()
   })
 
+  test.skipIf(!Bun.which('prlimit'))('hold from the first moment, for helpers too', async () => {
+    const alias = await asAlias('ulimit -t; ulimit -f; ulimit -c')
+    const seen = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        git(null, ['run'], { ...alias, limits: { cpuSeconds: 7, fileBytes: 512 * 2048 } }),
+      ),
+    )
+    for (const { stdout } of seen) expect(stdout.toString()).toBe('7\n2048\n0\n')
+  })
+
   test('six run at once, the rest wait in order and all get their turn', async () => {
     const leaving: (() => void)[] = []
     const entered: number[] = []

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { enterLane, type Lane } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
+import { limitingPrefix, type Limits } from './limits.ts'
 
 /** The only file that starts git. */
 
@@ -18,12 +19,6 @@ export interface GitOptions extends EnvironmentInput {
   overflow?: 'fail' | 'cut'
   lane?: Lane
   limits?: Partial<Limits>
-}
-
-export interface Limits {
-  cpuSeconds: number
-  memoryBytes: number
-  fileBytes: number
 }
 
 export interface GitResult {
@@ -133,7 +128,7 @@ export async function startGit(dir: string | null, args: string[], options: GitO
 
 function spawnGroup(dir: string | null, args: string[], options: GitOptions, lane: Lane): ChildProcess {
   const limits = { ...limitsOfLane[lane], ...options.limits }
-  const command = [...limiter(limits), gitProgram(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
+  const command = [...limitingPrefix(limits), findGit(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
   const [program = 'git', ...rest] = command
   return spawn(program, rest, {
     // Never the server's own folder: git would look for a repository around it.
@@ -235,26 +230,9 @@ export function lastWords(stderr: string): string {
   return (telling.length ? telling : lines).slice(-3).join(' ').trim().slice(0, 1000) || 'it gave no reason.'
 }
 
-let programs: { git: string; prlimit: string | null } | null = null
+let gitProgram: string | null = null
 
-function findPrograms(): { git: string; prlimit: string | null } {
-  programs ??= { git: Bun.which('git') ?? 'git', prlimit: Bun.which('prlimit') }
-  return programs
-}
-
-function gitProgram(): string {
-  return findPrograms().git
-}
-
-/** prlimit replaces itself by git, so the pid and the group stay the same. Where it is missing, time and output limits remain. */
-function limiter(limits: Limits): string[] {
-  const { prlimit } = findPrograms()
-  if (!prlimit) return []
-  const flags = [
-    `--cpu=${limits.cpuSeconds}`,
-    `--data=${limits.memoryBytes}`,
-    `--fsize=${limits.fileBytes}`,
-    '--core=0',
-  ]
-  return [prlimit, ...flags, '--']
+function findGit(): string {
+  gitProgram ??= Bun.which('git') ?? 'git'
+  return gitProgram
 }

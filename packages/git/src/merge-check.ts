@@ -1,5 +1,6 @@
 import { git } from './git.ts'
 import { pathText } from './paths.ts'
+import { mergeBases } from './refs.ts'
 import type { Repository, Sha } from './repository.ts'
 
 export interface MergeToCheck {
@@ -47,8 +48,7 @@ async function honestReasons(
   repo: Repository,
   { baseSha, headSha }: MergeToCheck,
 ): Promise<{ byHead: Change[]; byBase: Change[] }> {
-  const { stdout } = await git(repo.dir, ['merge-base', '--all', baseSha, headSha])
-  const ancestors = stdout.toString().split('\n').filter(Boolean).slice(0, ancestorsMax)
+  const ancestors = (await mergeBases(repo, baseSha, headSha)).slice(0, ancestorsMax)
   const since = async (commit: Sha) => {
     const pairs = ancestors.map((ancestor): [Sha, Sha] => [commit, ancestor])
     return (await compare(repo, ['--find-renames=50%', '-l7000'], pairs)).flat()

@@ -1,5 +1,5 @@
 import { requireBranchName } from './branch-name.ts'
-import { gitLine } from './git.ts'
+import { writeCommit } from './loose-object.ts'
 import { doubtAboutMerge } from './merge-check.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { withMending } from './mirror-repair.ts'
@@ -62,27 +62,18 @@ function computeTree(repo: Repository, { baseSha, headSha }: MergeInput) {
   )
 }
 
-const identity = { name: 'svc', email: 'noreply@svc.invalid' }
-
-function writeMergeCommit(
+/** `env` says where the object goes when that is not the repository itself. */
+export function writeMergeCommit(
   repo: Repository,
   treeSha: Sha,
   { baseSha, headSha, message, date }: MergeInput,
+  env: Record<string, string> = {},
 ): Promise<Sha> {
-  const when = `@${Math.floor(date.getTime() / 1000)} +0000`
-  return gitLine(repo.dir, ['commit-tree', '-p', baseSha, '-p', headSha, treeSha], {
-    // git refuses a NUL in a message; nobody means one.
-    input: `${message.replaceAll('\0', '').trimEnd()}\n`,
-    config: [...durable(repo), ['commit.gpgSign', 'false']],
-    env: {
-      GIT_AUTHOR_NAME: identity.name,
-      GIT_AUTHOR_EMAIL: identity.email,
-      GIT_AUTHOR_DATE: when,
-      GIT_COMMITTER_NAME: identity.name,
-      GIT_COMMITTER_EMAIL: identity.email,
-      GIT_COMMITTER_DATE: when,
-    },
-  })
+  const person = `svc <noreply@svc.invalid> ${Math.floor(date.getTime() / 1000)} +0000`
+  const head = [`tree ${treeSha}`, `parent ${baseSha}`, `parent ${headSha}`, `author ${person}`, `committer ${person}`]
+  // git takes a NUL for the end of a message; nobody means one.
+  const text = message.replaceAll('\0', '').trimEnd()
+  return writeCommit(repo, `${head.join('\n')}\n\n${text}\n`, env.GIT_OBJECT_DIRECTORY)
 }
 
 export type LandOutcome =

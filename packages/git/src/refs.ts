@@ -14,22 +14,33 @@ import {
   type Sha,
 } from './repository.ts'
 
-/** Pure in the two ids, so kept for ever; the empty string stands for unrelated histories. */
-const mergeBases = new LRUCache<string, Sha | ''>({ max: 20_000 })
+/** Best common ancestors; pure in the two ids, so kept for ever. */
+const ancestors = new LRUCache<string, Sha[]>({ max: 20_000 })
 
-/** One best common ancestor, or null for unrelated histories. Of several (criss-cross), the one git names first. */
-export async function mergeBase(repo: Repository, a: Sha, b: Sha, options: CallOptions = {}): Promise<Sha | null> {
+/** All best common ancestors: none for unrelated histories, several after a criss-cross. */
+export async function mergeBases(
+  repo: Repository,
+  a: Sha,
+  b: Sha,
+  /** `env` is of a store that borrows from the repository, when a commit is only there. */
+  options: CallOptions & { env?: Record<string, string> } = {},
+): Promise<Sha[]> {
   requireSha(a)
   requireSha(b)
-  if (a === b) return a
+  if (a === b) return [a]
   const key = `${repo.dir}\0${a}${b}`
-  const known = mergeBases.get(key)
-  if (known !== undefined) return known || null
+  const known = ancestors.get(key)
+  if (known) return known
   // 1: no common ancestor; anything else throws, a broken repository must not look unrelated.
-  const found = await git(repo.dir, ['merge-base', a, b], { ...options, accept: [0, 1] })
-  const base = found.code === 0 ? requireSha(found.stdout.toString().trim()) : null
-  mergeBases.set(key, base ?? '')
-  return base
+  const { stdout } = await git(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
+  const found = stdout.toString().split('\n').filter(Boolean).map(requireSha)
+  ancestors.set(key, found)
+  return found
+}
+
+/** One best common ancestor, or null for unrelated histories. Of several, the one git names first. */
+export async function mergeBase(repo: Repository, a: Sha, b: Sha, options: CallOptions = {}): Promise<Sha | null> {
+  return (await mergeBases(repo, a, b, options))[0] ?? null
 }
 
 export async function isAncestor(
