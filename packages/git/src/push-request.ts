@@ -21,7 +21,7 @@ const known = new Set([
   'no-thin',
   'side-band',
 ])
-const knownKeys = ['agent', 'object-format', 'session-id']
+const knownKeys = new Set(['agent', 'object-format', 'session-id'])
 const lineBytesMax = 4096
 
 /**
@@ -70,7 +70,7 @@ function parseCommand(bytes: Buffer, first: boolean): { update: RefUpdate; capab
 function parseCapabilities(text: string): Set<string> {
   if (text.includes('\0')) throw new PktError('The capabilities of the push hold a zero byte.')
   const words = text.replace(/\n$/, '').split(' ').filter(Boolean)
-  const strange = words.find((word) => !known.has(word) && !knownKeys.includes(word.split('=')[0] ?? ''))
+  const strange = words.find((word) => !known.has(word) && !knownKeys.has(word.split('=')[0] ?? ''))
   if (strange) throw new PktError(`The push asks for ${JSON.stringify(strange.slice(0, 100))}, which was not offered.`)
   return new Set(words)
 }
