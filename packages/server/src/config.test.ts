@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { homedir } from 'node:os'
+import { generateKeyPairSync } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, type Config, parseConfig } from './config.ts'
 
@@ -72,6 +74,20 @@ const good: [Record<string, string>, Partial<Config>][] = [
   [{ SVC_PREVIEW_DOMAIN: 'preview.example' }, { previewDomain: 'preview.example' }],
   [{ SVC_ALLOW_PRIVATE_GIT_HOSTS: '0' }, { allowPrivateGitHosts: false }],
   [{ SVC_ALLOW_PRIVATE_GIT_HOSTS: 'true', DATABASE_URL: 'postgres://h/d' }, { allowPrivateGitHosts: true }],
+  [{}, { github: { apis: { 'github.com': 'https://api.github.com' }, app: null } }],
+  [
+    { SVC_GITHUB_HOSTS: 'GHE.example, code.example:8443=https://api.code.example/x/' },
+    {
+      github: {
+        apis: {
+          'github.com': 'https://api.github.com',
+          'ghe.example': 'https://ghe.example/api/v3',
+          'code.example:8443': 'https://api.code.example/x',
+        },
+        app: null,
+      },
+    },
+  ],
   [{ SVC_ROLES: 'api' }, { roles: { api: true, worker: false } }],
   [{ SVC_ROLES: ' worker , api ' }, { roles: { api: true, worker: true } }],
   [{ SVC_LOG: 'json' }, { log: 'json' }],
@@ -109,6 +125,10 @@ const bad: [string, string][] = [
   ['SVC_SESSION_LIMIT', '-1'],
   ['SVC_SESSION_LIMIT', '100001'],
   ['SVC_ALLOW_PRIVATE_GIT_HOSTS', 'yes'],
+  ['SVC_GITHUB_HOSTS', 'https://ghe.example'],
+  ['SVC_GITHUB_HOSTS', 'ghe.example=ftp://x'],
+  ['SVC_GITHUB_API_URL', 'ghe.example'],
+  ['SVC_GITHUB_APP_ID', '1'],
   ['SVC_ROLES', 'api,admin'],
   ['SVC_LOG', 'verbose'],
 ]
@@ -137,4 +157,24 @@ test('a problem never repeats a secret', () => {
   const problems = problemsOf({ SVC_BOOTSTRAP_TOKEN: 'svc_pat_hunter2', DATABASE_URL: 'mysql://u:hunter2@h/d' })
   expect(problems).toHaveLength(2)
   expect(problems.join()).not.toContain('hunter2')
+})
+
+test('a GitHub App is its id and its key, which is tried at once; it serves the first account unless others are named', async () => {
+  const file = join(tmpdir(), `svc-config-test-${process.pid}.pem`)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  writeFileSync(file, privateKey.export({ type: 'pkcs1', format: 'pem' }))
+  try {
+    const env = { SVC_GITHUB_APP_ID: '12', SVC_GITHUB_APP_PRIVATE_KEY_FILE: file }
+    const app = { id: '12', privateKeyFile: file, apiUrl: 'https://api.github.com', accounts: null }
+    expect(parseConfig(env).github.app).toEqual(app)
+    expect(
+      parseConfig({ ...env, SVC_GITHUB_API_URL: 'https://ghe.example/api/v3', SVC_GITHUB_APP_ACCOUNTS: 'a, b' }).github
+        .app,
+    ).toEqual({ ...app, apiUrl: 'https://ghe.example/api/v3', accounts: ['a', 'b'] })
+    expect(parseConfig({ ...env, SVC_GITHUB_APP_ACCOUNTS: '*' }).github.app?.accounts).toBe('all')
+    writeFileSync(file, 'canary')
+    expect(problemsOf(env)).toEqual([expect.stringMatching(/^SVC_GITHUB_APP_PRIVATE_KEY_FILE (?!.*canary)/)])
+  } finally {
+    rmSync(file)
+  }
 })

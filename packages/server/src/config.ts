@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
+import { type GitHubConfig, readGitHub } from './config-github.ts'
 
 export interface Config {
   host: string
@@ -17,6 +18,7 @@ export interface Config {
   sessionLimit: number | null
   previewDomain: string
   allowPrivateGitHosts: boolean
+  github: GitHubConfig
   roles: { api: boolean; worker: boolean }
   log: 'json' | 'pretty'
   /** Folder searched for programs npm installed (PostgreSQL, the agent runtime). */
@@ -105,6 +107,7 @@ export function parseConfig(env: Env): Config {
     previewDomain: env.SVC_PREVIEW_DOMAIN || 'localhost',
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
+    github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',
     programDirs: [join(process.execPath, '../../node_modules'), join(import.meta.dir, '../../../node_modules')],

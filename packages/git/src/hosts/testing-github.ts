@@ -101,10 +101,12 @@ async function answerApi(state: ApiState, request: IncomingMessage, response: Se
   const token = (request.headers.authorization ?? '').replace(/^(?:token|bearer) /i, '')
   const body = await readJson(request)
   const inRepo = (rest: string) => path === `/repos/${owner}/${name}${rest}`
-  if (inRepo('/installation') || path.startsWith('/app/')) {
+  if (path.endsWith('/installation') || path.startsWith('/app/')) {
     if (!isAppToken(state, token)) return reply(response, 401, { message: 'A JSON web token could not be decoded' })
     if (!host.app.installed) return reply(response, 404, { message: 'Not Found' })
-    if (inRepo('/installation')) return reply(response, 200, { id: 99 })
+    if (path.startsWith('/repos/')) {
+      return inRepo('/installation') ? reply(response, 200, { id: 99 }) : reply(response, 404, { message: 'Not Found' })
+    }
     if (path !== '/app/installations/99/access_tokens') return reply(response, 404, { message: 'Not Found' })
     if (JSON.stringify(body.repositories) !== JSON.stringify([name]))
       return reply(response, 422, { message: 'The token was asked for more than this repository' })

@@ -66,7 +66,7 @@ export async function openChangeRequest(
 
 /** Before the number is given out: what waits for a repository must not hold the counter. */
 async function resolveTips(
-  deps: Pick<Deps, 'config' | 'keyring'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
   input: { project: ProjectRow; head_ref: string; base_ref: string; signal: AbortSignal },
 ): Promise<{ head: string; base: string }> {
   const { head_ref, base_ref } = input

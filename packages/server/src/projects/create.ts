@@ -27,7 +27,9 @@ export async function createProject(
   if (earlier !== null) return earlier
   const accountId = await accountToCreateIn(deps, input.caller.actor.user_id)
   const repository =
-    input.repo_url === undefined ? await makeManaged(deps, input) : await adoptExternal(deps, input, input.repo_url)
+    input.repo_url === undefined
+      ? await makeManaged(deps, input)
+      : await adoptExternal(deps, input, { url: input.repo_url, accountId })
   const dataKey = deps.keyring.newDataKey(input.projectId)
   const name = input.name ?? nameFromUrl(input.repo_url) ?? 'project'
   const row = {
@@ -72,8 +74,8 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
   return { repoUrl: '', defaultBranch }
 }
 
-async function adoptExternal(deps: CreateDeps, input: CreateProject, url: string) {
-  const remote = await judgeRemote(deps, { url, credential: gitCredential(input) })
+async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
+  const remote = await judgeRemote(deps, { ...at, credential: gitCredential(input) })
   const probe = await probeRemote(remote)
   switch (probe.kind) {
     case 'unreachable':

@@ -48,7 +48,7 @@ function shown(row: ProjectRow) {
   return { name: row.name, default_branch: row.default_branch, settings: row.settings }
 }
 
-async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditProject): Promise<void> {
+async function requireWorkingCredential(deps: Pick<Deps, 'config' | 'db'>, input: EditProject): Promise<void> {
   if (input.project.managed)
     throw new ServiceError('invalid', 'A managed repository has no credential.', {
       detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
@@ -61,7 +61,11 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditP
     git_token: input.git_token,
     git_username: input.git_username ?? input.project.git_username ?? undefined,
   })
-  const remote = await judgeRemote(deps, { url: input.project.repo_url, credential })
+  const remote = await judgeRemote(deps, {
+    url: input.project.repo_url,
+    credential,
+    accountId: input.project.account_id,
+  })
   const probe = await probeRemote(remote)
   if (probe.kind === 'unreachable') throw unreachable(probe.reason ?? 'its host does not answer')
   if (probe.kind !== 'writable')
@@ -75,7 +79,7 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config'>, input: EditP
 }
 
 async function requireBranch(
-  deps: Pick<Deps, 'config' | 'keyring'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
   project: ProjectRow,
   branch: string,
 ): Promise<void> {

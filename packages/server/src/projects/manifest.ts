@@ -8,7 +8,10 @@ import type { ProjectRow } from './store.ts'
 const parsed = new LRUCache<string, Manifest>({ max: 500 })
 
 /** The manifest of the default branch as it is now. A repository without one, or without a commit, has an empty one. */
-export async function readManifest(deps: Pick<Deps, 'config' | 'keyring'>, project: ProjectRow): Promise<Manifest> {
+export async function readManifest(
+  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
+  project: ProjectRow,
+): Promise<Manifest> {
   const repository = await openRepository(deps, project)
   const tips = await readTips(repository, [project.default_branch], {})
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)

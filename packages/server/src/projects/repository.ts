@@ -3,9 +3,12 @@ import { ServiceError } from '@svc/contract'
 import { judgeRepositoryUrl, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
+import { appToken, gitHubApiOf } from './github.ts'
 import type { ProjectRow } from './store.ts'
 
-type RepositoryDeps = Pick<Deps, 'config' | 'keyring'>
+type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring'>
+
+type Credential = NonNullable<Remote['credential']>
 
 const defaultUsername = 'x-access-token'
 
@@ -27,25 +30,59 @@ export async function openRepository(deps: RepositoryDeps, project: ProjectRow):
   const key = `${project.project_id} ${project.updated_at}`
   let remote = judged.get(key)
   if (remote === undefined) {
-    remote = await judgeRemote(deps, { url: project.repo_url, credential: credentialOf(deps, project) })
+    remote = await judgeRemote(deps, {
+      url: project.repo_url,
+      credential: credentialOf(deps, project),
+      accountId: project.account_id,
+    })
     judged.set(key, remote)
   }
   return openMirror(mirrorDir(deps, project.project_id), remote)
 }
 
+/** A remote whose address was checked, with the credential that was given, or the one of the operator's GitHub App. */
 export async function judgeRemote(
-  deps: Pick<Deps, 'config'>,
-  input: { url: string; credential: { username: string; password: string } | null },
+  deps: Pick<Deps, 'config' | 'db'>,
+  input: { url: string; credential: Credential | null; accountId: string },
 ): Promise<Remote> {
   const verdict = await judgeRepositoryUrl(input.url, { allowPrivate: deps.config.allowPrivateGitHosts })
   if (verdict.kind === 'refused')
     throw new ServiceError('repository_refused', verdict.reason, {
       detail: { issues: [{ path: 'repo_url', message: verdict.reason }] },
     })
-  return { url: verdict.url, credential: input.credential, pin: verdict.pin, allowProtocols: verdict.allowProtocols }
+  const { url, pin, allowProtocols } = verdict
+  const apiUrl = gitHubApiOf(deps.config, url)
+  return {
+    url,
+    pin,
+    allowProtocols,
+    credential: input.credential ?? (await appCredential(deps, { url, accountId: input.accountId })),
+    ...(apiUrl === null ? {} : { github: { apiUrl } }),
+  }
 }
 
-function credentialOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): { username: string; password: string } | null {
+async function appCredential(
+  deps: Pick<Deps, 'config' | 'db'>,
+  input: { url: string; accountId: string },
+): Promise<Credential | null> {
+  const outcome = await appToken(deps, input)
+  switch (outcome?.kind) {
+    case undefined:
+      return null
+    case 'token':
+      return { username: defaultUsername, password: outcome.token }
+    case 'not-installed':
+      throw new ServiceError('repository_refused', outcome.reason, {
+        hint: 'Install it there, or give the project a token of its own with --git-token.',
+      })
+    case 'unreachable':
+      throw unreachable(outcome.reason)
+    default:
+      return outcome satisfies never
+  }
+}
+
+function credentialOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): Credential | null {
   if (project.git_token === null) return null
   const password = deps.keyring.open({
     projectId: project.project_id,

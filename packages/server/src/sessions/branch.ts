@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/contract'
 import { createBranch, readTips, type Repository } from '@svc/git'
+import type { Deps } from '../deps.ts'
 import { unreachable } from '../projects/repository.ts'
 
 /** Live tip of the base of a new session. */
@@ -21,6 +22,7 @@ export async function baseTip(repository: Repository, baseRef: string): Promise<
 
 /** Makes sure the session branch is there. A branch that exists is left as it is: it may hold work already. */
 export async function ensureSessionBranch(
+  deps: Pick<Deps, 'log'>,
   repository: Repository,
   session: { branch_name: string; base_ref: string },
 ): Promise<void> {
@@ -32,6 +34,12 @@ export async function ensureSessionBranch(
   switch (outcome.kind) {
     case 'created':
     case 'exists':
+      // Slower, and maybe a token whose scopes could be better: the operator's to know, nobody's to wait for.
+      if (outcome.apiRemark !== undefined)
+        deps.log.info(
+          { branch: session.branch_name, reason: outcome.apiRemark },
+          'the branch was pushed, not made by API',
+        )
       return
     case 'rejected':
       throw new ServiceError('repository_refused', `The repository refused the session branch: ${outcome.reason}`, {

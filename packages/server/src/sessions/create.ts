@@ -19,7 +19,7 @@ export interface CreateSession {
   metadata?: object | undefined
 }
 
-type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now'>
+type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
 export const defaultAgent = 'build'
 
@@ -65,7 +65,7 @@ export async function createSession(
     })
   })
   try {
-    await ensureSessionBranch(repository, { branch_name: sessionId, base_ref: baseRef })
+    await ensureSessionBranch(deps, repository, { branch_name: sessionId, base_ref: baseRef })
   } catch (error) {
     await deleteSessionRow(deps.db, sessionId)
     throw error

@@ -42,7 +42,7 @@ export async function provision(
   const project = await getProject(deps.db, session.project_id)
   if (project === null) throw new ServiceError('not_found', 'The project of this session is gone.')
   const repository = await openRepository(deps, project)
-  await journal.run('branch', () => ensureSessionBranch(repository, session))
+  await journal.run('branch', () => ensureSessionBranch(deps, repository, session))
   const { env } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
     const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
