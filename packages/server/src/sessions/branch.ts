@@ -9,7 +9,8 @@ export async function baseTip(repository: Repository, baseRef: string): Promise<
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
   const sha = tips.tips.get(baseRef)
   if (sha === undefined) {
-    const isEmpty = tips.tips.size === 0 && tips.head === null
+    const all = await readTips(repository, 'all', {})
+    const isEmpty = all.kind === 'tips' && all.tips.size === 0
     throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(baseRef)}.`, {
       hint: isEmpty
         ? 'Push a first commit to it, for example with `svc ship` or `git push`.'

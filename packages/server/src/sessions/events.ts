@@ -5,56 +5,105 @@ import { acceptedPrompts, getSession, messagesOf, presentSession, type SessionWi
 const heartbeatMs = 15_000
 /** A reader this far behind is cut off and reads again from the start; memory is not its buffer. */
 const queueBytesMax = 4 * 1024 * 1024
+/** What may happen while the past is read; then it is read again. */
+const earlyMax = 1_000
 
 type EventDeps = Pick<Deps, 'db' | 'feed' | 'keeper' | 'config' | 'log'>
 
-/** Server-sent events of a session: first what is, then what changes. */
+/** Server-sent events of a session: first what is, as fast as it is read; then what changes. */
 export function streamSessionEvents(deps: EventDeps, session: SessionWithSandbox, signal: AbortSignal): Response {
-  const encoder = new TextEncoder()
-  let close = () => {}
+  let channel: Channel | null = null
   const stream = new ReadableStream<Uint8Array>(
     {
-      async start(controller) {
-        const send = (text: string) => {
-          if ((controller.desiredSize ?? 0) < -queueBytesMax) close()
-          else controller.enqueue(encoder.encode(text))
-        }
-        // What happens while the past is read waits its turn, or it would come before it.
-        const early: SessionEvent[] = []
-        let isLive = false
-        const unsubscribe = deps.feed.subscribe(session.session_id, (event) => {
-          if (isLive) send(frame(event))
-          else early.push(event)
-        })
-        const heartbeat = setInterval(() => send(': still here\n\n'), heartbeatMs)
-        close = () => {
-          close = () => {}
-          clearInterval(heartbeat)
-          unsubscribe()
-          try {
-            controller.close()
-          } catch {
-            // Closed already by the reader going away.
-          }
-        }
-        signal.addEventListener('abort', () => close(), { once: true })
-        try {
-          for (const event of await pastOf(deps, session)) send(frame(event))
-        } catch (error) {
-          deps.log.warn({ err: error, session_id: session.session_id }, 'an event stream could not read what is there')
-          close()
-          return
-        }
-        isLive = true
-        for (const event of early) send(frame(event))
+      start(controller) {
+        channel = new Channel(controller)
+        signal.addEventListener('abort', () => channel?.close(), { once: true })
+        void tell(deps, session, channel)
       },
-      cancel: () => close(),
+      pull: () => channel?.wake(),
+      cancel: () => channel?.close(),
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
   )
   return new Response(stream, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   })
+}
+
+async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Channel): Promise<void> {
+  // What happens while the past is told waits its turn, or it would come before it.
+  const early: SessionEvent[] = []
+  let isLive = false
+  const unsubscribe = deps.feed.subscribe(session.session_id, (event) => {
+    if (isLive) channel.sendNow(frame(event))
+    else if (early.push(event) > earlyMax) channel.close()
+  })
+  const heartbeat = setInterval(() => channel.sendNow(': still here\n\n'), heartbeatMs)
+  channel.onClose(() => {
+    clearInterval(heartbeat)
+    unsubscribe()
+  })
+  try {
+    for (const event of await pastOf(deps, session)) await channel.send(frame(event))
+    for (let event = early.shift(); event !== undefined; event = early.shift()) await channel.send(frame(event))
+    isLive = true
+  } catch (error) {
+    deps.log.warn({ err: error, session_id: session.session_id }, 'an event stream could not read what is there')
+    channel.close()
+  }
+}
+
+/** The way to one reader. */
+class Channel {
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>
+  readonly #encoder = new TextEncoder()
+  #isClosed = false
+  #wake: () => void = () => {}
+  #closed: () => void = () => {}
+
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>) {
+    this.#controller = controller
+  }
+
+  /** Waits for a reader who is far behind. */
+  async send(text: string): Promise<void> {
+    while (!this.#isClosed && this.#behind() > queueBytesMax)
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.sendNow(text)
+  }
+
+  /** Cuts off a reader who is far behind: it comes again and reads what is then. */
+  sendNow(text: string): void {
+    if (this.#isClosed) return
+    if (this.#behind() > queueBytesMax) this.close()
+    else this.#controller.enqueue(this.#encoder.encode(text))
+  }
+
+  /** The reader took something. */
+  wake(): void {
+    this.#wake()
+  }
+
+  onClose(closed: () => void): void {
+    this.#closed = closed
+    if (this.#isClosed) closed()
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#closed()
+    this.#wake()
+    try {
+      this.#controller.close()
+    } catch {
+      // Closed already by the reader going away.
+    }
+  }
+
+  #behind(): number {
+    return -(this.#controller.desiredSize ?? 0)
+  }
 }
 
 async function pastOf(deps: EventDeps, session: SessionWithSandbox): Promise<SessionEvent[]> {

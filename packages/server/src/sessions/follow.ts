@@ -12,6 +12,7 @@ const keepMs = 1_000
 const activityMs = 10_000
 const reconnectMsMax = 2_000
 const historyBytesMax = 64 * 1024 * 1024
+const statusBytesMax = 1024 * 1024
 /** A runtime's event is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
 
@@ -51,8 +52,16 @@ export class Follower {
     this.#conversation.runtimeSessionId = runtimeSessionId
   }
 
-  beginTurn(): void {
+  /** False when one is under way already. */
+  beginTurn(): boolean {
+    const begins = this.turn === 'idle'
     this.#setTurn('busy', null)
+    return begins
+  }
+
+  /** The turn that was to begin did not. */
+  failTurn(reason: string): void {
+    this.#setTurn('error', reason)
   }
 
   async stop(): Promise<void> {
@@ -97,8 +106,22 @@ export class Follower {
     if (id === null) return
     const response = await this.#ask(`/session/${encodeURIComponent(id)}/message`)
     if (!response.ok) return
-    for (const messageId of this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax))))
-      this.#touch(messageId)
+    const messageIds = this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax)))
+    for (const messageId of messageIds) this.#touch(messageId)
+    const last = messageIds.at(-1)
+    if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
+  }
+
+  /** A turn that ended before the stream was there, or while it was cut, would count as busy for ever. */
+  async #catchUpWithTurn(runtimeSessionId: string, lastMessageId: string): Promise<void> {
+    const message = this.#conversation.message(lastMessageId)
+    if (message?.role !== 'assistant' || message.completed_at === null) return
+    const response = await this.#ask('/session/status')
+    if (!response.ok) return
+    const statuses: unknown = JSON.parse(await boundedText(response, statusBytesMax))
+    if (typeof statuses !== 'object' || statuses === null) return
+    const status = (statuses as Record<string, { type?: unknown } | undefined>)[runtimeSessionId]?.type ?? 'idle'
+    if (status === 'idle') this.#onTurn('idle', null)
   }
 
   #ask(path: string): Promise<Response> {

@@ -7,6 +7,7 @@ const idleMinutes = 60
 
 /** Picks up what a lost kick or a dead server left unsettled. */
 export async function settleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
+  await deps.keeper.endForsaken()
   for (const sessionId of await unsettledSessions(deps.db, staleSeconds)) deps.keeper.kick(sessionId)
 }
 

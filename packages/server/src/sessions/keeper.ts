@@ -5,12 +5,16 @@ import type { Deps } from '../deps.ts'
 import { sandboxKey } from './credentials.ts'
 import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
 import { Follower } from './follow.ts'
-import { provision } from './provision.ts'
+import { staleSeconds } from './jobs.ts'
+import { ClaimedElsewhere, provision } from './provision.ts'
 import {
   acceptedPrompts,
   beginGeneration,
   endSandboxes,
   getSessionById,
+  isKeptElsewhere,
+  livingSandboxes,
+  lockSession,
   moveSession,
   presentSession,
   revokeCredentials,
@@ -32,7 +36,7 @@ interface Kept {
 export class SessionKeeper {
   readonly #deps: Omit<Deps, 'keeper'>
   readonly #kept = new Map<string, Kept>()
-  readonly #provisioning = new Map<string, AbortController>()
+  readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
   readonly #running = new Set<Promise<void>>()
   #closed = false
 
@@ -59,7 +63,7 @@ export class SessionKeeper {
   interrupt(sessionId: string): void {
     this.#provisioning
       .get(sessionId)
-      ?.abort(new SandboxError('aborted', 'The session was stopped while it was starting.'))
+      ?.abort.abort(new SandboxError('aborted', 'The session was stopped while it was starting.'))
   }
 
   turnOf(sessionId: string): 'busy' | 'idle' {
@@ -76,7 +80,7 @@ export class SessionKeeper {
       const kept = this.#kept.get(sessionId)
       if (kept === undefined) return
       for (const prompt of await acceptedPrompts(this.#deps.db, sessionId)) {
-        kept.follower.beginTurn()
+        const begins = kept.follower.beginTurn()
         const outcome = await sendPrompt(kept.daemon, prompt)
         if (outcome.kind === 'ok') {
           kept.follower.adopt(outcome.value.runtime_session_id)
@@ -91,7 +95,8 @@ export class SessionKeeper {
             error: outcome.reason,
             at: this.#deps.now(),
           })
-          this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: outcome.reason })
+          if (begins) kept.follower.failTurn(outcome.reason)
+          else this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: outcome.reason })
         } else {
           this.#deps.log.info(
             { session_id: sessionId, reason: outcome.reason },
@@ -118,6 +123,8 @@ export class SessionKeeper {
     if (session === null) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') return this.#stop(session, null)
+    const { instanceId } = this.#deps
+    if (await isKeptElsewhere(this.#deps.db, session, { instanceId, staleSeconds })) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)
   }
@@ -143,7 +150,7 @@ export class SessionKeeper {
     if (driver === null || this.#closed) return
     const sandboxId = this.#deps.newId()
     const abort = new AbortController()
-    this.#provisioning.set(session.session_id, abort)
+    this.#provisioning.set(session.session_id, { sandboxId, abort })
     try {
       const { sandbox, runtimeSessionId } = await provision(this.#deps, driver, session, sandboxId, abort.signal)
       const becameRunning = await db.transaction().execute(async (trx) => {
@@ -159,6 +166,8 @@ export class SessionKeeper {
         })
       })
       if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
+      // It can have ended since it was ready: nobody would hear of that any more once it counts as running.
+      abort.signal.throwIfAborted()
       const begins = session.initial_prompt !== null && session.initial_prompt_delivered_at === null
       this.#keep(session, {
         daemonSocket: sandbox.daemonSocket,
@@ -172,7 +181,7 @@ export class SessionKeeper {
     } catch (error) {
       await driver.stop(sandboxId)
       // A closing server leaves the session as it was: the next start takes it up again.
-      if (this.#closed) return
+      if (this.#closed || error instanceof ClaimedElsewhere) return
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stop(current, null)
@@ -229,35 +238,31 @@ export class SessionKeeper {
 
   /** The sandbox before the row: if we die here the sweep finds a row without a sandbox and finishes; the other order leaks a sandbox. */
   async #stop(session: SessionWithSandbox, reason: string | null): Promise<void> {
-    await this.#endSandboxes(session.session_id)
-    await this.#deps.db.transaction().execute(async (trx) => {
-      await revokeCredentials(trx, session.session_id, this.#deps.now())
-      await endSandboxes(trx, session.session_id, reason === null ? 'stopped' : 'error', reason)
-      await moveSession(trx, {
-        sessionId: session.session_id,
-        generation: session.generation,
-        from: ['provisioning', 'running'],
-        to: 'stopped',
-        error: reason,
-        desired: 'stopped',
-      })
-    })
-    await this.#announce(session.session_id)
+    await this.#end(session, { to: 'stopped', sandbox: reason === null ? 'stopped' : 'error', reason })
   }
 
   async #fail(session: SessionWithSandbox, reason: string): Promise<void> {
+    await this.#end(session, { to: 'failed', sandbox: 'error', reason })
+  }
+
+  async #end(
+    session: SessionWithSandbox,
+    end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },
+  ): Promise<void> {
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
-      await revokeCredentials(trx, session.session_id, this.#deps.now())
-      await endSandboxes(trx, session.session_id, 'error', reason)
-      await moveSession(trx, {
+      const moved = await moveSession(trx, {
         sessionId: session.session_id,
         generation: session.generation,
         from: ['provisioning', 'running'],
-        to: 'failed',
-        error: reason,
+        to: end.to,
+        error: end.reason,
         desired: 'stopped',
       })
+      // A later generation is another server's, and its credentials and sandbox are not ours to end.
+      if (!moved) return
+      await revokeCredentials(trx, session.session_id, this.#deps.now())
+      await endSandboxes(trx, session.session_id, end.sandbox, end.reason)
     })
     await this.#announce(session.session_id)
   }
@@ -265,6 +270,8 @@ export class SessionKeeper {
   async #beginAgain(session: SessionWithSandbox): Promise<void> {
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
+      const now = await lockSession(trx, session.session_id, 'update')
+      if (now?.generation !== session.generation) return
       await revokeCredentials(trx, session.session_id, this.#deps.now())
       await endSandboxes(trx, session.session_id, 'error', 'The server that kept this sandbox stopped.')
       await beginGeneration(trx, session.session_id)
@@ -288,7 +295,26 @@ export class SessionKeeper {
       this.#deps.feed.publish(sessionId, { type: 'session', session: presentSession(this.#deps.config, session) })
   }
 
+  /** Ends sandboxes of this server that no session means to have any more: the stop may have been another server's. */
+  async endForsaken(): Promise<void> {
+    const living = (await this.#deps.sandboxes?.list()) ?? []
+    const meant = new Set(
+      await livingSandboxes(
+        this.#deps.db,
+        living.map(({ sandboxId }) => sandboxId),
+      ),
+    )
+    for (const { sandboxId } of living) {
+      if (meant.has(sandboxId)) continue
+      for (const [sessionId, { daemon }] of this.#kept)
+        if (daemon.sandboxKey === sandboxKey(this.#deps, sandboxId)) await this.#release(sessionId)
+      await this.#deps.sandboxes?.stop(sandboxId)
+    }
+  }
+
   #onExit(sandboxId: string, reason: string): void {
+    for (const starting of this.#provisioning.values())
+      if (starting.sandboxId === sandboxId) starting.abort.abort(new SandboxError('boot-failed', reason))
     for (const [sessionId, { daemon }] of this.#kept) {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
       this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')

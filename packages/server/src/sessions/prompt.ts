@@ -4,7 +4,7 @@ import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { abortRun } from './daemon-client.ts'
 import { startAgain } from './stop.ts'
-import { getSessionById, insertPrompt, type SessionWithSandbox, updateSession } from './store.ts'
+import { getSessionById, insertPrompt, lockSession, type SessionWithSandbox, updateSession } from './store.ts'
 
 type PromptDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'feed' | 'sandboxes'>
 
@@ -35,10 +35,14 @@ export async function promptSession(
   }
   // Told before it is written, so that nobody who listens takes the end of the turn before for the end of this one.
   deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
-  const isAlive = (session.status === 'running' || session.status === 'provisioning') && session.desired === 'running'
-  if (isAlive) await deps.db.transaction().execute(write)
-  else await startAgain(deps, (await settled(deps, session)) ?? session, write)
-  if (isAlive && session.status === 'running') await deps.keeper.deliverPrompts(session.session_id)
+  try {
+    await accept(deps, session, write)
+  } catch (error) {
+    if (deps.keeper.turnOf(session.session_id) === 'idle')
+      deps.feed.publish(session.session_id, { type: 'turn', status: 'idle', error: null })
+    throw error
+  }
+  await deps.keeper.deliverPrompts(session.session_id)
   deps.keeper.kick(session.session_id)
   const row = await deps.db
     .selectFrom('session_prompts')
@@ -48,10 +52,32 @@ export async function promptSession(
   return { prompt_id: promptId, status: row?.status ?? 'accepted' }
 }
 
-/** The session once a stop that is under way has ended. */
-async function settled(deps: PromptDeps, session: SessionWithSandbox): Promise<SessionWithSandbox | null> {
-  await deps.keeper.settle(session.session_id)
-  return getSessionById(deps.db, session.session_id)
+/** Often enough: each try is lost to somebody who stopped or started the session in between. */
+const triesMax = 5
+
+/** Writes the prompt while the session is surely meant to run, or together with its next start: a stop in between would leave it to nobody. */
+async function accept(
+  deps: PromptDeps,
+  session: SessionWithSandbox,
+  write: (trx: Parameters<typeof insertPrompt>[0]) => Promise<void>,
+): Promise<void> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const isWritten = await deps.db.transaction().execute(async (trx) => {
+      const now = await lockSession(trx, session.session_id, 'update')
+      const isAlive = (now?.status === 'running' || now?.status === 'provisioning') && now.desired === 'running'
+      if (isAlive) await write(trx)
+      return isAlive
+    })
+    if (isWritten) return
+    // A stop that is under way ends first.
+    await deps.keeper.settle(session.session_id)
+    const stopped = await getSessionById(deps.db, session.session_id)
+    if (stopped === null) throw new ServiceError('not_found', 'There is no such session.')
+    if (stopped.desired === 'stopped' && (await startAgain(deps, stopped, write))) return
+  }
+  throw new ServiceError('unavailable', 'The session is being stopped and started by others.', {
+    hint: 'Send the prompt again.',
+  })
 }
 
 export async function abortSession(

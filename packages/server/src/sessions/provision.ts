@@ -25,6 +25,9 @@ const healthEveryMs = 25
 
 const limits = { memoryBytesMax: 4 * 1024 ** 3, cpuMax: 2, processesMax: 1024, diskBytesMax: 10 * 1024 ** 3 }
 
+/** Another server makes this generation: nothing is wrong, and there is nothing to do. */
+export class ClaimedElsewhere extends Error {}
+
 export interface Provisioned {
   sandbox: Sandbox
   runtimeSessionId: string | null
@@ -71,7 +74,7 @@ async function claimGeneration(
     throw new ServiceError('forbidden', 'The user who started this session is gone, so it has nobody to act for.')
   return deps.db.transaction().execute(async (trx) => {
     const sandbox = { sandbox_id: sandboxId, session_id: session.session_id, generation: session.generation }
-    await insertSandbox(trx, {
+    const isOurs = await insertSandbox(trx, {
       ...sandbox,
       driver: driver.name,
       external_id: null,
@@ -80,6 +83,7 @@ async function claimGeneration(
       instance_id: deps.instanceId,
       error: null,
     })
+    if (!isOurs) throw new ClaimedElsewhere(`Generation ${session.generation} has a sandbox already.`)
     return mintSandboxKeys(deps, trx, { session, sandbox, userId })
   })
 }

@@ -8,6 +8,7 @@ import {
   deleteSessionRow,
   endSandboxes,
   getSessionById,
+  lockSession,
   revokeCredentials,
   sandboxesOf,
   type SessionWithSandbox,
@@ -43,24 +44,31 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
     throw new ServiceError('conflict', `This session is ${session.status}, so it cannot be restarted now.`, {
       detail: { status: session.status },
     })
-  await startAgain(deps, session, async (trx) => recordAudit(trx, caller, auditOf(session, 'session.restart')))
+  const began = await startAgain(deps, session, async (trx) =>
+    recordAudit(trx, caller, auditOf(session, 'session.restart')),
+  )
+  if (!began) throw new ServiceError('conflict', 'This session was started again by somebody else just now.')
   deps.keeper.kick(session.session_id)
   return (await getSessionById(deps.db, session.session_id)) ?? gone()
 }
 
-/** Ends the old generation and begins the next. `alongside` writes in the same transaction. */
+/** Ends the old generation and begins the next, unless somebody did that since `session` was read. `alongside` writes in the same transaction. */
 export async function startAgain(
   deps: StopDeps,
   session: SessionWithSandbox,
   alongside: (trx: Parameters<typeof requireRoom>[1]) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   if (session.status === 'running') await endNow(deps, session)
-  await deps.db.transaction().execute(async (trx) => {
+  return deps.db.transaction().execute(async (trx) => {
+    const now = await lockSession(trx, session.session_id, 'update')
+    if (now === null) return gone()
+    if (now.generation !== session.generation) return false
     await requireRoom(deps, trx, session.account_id)
     await revokeCredentials(trx, session.session_id, deps.now())
     await endSandboxes(trx, session.session_id, 'stopped', null)
     await beginGeneration(trx, session.session_id)
     await alongside(trx)
+    return true
   })
 }
 

@@ -190,10 +190,17 @@ export async function beginGeneration(db: DbOrTransaction, sessionId: string): P
     .execute()
 }
 
-/** Locks a session's row until the transaction ends. `share`: for whoever hands out a credential of it. */
-export async function lockSession(db: DbOrTransaction, sessionId: string, mode: 'share' | 'update'): Promise<void> {
-  const row = db.selectFrom('project_sessions').select('session_id').where('session_id', '=', sessionId)
-  await (mode === 'share' ? row.forShare() : row.forUpdate()).execute()
+/** A session as it is and stays until the transaction ends. `share`: for whoever hands out a credential of it. */
+export async function lockSession(
+  db: DbOrTransaction,
+  sessionId: string,
+  mode: 'share' | 'update',
+): Promise<Pick<SessionRow, 'status' | 'desired' | 'generation'> | null> {
+  const row = db
+    .selectFrom('project_sessions')
+    .select(['status', 'desired', 'generation'])
+    .where('session_id', '=', sessionId)
+  return (await (mode === 'share' ? row.forShare() : row.forUpdate()).executeTakeFirst()) ?? null
 }
 
 /** Ends every token and credential of a session, so that the next request with one fails. The lock first: what is handed out just now is seen, or sees this. */
@@ -229,8 +236,14 @@ export async function holdsServiceKey(db: DbOrTransaction, sandboxId: string): P
   return row !== undefined
 }
 
-export async function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<void> {
-  await db.insertInto('session_sandboxes').values(row).execute()
+/** False when that generation has a sandbox already. */
+export async function insertSandbox(db: DbOrTransaction, row: NewRow<'session_sandboxes'>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('session_sandboxes')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['session_id', 'generation']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
 export async function updateSandbox(
@@ -252,6 +265,37 @@ export async function sandboxesOf(db: DbOrTransaction, sessionId: string): Promi
     .where('session_id', '=', sessionId)
     .orderBy('generation')
     .execute()
+}
+
+/** Whether another server that lives has the sandbox of this generation. */
+export async function isKeptElsewhere(
+  db: DbOrTransaction,
+  session: Pick<SessionRow, 'session_id' | 'generation'>,
+  input: { instanceId: string; staleSeconds: number },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('session_sandboxes')
+    .innerJoin('server_instances', 'server_instances.instance_id', 'session_sandboxes.instance_id')
+    .select('sandbox_id')
+    .where('session_id', '=', session.session_id)
+    .where('generation', '=', session.generation)
+    .where('status', 'in', ['provisioning', 'active'])
+    .where('session_sandboxes.instance_id', '!=', input.instanceId)
+    .where('heartbeat_at', '>', sql<string>`now() - make_interval(secs => ${input.staleSeconds})`)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Those of the sandboxes that a session still means to have. */
+export async function livingSandboxes(db: DbOrTransaction, sandboxIds: string[]): Promise<string[]> {
+  if (sandboxIds.length === 0) return []
+  const rows = await db
+    .selectFrom('session_sandboxes')
+    .select('sandbox_id')
+    .where('sandbox_id', 'in', sandboxIds)
+    .where('status', 'in', ['provisioning', 'active'])
+    .execute()
+  return rows.map((row) => row.sandbox_id)
 }
 
 export async function getSandbox(db: DbOrTransaction, sandboxId: string): Promise<SandboxRow | null> {

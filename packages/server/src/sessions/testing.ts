@@ -5,10 +5,15 @@ import type { Repository } from '@svc/git'
 import type { Files } from '@svc/git/testing'
 import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
 import { createParser } from 'eventsource-parser'
+import { buildApp } from '../app.ts'
 import type { Config } from '../config.ts'
+import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
+import { registerInstance } from '../scheduler/instance.ts'
 import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { mintToken } from '../tokens/mint.ts'
+import { SessionFeed } from './feed.ts'
+import { SessionKeeper } from './keeper.ts'
 
 export interface SessionApp extends TestApp {
   driver: FakeDriver
@@ -69,6 +74,58 @@ export async function makeSessionApp(
       await driver.close()
     },
   }
+}
+
+export interface SecondServer {
+  deps: Deps
+  driver: FakeDriver
+  request: TestApp['request']
+  close(): Promise<void>
+}
+
+/** Another server on the same database, with sandboxes and locks of its own, as another process has them. */
+export async function secondServer(app: SessionApp, options: FakeDriverOptions = {}): Promise<SecondServer> {
+  const driver = createFakeDriver(options)
+  const base = {
+    ...app.deps,
+    instanceId: randomUUID(),
+    localLocks: new LocalLocks(),
+    feed: new SessionFeed(),
+    sandboxes: driver,
+  }
+  const deps: Deps = { ...base, keeper: new SessionKeeper(base) }
+  await registerInstance(deps)
+  const served = buildApp(deps)
+  return {
+    deps,
+    driver,
+    async request<Body>(method: string, path: string, { token = app.ownerToken, body, headers }: TestRequest = {}) {
+      const response = await served.request(deps.config.publicUrl + path, {
+        method,
+        headers: {
+          host: new URL(deps.config.publicUrl).host,
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body }
+    },
+    async close() {
+      await deps.keeper.close()
+      await driver.close()
+    },
+  }
+}
+
+/** As if the process of that server had been gone for a minute. */
+export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
+  await deps.db
+    .updateTable('server_instances')
+    .set({ heartbeat_at: new Date(Date.now() - 60_000) })
+    .where('instance_id', '=', deps.instanceId)
+    .execute()
 }
 
 /** Waits for a condition and answers with what it found; the sentence is what a failure says. */

@@ -1,0 +1,449 @@
+/** Whatever dies: a session ends up running, stopped or failed with the true reason, and nothing of it is left behind. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { ErrorBody, Session } from '@svc/contract'
+import { sql } from 'kysely'
+import { settleSessions, sweepIdleSessions } from './jobs.ts'
+import { beat } from '../scheduler/instance.ts'
+import { letDie, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
+
+let app: SessionApp
+beforeAll(async () => {
+  app = await makeSessionApp()
+}, 120_000)
+// The heartbeat is a job, and no job runs here by itself.
+beforeEach(() => beat(app.deps))
+afterAll(() => app.close())
+
+const prompt = (sessionId: string, text: string) =>
+  app.request<{ prompt_id: string; status: string }>('POST', app.path(sessionId, 'prompt'), { body: { text } })
+const whoAmI = async (token: string) => (await app.request('GET', '/v1/token', { token })).status
+const promptsOf = (server: Pick<SessionApp, 'driver'>, session: Session) =>
+  (server.driver.seen(session.sandbox?.sandbox_id ?? '')?.prompts ?? []).map((each) => each.text)
+const livingCredentials = async (sessionId: string) => {
+  const { rows } = await sql<{ n: number }>`select
+    (select count(*) from tokens where session_id = ${sessionId} and revoked_at is null)::int +
+    (select count(*) from sandbox_credentials where session_id = ${sessionId} and revoked_at is null)::int as n`.execute(
+    app.deps.db,
+  )
+  return rows[0]!.n
+}
+
+describe('a sandbox that cannot be made', () => {
+  test.each([
+    ['no-isolation', /bubblewrap is not installed\. apt-get install -y bubblewrap$/],
+    ['no-space', /^The disk is full\. Free some disk space\.$/],
+    ['boot-failed', /did not start/],
+  ] as const)('%s fails the session with the reason and what mends it', async (kind, reason) => {
+    app.driver.failures.push(kind)
+    const { body } = await app.create({ initial_prompt: 'kept for later' })
+    const failed = await app.reaches(body.session_id, 'failed')
+    expect(failed.error).toMatch(reason)
+    expect(failed.sandbox?.status).toBe('error')
+    expect(await livingCredentials(body.session_id)).toBe(0)
+    const { body: timeline } = await app.request<{ phases: { name: string; error: string | null }[] }>(
+      'GET',
+      app.path(body.session_id, 'timeline'),
+    )
+    expect(timeline.phases.at(-1)).toMatchObject({ name: 'sandbox', error: expect.any(String) })
+    // The prompt was never said, so the next start says it.
+    expect((await app.request('POST', app.path(body.session_id, 'restart'))).status).toBe(202)
+    const again = await app.reaches(body.session_id, 'running')
+    await until('it is said', () => promptsOf(app, again).length === 1)
+    expect(promptsOf(app, again)).toEqual(['kept for later'])
+  })
+
+  test('on a machine without isolation says the line to install it', async () => {
+    app.driver.probeOutcome = {
+      kind: 'missing',
+      problem: 'There is no bubblewrap.',
+      install: 'apt-get install bubblewrap',
+    }
+    const { body } = await app.create()
+    expect((await app.reaches(body.session_id, 'failed')).error).toBe(
+      'There is no bubblewrap. apt-get install bubblewrap',
+    )
+    const ready = await app.request<{ sandbox: object }>('GET', '/v1/ready', { token: null })
+    expect(ready.body.sandbox).toEqual({
+      driver: 'fake',
+      ready: false,
+      problem: 'There is no bubblewrap.',
+      install: 'apt-get install bubblewrap',
+    })
+    app.driver.probeOutcome = { kind: 'ready', warnings: [] }
+  })
+
+  test('is deleted like any other', async () => {
+    app.driver.failures.push('boot-failed')
+    const { body } = await app.create()
+    await app.reaches(body.session_id, 'failed')
+    expect((await app.request('DELETE', app.path(body.session_id))).status).toBe(200)
+  })
+})
+
+describe('a sandbox that ends by itself', () => {
+  test('fails its session with its last words, and ends its credentials', async () => {
+    const session = await app.running()
+    await app.driver.crash(session.sandbox!.sandbox_id, 'It ended with signal 9: out of memory.')
+    const failed = await app.reaches(session.session_id, 'failed')
+    expect(failed.error).toBe('It ended with signal 9: out of memory.')
+    expect(failed.sandbox?.status).toBe('error')
+    expect(await whoAmI(session.env.SVC_CLI_TOKEN!)).toBe(401)
+    expect(await livingCredentials(session.session_id)).toBe(0)
+  })
+
+  test('while it boots fails its session at once, and not when a patience has run out', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create()
+    const sandbox = await until('it boots', async () => {
+      const found = (await app.session(body.session_id)).sandbox
+      return found !== null && (await app.driver.find(found.sandbox_id)) ? found : null
+    })
+    await app.driver.crash(sandbox.sandbox_id, 'It ended with exit code 3 while it cloned.')
+    delete app.driver.options.bootMs
+    expect((await app.reaches(body.session_id, 'failed')).error).toBe('It ended with exit code 3 while it cloned.')
+    expect(await livingCredentials(body.session_id)).toBe(0)
+  })
+
+  test('with a prompt owed is started again for it', async () => {
+    const session = await app.running()
+    app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
+    expect((await prompt(session.session_id, 'owed')).body.status).toBe('accepted')
+    delete app.driver.options.bootMs
+    await app.driver.crash(session.sandbox!.sandbox_id)
+    const again = await until('the next generation runs', async () => {
+      const found = await app.session(session.session_id)
+      return found.status === 'running' && found.sandbox?.generation === 2 ? found : null
+    })
+    await until('the prompt is delivered', () => promptsOf(app, again).length === 1)
+  })
+})
+
+describe('the cap on live sessions', () => {
+  test('is exact: sixty at once at a limit of five make five', async () => {
+    const capped = await makeSessionApp({ configure: { sessionLimit: 5 } })
+    try {
+      const replies = await Promise.all(
+        Array.from({ length: 60 }, () => capped.request<Session & ErrorBody>('POST', capped.path(), { body: {} })),
+      )
+      const made = replies.filter((reply) => reply.status === 201)
+      const refused = replies.filter((reply) => reply.status === 429)
+      expect([made.length, refused.length]).toEqual([5, 55])
+      for (const { body, headers } of refused) {
+        expect(body).toMatchObject({ code: 'concurrent_session_limit', limit: 5, active_sessions: 5 })
+        expect(body.error).toBeString()
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+      expect(await capped.deps.db.selectFrom('project_sessions').select('session_id').execute()).toHaveLength(5)
+
+      // A stopped one is room for one; waking and restarting need room like creating does.
+      const [first, second] = made.map((reply) => reply.body)
+      await capped.request('POST', capped.path(first!.session_id, 'stop'))
+      expect((await capped.create()).status).toBe(201)
+      for (const [verb, body] of [
+        ['restart', undefined],
+        ['prompt', { text: 'wake up' }],
+      ] as const) {
+        const reply = await capped.request<ErrorBody>('POST', capped.path(first!.session_id, verb), { body })
+        expect([verb, reply.status, reply.body.code]).toEqual([verb, 429, 'concurrent_session_limit'])
+      }
+      expect(await capped.deps.db.selectFrom('session_prompts').select('prompt_id').execute()).toEqual([])
+      await capped.request('DELETE', capped.path(second!.session_id))
+      expect((await capped.request('POST', capped.path(first!.session_id, 'restart'))).status).toBe(202)
+    } finally {
+      await capped.close()
+    }
+  }, 60_000)
+
+  test('is the plan’s when the server sets none', async () => {
+    const { token, user_id } = await app.makeUser('owner', 'own')
+    await sql`update accounts set plan = 'free' where account_id in
+      (select account_id from account_members where user_id = ${user_id})`.execute(app.deps.db)
+    const made = await app.request<{ project_id: string }>('POST', '/v1/projects', { token, body: { name: 'free' } })
+    const path = `/v1/projects/${made.body.project_id}`
+    // An empty repository has no branch to start from, so the rows are written here.
+    await sql`insert into project_sessions (session_id, account_id, project_id, name, branch_name, base_ref, agent_name, status)
+      select gen_random_uuid(), account_id, project_id, 's', 'b', 'main', 'build', status::session_status
+      from projects, unnest(array['running', 'provisioning', 'queued', 'stopped', 'failed']) as status
+      where project_id = ${made.body.project_id}`.execute(app.deps.db)
+    const [stopped] = (await app.request<Session[]>('GET', `${path}/sessions?status=stopped`, { token })).body
+    const reply = await app.request<ErrorBody>('POST', `${path}/sessions/${stopped!.session_id}/restart`, { token })
+    expect([reply.status, reply.body.limit, reply.body.active_sessions]).toEqual([429, 3, 3])
+    await app.deps.db.deleteFrom('projects').where('project_id', '=', made.body.project_id).execute()
+  })
+})
+
+describe('a server that died', () => {
+  let second: SecondServer
+  beforeAll(async () => {
+    second = await secondServer(app)
+  })
+  beforeEach(() => beat(second.deps))
+  afterAll(() => second.close())
+
+  /** Everything the process had is gone with it: its sandboxes without a word to anybody. What it still had to do is waited for before, because it cannot really be killed here. */
+  async function kill(session: Session): Promise<void> {
+    if (session.sandbox !== null) await app.driver.stop(session.sandbox.sandbox_id)
+    await letDie(app.deps)
+  }
+
+  const onSecond = (sessionId: string, status: Session['status']) =>
+    until(`the second server has it ${status}`, async () => {
+      const found = await app.session(sessionId)
+      return found.status === status && found.sandbox !== null ? found : null
+    })
+
+  test('while a session started: another server goes on with the start, and the prompt is said once', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: 'go on' })
+    const begun = await until('its sandbox is claimed', async () => {
+      const found = await app.session(body.session_id)
+      return found.sandbox !== null && (await app.driver.find(found.sandbox.sandbox_id)) ? found : null
+    })
+    await kill(begun)
+    await settleSessions(second.deps)
+    const running = await onSecond(body.session_id, 'running')
+    expect(running.sandbox?.generation).toBe(2)
+    await until('the prompt is said', () => promptsOf(second, running).length === 1)
+    expect(promptsOf(second, running)).toEqual(['go on'])
+    delete app.driver.options.bootMs
+  })
+
+  test('while a session ran: it is stopped, with the reason, and its credentials ended', async () => {
+    const session = await app.running()
+    await kill(session)
+    await settleSessions(second.deps)
+    const stopped = await onSecond(session.session_id, 'stopped')
+    expect(stopped.error).toMatch(/server that kept this sandbox stopped/)
+    expect(stopped.sandbox?.status).toBe('error')
+    expect(await whoAmI(session.env.SVC_CLI_TOKEN!)).toBe(401)
+    expect(await livingCredentials(session.session_id)).toBe(0)
+  })
+
+  test('while a prompt was owed: the session is started again for it', async () => {
+    const session = await app.running()
+    app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
+    await prompt(session.session_id, 'still owed')
+    await app.deps.keeper.settle(session.session_id)
+    await kill(session)
+    await settleSessions(second.deps)
+    const running = await until('the second server runs it', async () => {
+      const found = await app.session(session.session_id)
+      return found.status === 'running' && found.sandbox?.generation === 2 ? found : null
+    })
+    await until('the prompt is delivered', () => promptsOf(second, running).length === 1)
+    delete app.driver.options.bootMs
+  })
+
+  test('while a stop was under way: the stop is finished', async () => {
+    const session = await app.running()
+    await app.deps.db
+      .updateTable('project_sessions')
+      .set({ desired: 'stopped' })
+      .where('session_id', '=', session.session_id)
+      .execute()
+    await kill(session)
+    await settleSessions(second.deps)
+    expect((await onSecond(session.session_id, 'stopped')).error).toBeNull()
+    expect(await livingCredentials(session.session_id)).toBe(0)
+  })
+
+  test('again and again during a start: after three times the session has failed and says so', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create()
+    const begun = await until('its sandbox is claimed', async () => {
+      const found = await app.session(body.session_id)
+      return found.sandbox !== null && (await app.driver.find(found.sandbox.sandbox_id)) ? found : null
+    })
+    await kill(begun)
+    delete app.driver.options.bootMs
+    // Two more starts that died with their servers.
+    for (const generation of [2, 3])
+      await sql`insert into session_sandboxes (sandbox_id, session_id, driver, status, generation, instance_id)
+        values (gen_random_uuid(), ${body.session_id}, 'fake', 'provisioning', ${generation}, gen_random_uuid())`.execute(
+        app.deps.db,
+      )
+    await sql`update project_sessions set generation = 3 where session_id = ${body.session_id}`.execute(app.deps.db)
+    await settleSessions(second.deps)
+    expect((await onSecond(body.session_id, 'failed')).error).toBe('The start was interrupted 3 times.')
+  })
+
+  test('only for a while, and comes back: what the other server made since is not touched', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create()
+    await until('its sandbox is claimed', async () => (await app.session(body.session_id)).sandbox !== null)
+    await letDie(app.deps)
+    await settleSessions(second.deps)
+    const running = await onSecond(body.session_id, 'running')
+    const token = second.driver.seen(running.sandbox!.sandbox_id)!.spec.env.SVC_CLI_TOKEN!
+    // The first server wakes and finishes its start of a generation that is over.
+    const [row] = await sql<{ sandbox_id: string }>`select sandbox_id from session_sandboxes
+      where session_id = ${body.session_id} and generation = 1`
+      .execute(app.deps.db)
+      .then(({ rows }) => rows)
+    app.driver.options.bootMs = 0
+    await until('it gives its own sandbox up', async () => (await app.driver.find(row!.sandbox_id)) === null)
+    delete app.driver.options.bootMs
+    expect(await app.session(body.session_id)).toMatchObject({
+      status: 'running',
+      sandbox: { generation: 2, status: 'active' },
+    })
+    expect(await whoAmI(token)).toBe(200)
+  })
+})
+
+describe('two servers that live', () => {
+  let second: SecondServer
+  beforeAll(async () => {
+    second = await secondServer(app)
+  })
+  beforeEach(() => beat(second.deps))
+  afterAll(() => second.close())
+
+  test('leave each other’s sessions alone, whoever is asked for a prompt', async () => {
+    const session = await app.running()
+    await settleSessions(second.deps)
+    const reply = await second.request<{ status: string }>('POST', app.path(session.session_id, 'prompt'), {
+      body: { text: 'through the other door' },
+    })
+    expect([reply.status, reply.body.status]).toEqual([202, 'accepted'])
+    await second.deps.keeper.settle(session.session_id)
+    expect(await app.session(session.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
+    await app.deps.keeper.deliverPrompts(session.session_id)
+    expect(promptsOf(app, session)).toEqual(['through the other door'])
+  })
+
+  test('make a session once when both see it', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { body } = await app.create()
+      await Promise.all([second.deps.keeper.settle(body.session_id), app.deps.keeper.settle(body.session_id)])
+      const running = await app.reaches(body.session_id, 'running')
+      expect(running.sandbox?.generation).toBe(1)
+      expect(running.error).toBeNull()
+    }
+  })
+
+  test('one ends what the other was asked to stop or delete', async () => {
+    for (const [method, verb] of [
+      ['POST', 'stop'],
+      ['DELETE', undefined],
+    ] as const) {
+      const session = await app.running()
+      expect((await second.request(method, app.path(session.session_id, verb))).status).toBe(200)
+      expect(await whoAmI(session.env.SVC_CLI_TOKEN!)).toBe(401)
+      await settleSessions(app.deps)
+      expect(await app.driver.find(session.sandbox!.sandbox_id)).toBeNull()
+    }
+  })
+})
+
+describe('the idle sweep', () => {
+  const age = (sessionId: string, minutes: number) =>
+    sql`update project_sessions set last_active_at = now() - make_interval(mins => ${minutes})
+      where session_id = ${sessionId}`.execute(app.deps.db)
+
+  test('stops what nobody used for an hour, and nothing younger', async () => {
+    const [old, young] = [await app.running(), await app.running()]
+    await age(old.session_id, 61)
+    await age(young.session_id, 59)
+    await sweepIdleSessions(app.deps)
+    expect((await app.reaches(old.session_id, 'stopped')).error).toBeNull()
+    expect((await app.session(young.session_id)).status).toBe('running')
+  })
+
+  test('leaves a session alone whose prompt is accepted and not delivered', async () => {
+    const session = await app.running()
+    app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
+    expect((await prompt(session.session_id, 'do not sleep')).body.status).toBe('accepted')
+    await age(session.session_id, 600)
+    await sweepIdleSessions(app.deps)
+    await app.deps.keeper.settle(session.session_id)
+    expect((await app.session(session.session_id)).status).toBe('running')
+    delete app.driver.options.bootMs
+    await app.deps.keeper.deliverPrompts(session.session_id)
+    expect(promptsOf(app, session)).toEqual(['do not sleep'])
+  })
+
+  test('leaves an agent alone that is at work, however quiet', async () => {
+    app.driver.options.onPrompt = () => new Promise<string>(() => {})
+    const session = await app.running()
+    await prompt(session.session_id, 'think long')
+    await until('it works', () => app.deps.keeper.turnOf(session.session_id) === 'busy')
+    await age(session.session_id, 600)
+    await sweepIdleSessions(app.deps)
+    await app.deps.keeper.settle(session.session_id)
+    expect((await app.session(session.session_id)).status).toBe('running')
+    delete app.driver.options.onPrompt
+    await app.request('POST', app.path(session.session_id, 'stop'))
+  })
+
+  test('that takes a session just as a prompt comes: the prompt starts it again', async () => {
+    const session = await app.running()
+    const asked: ReturnType<typeof prompt>[] = []
+    await app.deps.db.transaction().execute(async (trx) => {
+      await trx
+        .updateTable('project_sessions')
+        .set({ desired: 'stopped' })
+        .where('session_id', '=', session.session_id)
+        .execute()
+      asked.push(prompt(session.session_id, 'just in time'))
+      await until('the prompt waits for the sweep', async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(app.deps.db)
+        return rows.length > 0
+      })
+    })
+    app.deps.keeper.kick(session.session_id)
+    expect((await asked[0])!.status).toBe(202)
+    const again = await until('it runs again', async () => {
+      const found = await app.session(session.session_id)
+      return found.status === 'running' && found.sandbox?.generation === 2 ? found : null
+    })
+    await until('the prompt is delivered', () => promptsOf(app, again).length === 1)
+    expect(promptsOf(app, session)).toEqual([])
+  })
+
+  test('racing with prompts for many sessions loses none of them', async () => {
+    const sessions = await Promise.all(Array.from({ length: 8 }, () => app.running()))
+    for (const session of sessions) await age(session.session_id, 61)
+    const [replies] = await Promise.all([
+      Promise.all(sessions.map((session) => prompt(session.session_id, `for ${session.session_id}`))),
+      ...Array.from({ length: 5 }, () => sweepIdleSessions(app.deps)),
+    ])
+    expect(replies.map((reply) => reply.status)).toEqual(sessions.map(() => 202))
+    await until('every prompt is delivered', async () => {
+      await settleSessions(app.deps)
+      const { rows } = await sql`select 1 from session_prompts where status = 'accepted'`.execute(app.deps.db)
+      return rows.length === 0
+    })
+  }, 60_000)
+})
+
+test('a server without a driver says so in the session', async () => {
+  const bare = await makeSessionApp({ deps: { sandboxes: null } })
+  try {
+    const { body } = await bare.create()
+    expect((await bare.reaches(body.session_id, 'failed')).error).toContain('SVC_SANDBOX_DRIVER')
+  } finally {
+    await bare.close()
+  }
+})
+
+test('a server that closes ends its sandboxes and leaves a session that was starting to the next one', async () => {
+  const first = await makeSessionApp()
+  const second = await secondServer(first)
+  try {
+    const running = await first.running()
+    first.driver.options.bootMs = 60_000
+    const { body } = await first.create()
+    await until('it starts', async () => (await first.session(body.session_id)).sandbox !== null)
+    await first.deps.keeper.close()
+    expect(await first.driver.list()).toEqual([])
+    await letDie(first.deps)
+    await settleSessions(second.deps)
+    expect((await first.reaches(body.session_id, 'running')).sandbox?.generation).toBe(2)
+    expect((await first.reaches(running.session_id, 'stopped')).error).toMatch(/stopped/)
+  } finally {
+    await second.close()
+    await first.close()
+  }
+})
