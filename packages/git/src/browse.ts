@@ -1,5 +1,6 @@
-import { git } from './git.ts'
-import { pathText } from './paths.ts'
+import { streamChild } from './child-stream.ts'
+import { git, startGit } from './git.ts'
+import { pathBytes, pathText } from './paths.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 
 export interface CommitEntry {
@@ -47,12 +48,47 @@ export async function listCommits(
     `--max-count=${limit}`,
     `--skip=${input.skip ?? 0}`,
   ]
-  const path = input.path === undefined ? [] : [input.path]
-  const { stdout } = await git(repo.dir, [...args, ...range, '--', ...path], options)
+  const { stdout } = await runLog(repo, [...args, ...range], input.path, options)
   const fields = stdout.toString('utf8').split('\0')
   const commits: CommitEntry[] = []
   for (let at = 0; at + 8 <= fields.length; at += 8) commits.push(readCommit(fields.slice(at, at + 8)))
   return commits
+}
+
+/** An argument is text, so a path that is no UTF-8 goes in by stdin, where a line holds any byte but its end. */
+function runLog(repo: Repository, args: string[], path: string | undefined, options: CallOptions) {
+  if (path === undefined) return git(repo.dir, [...args, '--'], options)
+  const bytes = pathBytes(path)
+  if (bytes.equals(Buffer.from(path)) || bytes.includes(10)) return git(repo.dir, [...args, '--', path], options)
+  const input = Buffer.concat([Buffer.from('--\n'), bytes, Buffer.from('\n')])
+  return git(repo.dir, [...args, '--stdin'], { ...options, input })
+}
+
+/** How many commits each of two has that the other has not. */
+export async function countApart(
+  repo: Repository,
+  { baseSha, headSha }: { baseSha: Sha; headSha: Sha },
+  options: CallOptions = {},
+): Promise<{ ahead: number; behind: number }> {
+  const args = ['rev-list', '--count', '--left-right', `${requireSha(baseSha)}...${requireSha(headSha)}`, '--']
+  const { stdout } = await git(repo.dir, args, options)
+  const [behind, ahead] = stdout.toString().trim().split('\t').map(Number)
+  return { ahead: ahead ?? 0, behind: behind ?? 0 }
+}
+
+/** Whether an id is of a commit that one of these tips contains. The tips have to be here. */
+export async function isContained(
+  repo: Repository,
+  { sha, tips }: { sha: Sha; tips: Sha[] },
+  options: CallOptions = {},
+): Promise<boolean> {
+  if (tips.includes(requireSha(sha))) return true
+  const { stdout: type } = await git(repo.dir, ['cat-file', '--batch-check=%(objecttype)'], { input: `${sha}\n` })
+  if (type.toString().trim() !== 'commit' || tips.length === 0) return false
+  // What the tips do not contain of it: when they contain it, nothing.
+  const input = `${sha}\n${tips.map((tip) => `^${requireSha(tip)}\n`).join('')}`
+  const { stdout } = await git(repo.dir, ['rev-list', '--max-count=1', '--stdin'], { ...options, input })
+  return stdout.length === 0
 }
 
 function readCommit(fields: string[]): CommitEntry {
@@ -83,8 +119,8 @@ export async function listTree(
 ): Promise<TreeEntry[] | null> {
   const folder = normalisePath(input.path)
   if (folder === null) return null
-  const records = await readTree(repo, input.sha, folder === '' ? [] : [`${folder}/`], options)
-  if (records.length === 0 && folder !== '') return null
+  const records = await readFolder(repo, input.sha, pathBytes(folder), options)
+  if (records === null) return null
   const order = (entry: TreeEntry) => (entry.type === 'directory' ? `0${entry.name}` : `1${entry.name}`)
   return records.map(toEntry).sort((a, b) => (order(a) < order(b) ? -1 : 1))
 }
@@ -98,7 +134,7 @@ export async function readFileAt(
   const path = normalisePath(input.path)
   if (path === null) return { kind: 'missing' }
   if (path === '') return { kind: 'directory' }
-  const [record] = await readTree(repo, input.sha, [path], options)
+  const record = await findRecord(repo, input.sha, path, options)
   if (!record) return { kind: 'missing' }
   if (record.type !== 'blob') return { kind: record.type === 'tree' ? 'directory' : 'submodule' }
   const bytesMax = input.bytesMax ?? fileBytesMax
@@ -120,23 +156,71 @@ export async function readFileAt(
   }
 }
 
+/** The bytes of a file, whole, as they are read. */
+export async function streamFile(
+  repo: Repository,
+  blob: Sha,
+  options: CallOptions = {},
+): Promise<ReadableStream<Uint8Array>> {
+  const args = ['cat-file', 'blob', requireSha(blob)]
+  // A reader may be slow, which must not keep others from their previews: the lane for serving.
+  const child = await startGit(repo.dir, args, { ...options, lane: 'serve' })
+  child.stdin.end()
+  return streamChild(child, { args })
+}
+
 interface TreeRecord {
   mode: string
   type: string
   sha: Sha
   size: number | null
-  path: string
+  /** From the root, as bytes. */
+  path: Buffer
 }
 
-async function readTree(repo: Repository, commit: Sha, paths: string[], options: CallOptions): Promise<TreeRecord[]> {
-  const args = ['ls-tree', '-z', '-l', requireSha(commit), '--', ...paths]
+async function findRecord(
+  repo: Repository,
+  commit: Sha,
+  path: string,
+  options: CallOptions,
+): Promise<TreeRecord | undefined> {
+  const bytes = pathBytes(path)
+  if (bytes.equals(Buffer.from(path))) return (await readTree(repo, commit, [path], options))[0]
+  // An argument is text, so what is no UTF-8 is looked up in its folder.
+  const folder = bytes.subarray(0, Math.max(0, bytes.lastIndexOf(slash)))
+  return (await readFolder(repo, commit, folder, options))?.find((record) => record.path.equals(bytes))
+}
+
+const slash = 47
+
+/** null when there is no such folder. */
+async function readFolder(
+  repo: Repository,
+  commit: Sha,
+  folder: Buffer,
+  options: CallOptions,
+): Promise<TreeRecord[] | null> {
+  const input = Buffer.concat([Buffer.from(`${requireSha(commit)}:`), folder, Buffer.of(0)])
+  const { stdout } = await git(repo.dir, ['cat-file', '-z', '--batch-check=%(objecttype) %(objectname)'], {
+    ...options,
+    input,
+  })
+  const tree = /^tree ([0-9a-f]+)\n$/.exec(stdout.toString('latin1'))?.[1]
+  if (tree === undefined) return null
+  const records = await readTree(repo, tree, [], options)
+  if (folder.length === 0) return records
+  return records.map((record) => ({ ...record, path: Buffer.concat([folder, Buffer.of(slash), record.path]) }))
+}
+
+async function readTree(repo: Repository, treeish: Sha, paths: string[], options: CallOptions): Promise<TreeRecord[]> {
+  const args = ['ls-tree', '-z', '-l', requireSha(treeish), '--', ...paths]
   const { stdout } = await git(repo.dir, args, { ...options, bytesMax: treeEntriesBytesMax })
   const records = stdout.toString('latin1').split('\0').filter(Boolean)
   return records.map((record) => {
     // `<mode> <type> <id> <size or -, padded>\t<path>`
     const tab = record.indexOf('\t')
     const [mode = '', type = '', sha = '', size = '-'] = record.slice(0, tab).split(/ +/)
-    const path = pathText(Buffer.from(record.slice(tab + 1), 'latin1'))
+    const path = Buffer.from(record.slice(tab + 1), 'latin1')
     return { mode, type, sha, size: size === '-' ? null : Number(size), path }
   })
 }
@@ -144,7 +228,13 @@ async function readTree(repo: Repository, commit: Sha, paths: string[], options:
 function toEntry({ mode, type, sha, size, path }: TreeRecord): TreeEntry {
   const kinds: Record<string, TreeEntry['type']> = { '100755': 'executable', '120000': 'symlink' }
   const special: Record<string, TreeEntry['type']> = { tree: 'directory', commit: 'submodule' }
-  return { name: path.slice(path.lastIndexOf('/') + 1), path, type: special[type] ?? kinds[mode] ?? 'file', sha, size }
+  return {
+    name: pathText(path.subarray(path.lastIndexOf(slash) + 1)),
+    path: pathText(path),
+    type: special[type] ?? kinds[mode] ?? 'file',
+    sha,
+    size,
+  }
 }
 
 /** null for a path that no tree can hold. */

@@ -3,7 +3,14 @@ export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, 
 export { judgeRepositoryUrl, type UrlVerdict } from './url.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'
-export { bringObjects, createManagedRepository, openMirror, tidyRepository, type BringOutcome } from './mirror.ts'
+export {
+  bringObjects,
+  createManagedRepository,
+  hasObjects,
+  openMirror,
+  tidyRepository,
+  type BringOutcome,
+} from './mirror.ts'
 export { rebuildMirror } from './mirror-repair.ts'
 export { isBranchName } from './branch-name.ts'
 export { isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
@@ -14,7 +21,19 @@ export { landMerge, planMerge, type LandOutcome, type MergePlan } from './merge.
 export { createBranch, type CreateBranchOutcome } from './branch.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
-export { listCommits, listTree, readFileAt, type CommitEntry, type FileOutcome, type TreeEntry } from './browse.ts'
+export { findCollisions } from './collisions.ts'
+export { gitVersion, replayMerge, treeOf, type Replay } from './replay.ts'
+export {
+  countApart,
+  isContained,
+  listCommits,
+  listTree,
+  readFileAt,
+  streamFile,
+  type CommitEntry,
+  type FileOutcome,
+  type TreeEntry,
+} from './browse.ts'
 export { allowOnlyBranch, type PushGate, type PushInspector } from './gate.ts'
 export { serveGitRequest, type GitRequest, type ServeOptions } from './smart-http.ts'
 export { serveGateway, type GatewayOptions } from './gateway.ts'

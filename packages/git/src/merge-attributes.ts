@@ -17,13 +17,18 @@ export interface AttributeFile {
 const known = new LRUCache<string, AttributeFile[]>({ max: 2000 })
 const attributesBytesMax = 8 * 1024 * 1024
 
-export async function listAttributeFiles(repo: Repository, commit: Sha): Promise<AttributeFile[]> {
+/** `env` is of a store that borrows from the repository, when the commit is there. */
+export async function listAttributeFiles(
+  repo: Repository,
+  commit: Sha,
+  env: Record<string, string> = {},
+): Promise<AttributeFile[]> {
   const key = `${repo.dir}\0${commit}`
   const kept = known.get(key)
   if (kept) return kept
   // The listing of a large tree is long and nearly all of it is thrown away, so it is looked through as it comes.
   const args = ['ls-tree', '-r', '-z', commit]
-  const child = await startGit(repo.dir, args)
+  const child = await startGit(repo.dir, args, { env })
   child.stdin.end()
   const files: AttributeFile[] = []
   let rest: Buffer = Buffer.alloc(0)
@@ -58,10 +63,16 @@ function isHarmless(path: string): boolean {
 }
 
 /** Writes the files into a work tree at `dir`. */
-export async function writeAttributeFiles(repo: Repository, files: AttributeFile[], dir: string): Promise<void> {
+export async function writeAttributeFiles(
+  repo: Repository,
+  files: AttributeFile[],
+  dir: string,
+  env: Record<string, string> = {},
+): Promise<void> {
   const input = files.map(({ sha }) => `${sha}\n`).join('')
   const { stdout, cut } = await git(repo.dir, ['cat-file', '--batch'], {
     input,
+    env,
     bytesMax: attributesBytesMax,
     overflow: 'cut',
   })

@@ -73,6 +73,11 @@ export async function bringObjects(repo: Repository, shas: Sha[], options: CallO
   })
 }
 
+/** Whether these commits are in our store already. The host is not asked, and a store that is gone has none. */
+export async function hasObjects(repo: Repository, shas: Sha[]): Promise<boolean> {
+  return (await isThere(repo.dir)) && (await missingObjects(repo, shas)).length === 0
+}
+
 /** Objects never leave a store while it stays the same folder, so what was seen once need not be looked for again. */
 const seen = new LRUCache<string, true>({ max: 100_000 })
 

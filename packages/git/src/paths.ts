@@ -29,3 +29,9 @@ export function unquotePath(printed: string): Buffer {
   )
   return Buffer.from(plain, 'latin1')
 }
+
+/** The bytes of a path as `pathText` gave it: only what is no UTF-8 was quoted, so a file that really has such quotes stays itself. */
+export function pathBytes(text: string): Buffer {
+  const unquoted = unquotePath(Buffer.from(text).toString('latin1'))
+  return pathText(unquoted) === text ? unquoted : Buffer.from(text)
+}
