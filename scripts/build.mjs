@@ -38,6 +38,10 @@ async function build(stamp) {
     // Otherwise the program would read .env and bunfig.toml of whatever folder it is called in.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
+    // What only tests use: packages/server/src/failpoint.ts says what, test/torture/failpoints.test.ts that it is gone.
+    '--define',
+    'SVC_RELEASE=true',
+    '--drop=failpoint',
     ...Object.entries(buildValues()).flatMap(([name, value]) => ['--define', `${name}=${JSON.stringify(value)}`]),
   ]
   try {

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
+import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
 export interface Config {
   host: string
@@ -21,6 +22,8 @@ export interface Config {
   github: GitHubConfig
   roles: { api: boolean; worker: boolean }
   log: 'json' | 'pretty'
+  /** Where tests end, delay or fail the server; only from source. */
+  failpoints: Failpoint[]
   /** Folder searched for programs npm installed (PostgreSQL, the agent runtime). */
   programDirs: string[]
 }
@@ -110,6 +113,7 @@ export function parseConfig(env: Env): Config {
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',
+    failpoints: read<Failpoint[]>('SVC_FAILPOINTS', [], parseFailpoints),
     programDirs: [join(process.execPath, '../../node_modules'), join(import.meta.dir, '../../../node_modules')],
   }
   if (env.SVC_LOG && env.SVC_LOG !== 'json' && env.SVC_LOG !== 'pretty')

@@ -3,6 +3,7 @@ import { buildApp } from './app.ts'
 import { greet, type StartupHooks } from './banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, readConfig } from './config.ts'
+import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
 import { makeLog } from './log.ts'
 import { endInstance, endOtherInstances, registerInstance } from './scheduler/instance.ts'
@@ -18,6 +19,7 @@ export async function runServer(_args: string[], hooks: StartupHooks): Promise<v
   let config: Config | null = null
   try {
     config = readConfig()
+    armFailpoints(config.failpoints)
     await serve(config, hooks)
   } catch (error) {
     const line = startupLine(error, config)

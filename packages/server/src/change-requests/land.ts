@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/contract'
 import { landMerge, type MergePlan, type Repository } from '@svc/git'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } from './attempts.ts'
 import { requireMove } from './moves.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
@@ -41,7 +42,9 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   }
   const { kind, resultSha } = plan
   const attempt = await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha })
+  await failpoint('merge.before_push')
   const outcome = await landMerge(repository, { baseRef: cr.base_ref, baseSha, resultSha })
+  await failpoint('merge.after_push')
   switch (outcome.kind) {
     case 'landed':
       return merged(attempt)
@@ -99,7 +102,8 @@ async function landedLate(deps: LandDeps, repository: Repository, planned: Plann
 /** The intent: after this row whoever finds it can tell, from the branch alone, how the merge ended. */
 async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<MergeAttempt> {
   const { cr, caller } = planned
-  return deps.db.transaction().execute(async (trx) => {
+  await failpoint('merge.before_intent')
+  const attempt = await deps.db.transaction().execute(async (trx) => {
     requireMove('merge', await lockChangeRequest(trx, cr.project_id, cr.cr_id))
     return insertAttempt(trx, {
       attempt_id: deps.newId(),
@@ -120,8 +124,11 @@ async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<M
       settled_at: null,
     })
   })
+  await failpoint('merge.after_intent')
+  return attempt
 }
 
 async function abandon(deps: LandDeps, attempt: MergeAttempt, reason: string): Promise<void> {
+  await failpoint('merge.before_abandon')
   await markAbandoned(deps.db, attempt.attempt_id, reason, deps.now())
 }

@@ -4,6 +4,7 @@ import { getUser } from '../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { landedAttempt } from './attempts.ts'
@@ -43,12 +44,16 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
   const earlier = await mergedBefore(deps, input, cr)
   if (earlier !== null) return answerOf(earlier)
   requireMove('merge', cr)
-  return answerOf(await withLock(deps, mergeLock(cr), () => mergeInTurn(deps, input, cr)))
+  await failpoint('merge.before_lock')
+  const merged = await withLock(deps, mergeLock(cr), () => mergeInTurn(deps, input, cr))
+  await failpoint('merge.before_answer')
+  return answerOf(merged)
 }
 
 async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow): Promise<Merged> {
   if (input.signal.aborted) throw new ServiceError('unavailable', 'The client left before its merge began.')
   await requireSettled(deps, input.project, found.base_ref)
+  await failpoint('merge.after_settle')
   const repository = await openRepository(deps, input.project)
   let last: Landing = { kind: 'moved' }
   for (let tries = 1; tries <= triesMax; tries++) {
@@ -78,14 +83,17 @@ async function tryMerge(
 ): Promise<Landing> {
   const { signal } = input
   const { baseSha, headSha } = await expectedTips(repository, cr, input)
+  await failpoint('merge.after_tips')
   const brought = await bringObjects(repository, [baseSha, headSha], { signal })
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
   if (brought.kind === 'missing') return { kind: 'moved' }
+  await failpoint('merge.after_objects')
   await refuseBrokenManifest(input.project, repository, headSha, signal)
   const message = mergeMessage(cr, await getUser(deps.db, input.caller.actor.user_id), input.message)
   // git keeps seconds; the row has to hold the very date that is in the commit.
   const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
   const plan = await planWithoutDoubt(deps, repository, { baseSha, headSha, message, date, signal })
+  await failpoint('merge.after_plan')
   if (plan.kind === 'conflicted')
     throw new ServiceError('merge_conflict', 'Merge failed', {
       hint: `Merge ${JSON.stringify(cr.base_ref)} into ${JSON.stringify(cr.head_ref)}, resolve the conflicts, push, and try again.`,

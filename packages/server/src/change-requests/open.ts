@@ -4,6 +4,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
@@ -37,7 +38,8 @@ export async function openChangeRequest(
       detail: { issues: [{ path: 'head_ref', message: 'has to differ from base_ref' }] },
     })
   const tips = await resolveTips(deps, { project, head_ref, base_ref, signal: input.signal })
-  return deps.db.transaction().execute(async (trx) => {
+  await failpoint('open.after_tips')
+  const made = await deps.db.transaction().execute(async (trx) => {
     const row = await insertChangeRequest(trx, {
       cr_id: input.crId,
       account_id: project.account_id,
@@ -60,8 +62,11 @@ export async function openChangeRequest(
       input.caller,
       auditOf(row, 'open', { after: { number, title, base_ref, head_ref, origin_session_id } }),
     )
+    await failpoint('open.before_row')
     return row
   })
+  await failpoint('open.after_row')
+  return made
 }
 
 /** Before the number is given out: what waits for a repository must not hold the counter. */

@@ -1,6 +1,7 @@
 import { keepCommits, type Repository } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { markLanded, type MergeAttempt } from './attempts.ts'
 import { auditOf } from './audit.ts'
 import { requireMove } from './moves.ts'
@@ -20,8 +21,10 @@ export async function recordMerge(
 ): Promise<Merged> {
   const { base_sha, head_sha, result_sha } = attempt
   const found = await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
+  await failpoint('merge.before_keep')
   // Kept before anything says merged: a row that says so can show its diff for ever.
   if (found.status !== 'merged') await keepCommits(repository, found.number, { base: base_sha, head: head_sha })
+  await failpoint('merge.after_keep')
   const cr = await deps.db.transaction().execute(async (trx) => {
     const before = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
     await markLanded(trx, attempt.attempt_id, deps.now())
@@ -38,7 +41,9 @@ export async function recordMerge(
         after: { status: 'merged', kind: attempt.kind, merge_commit_sha: result_sha, head_commit_sha: head_sha },
       }),
     )
+    await failpoint('merge.before_row')
     return after
   })
+  await failpoint('merge.after_row')
   return { cr, attempt }
 }

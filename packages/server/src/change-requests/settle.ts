@@ -1,6 +1,7 @@
 import { bringObjects, isAncestor, readTips, type Repository } from '@svc/git'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempts.ts'
@@ -48,7 +49,9 @@ export async function settle(
   repository: Repository,
   attempt: MergeAttempt,
 ): Promise<Settled> {
+  await failpoint('settle.before_look')
   const fate = await fateOf(repository, attempt)
+  await failpoint('settle.after_look')
   const { attempt_id, cr_id, project_id, result_sha } = attempt
   deps.log.info({ attempt_id, cr_id, project_id, result_sha, fate: fate.kind }, 'an open merge attempt was looked up')
   switch (fate.kind) {

@@ -5,6 +5,7 @@ import type { Actor, Caller, ProjectActor, SandboxActor, UserActor } from '../au
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import { authenticate, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { parseJson, parseWith, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
@@ -85,12 +86,18 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
     })
   request.resourceId = claim.resourceId
   try {
+    await failpoint('idempotency.after_claim')
     const made = serialize(route, await run(input))
+    await failpoint('idempotency.before_keep')
     await keepAnswer(deps, { scope, key, status: route.status, body: made.text })
+    await failpoint('idempotency.after_keep')
     return jsonResponse(made.text, route.status, request, made.headers)
   } catch (error) {
     // A refusal made nothing. After anything else nobody knows, so the key stays with its request and a retry finds what is there.
-    if (error instanceof ServiceError) await releaseKey(deps, { scope, key })
+    if (error instanceof ServiceError) {
+      await failpoint('idempotency.before_release')
+      await releaseKey(deps, { scope, key })
+    }
     throw error
   } finally {
     endClaim(deps, { scope, key })

@@ -5,6 +5,7 @@ import { accountsOfUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { gitCredential, judgeRemote, managedDir, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
@@ -26,10 +27,12 @@ export async function createProject(
   const earlier = await getProject(deps.db, input.projectId)
   if (earlier !== null) return earlier
   const accountId = await accountToCreateIn(deps, input.caller.actor.user_id)
+  await failpoint('project.create.before_repository')
   const repository =
     input.repo_url === undefined
       ? await makeManaged(deps, input)
       : await adoptExternal(deps, input, { url: input.repo_url, accountId })
+  await failpoint('project.create.after_repository')
   const dataKey = deps.keyring.newDataKey(input.projectId)
   const name = input.name ?? nameFromUrl(input.repo_url) ?? 'project'
   const row = {
@@ -140,8 +143,10 @@ async function insertWithFreeSlug(
             default_branch: inserted.default_branch,
           },
         })
+      await failpoint('project.create.before_row')
       return inserted
     })
+    await failpoint('project.create.after_row')
     if (made !== null) return made
   }
   throw new ServiceError('conflict', `A hundred projects are named like ${JSON.stringify(slug)}. Choose another name.`)

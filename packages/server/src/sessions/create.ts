@@ -6,6 +6,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
 import { baseTip, ensureSessionBranch } from './branch.ts'
 import { countLiveLocked, deleteSessionRow, getSession, insertSession, type SessionWithSandbox } from './store.ts'
@@ -37,6 +38,7 @@ export async function createSession(
   const sha = await baseTip(repository, baseRef)
   const manifest = await readManifestAt(repository, sha)
   await requireAgent(repository, { sha, configDir: manifest.runtime.config_dir, agentName })
+  await failpoint('session.create.before_row')
   await deps.db.transaction().execute(async (trx) => {
     await requireRoom(deps, trx, project.account_id)
     await insertSession(trx, {
@@ -64,12 +66,14 @@ export async function createSession(
       after: { base_ref: baseRef, agent_name: agentName, model: input.model ?? null },
     })
   })
+  await failpoint('session.create.after_row')
   try {
     await ensureSessionBranch(deps, repository, { branch_name: sessionId, base_ref: baseRef })
   } catch (error) {
     await deleteSessionRow(deps.db, sessionId)
     throw error
   }
+  await failpoint('session.create.after_branch')
   const made = await getSession(deps.db, project.project_id, sessionId)
   if (made === null) throw new ServiceError('conflict', 'The session was deleted while it was being made.')
   return made

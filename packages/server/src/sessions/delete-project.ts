@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { managedDir, mirrorDir } from '../projects/repository.ts'
 import { deleteProjectRow, type ProjectRow } from '../projects/store.ts'
 import { deleteSession } from './stop.ts'
@@ -15,6 +16,7 @@ export async function deleteProject(deps: Deps, input: { project: ProjectRow; ca
     if (rows.length === 0) break
     for (const session of rows) await deleteSession(deps, { session, caller })
   }
+  await failpoint('project.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
     await deleteProjectRow(trx, project.project_id)
     await recordAudit(trx, caller, {
@@ -26,6 +28,7 @@ export async function deleteProject(deps: Deps, input: { project: ProjectRow; ca
       before: { slug: project.slug, repo_url: project.repo_url, managed: project.managed },
     })
   })
+  await failpoint('project.delete.after_row')
   await rm(managedDir(deps, project.project_id), { recursive: true, force: true })
   await rm(mirrorDir(deps, project.project_id), { recursive: true, force: true })
 }
