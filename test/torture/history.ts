@@ -1,0 +1,36 @@
+/** What clients asked and what they were answered, line by line in a file, so that it can be read after everything is over. */
+import { appendFileSync, readFileSync } from 'node:fs'
+
+export type Entry =
+  | { kind: 'ask'; at: number; key: string; method: string; path: string; body: object | null }
+  | { kind: 'answer'; at: number; key: string; status: number; body: unknown }
+  /** The connection ended without an answer. */
+  | { kind: 'cut'; at: number; key: string }
+  /** Somebody outside moved a branch of a repository. */
+  | { kind: 'pushed'; at: number; project: string; ref: string; sha: string; file: string }
+  | { kind: 'life'; at: number; failpoints: string; readyMs: number | null; end: string }
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never
+
+export class History {
+  readonly path: string
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  write(entry: WithoutTime<Entry>): void {
+    appendFileSync(this.path, `${JSON.stringify({ at: Date.now(), ...entry })}\n`)
+  }
+
+  read(): Entry[] {
+    return readFileSync(this.path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Entry)
+  }
+
+  of<K extends Entry['kind']>(kind: K): Extract<Entry, { kind: K }>[] {
+    return this.read().filter((entry): entry is Extract<Entry, { kind: K }> => entry.kind === kind)
+  }
+}

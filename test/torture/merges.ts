@@ -1,0 +1,80 @@
+/** `npm run torture -- merges [--kills N] [--seed N]`: kills the server at every step of a merge, and looks what is left. */
+import { parseArgs } from 'node:util'
+import { check } from './check.ts'
+import { eachPointOnce, killAgainAndAgain, type KillPlan, planFor, seededRandom, startClients } from './kills.ts'
+import { pointsOf } from './scenarios.ts'
+import { TortureServer } from './server.ts'
+import { World } from './world.ts'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: '1' },
+    clients: { type: 'string', default: '2' },
+  },
+})
+const kills = Number(values.kills)
+const random = seededRandom(Number(values.seed))
+
+function* plans(): Iterable<KillPlan> {
+  let made = 0
+  const once = eachPointOnce()
+  const points = pointsOf('merges')
+  while (made < kills) {
+    const round = made === 0 ? once : points.map((name) => planFor(name, 1 + Math.floor(random() * 4)))
+    for (const plan of round) {
+      if (made++ >= kills) return
+      // Every tenth dies at no point of ours.
+      yield round !== once && made % 10 === 0 ? { failpoints: null, outside: false } : plan
+    }
+  }
+}
+
+const world = await World.make(await TortureServer.make())
+await world.server.start()
+await world.makeProjects()
+const enough = new AbortController()
+const clients = startClients(world, { perProject: Number(values.clients), enough: enough.signal, random })
+const began = performance.now()
+let failed = 1
+try {
+  const report = await Promise.race([
+    killAgainAndAgain(world, plans(), {
+      random,
+      onKill: ({ kills: dead }) => {
+        if (dead % 50 === 0) console.log(`${dead} killed, ${seconds()} s`)
+      },
+    }),
+    clients.then(() => {
+      throw new Error('The clients ended before the kills did.')
+    }),
+  ])
+  enough.abort()
+  await clients
+  const findings = await check(world)
+  // The first start made the database; every other one came after a kill.
+  const ready = world.server.readyMs.slice(1).toSorted((a, b) => a - b)
+  console.log(JSON.stringify(report, null, 2))
+  console.log(`${report.kills} killed, ${Object.keys(report.atPoint).length} failpoints, ${seconds()} s`)
+  console.log(`ready after kill -9: p50 ${ms(ready, 0.5)} ms, p99 ${ms(ready, 0.99)} ms, slowest ${ms(ready, 1)} ms`)
+  console.log(
+    `${findings.merged} merged, ${findings.acknowledged} acknowledged, ${findings.abandoned} attempts given up, ${findings.outsidePushes} outside pushes`,
+  )
+  console.log(`${findings.violations.length} violations`)
+  for (const violation of findings.violations.slice(0, 50)) console.log(`  ${violation}`)
+  failed = findings.violations.length > 0 ? 1 : 0
+} finally {
+  if (failed > 0) {
+    process.stdout.write(`history: ${world.history.path} (kept)\n${world.server.output.slice(-5000)}\n`)
+    for (const server of world.servers) if (server.isRunning) await server.kill()
+  } else await world.close()
+}
+process.exit(failed)
+
+function seconds(): string {
+  return ((performance.now() - began) / 1000).toFixed(1)
+}
+
+function ms(sorted: number[], part: number): string {
+  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0).toFixed(0)
+}

@@ -1,0 +1,52 @@
+/** What is done about every failpoint in the sources: failpoints.test.ts fails for a name that is not here. */
+
+export interface Scenario {
+  /** `merges`: the torture of merges kills here. The others are tests of their own. */
+  by: 'merges' | 'projects' | 'sessions'
+  /** What else has to be armed for the point to be reached. */
+  beside?: string
+  /** Somebody outside pushes onto the base meanwhile. */
+  outside?: true
+  /** A server has to die there first, since only what it leaves leads here. */
+  after?: string
+}
+
+export const scenarios: Record<string, Scenario> = {
+  'open.after_tips': { by: 'merges' },
+  'open.before_row': { by: 'merges' },
+  'open.after_row': { by: 'merges' },
+  'merge.before_lock': { by: 'merges' },
+  'merge.after_settle': { by: 'merges' },
+  'merge.after_tips': { by: 'merges' },
+  'merge.after_objects': { by: 'merges' },
+  'merge.after_plan': { by: 'merges' },
+  'merge.before_intent': { by: 'merges' },
+  'merge.after_intent': { by: 'merges' },
+  'merge.before_push': { by: 'merges' },
+  'merge.after_push': { by: 'merges' },
+  'merge.before_abandon': { by: 'merges', beside: 'merge.before_push=delay:200', outside: true },
+  'merge.before_keep': { by: 'merges' },
+  'merge.after_keep': { by: 'merges' },
+  'merge.before_row': { by: 'merges' },
+  'merge.after_row': { by: 'merges' },
+  'merge.before_answer': { by: 'merges' },
+  'settle.before_look': { by: 'merges', after: 'merge.after_intent' },
+  'settle.after_look': { by: 'merges', after: 'merge.after_push' },
+  'idempotency.after_claim': { by: 'merges' },
+  'idempotency.before_keep': { by: 'merges' },
+  'idempotency.after_keep': { by: 'merges' },
+  'idempotency.before_release': { by: 'merges' },
+  'project.create.before_repository': { by: 'projects' },
+  'project.create.after_repository': { by: 'projects' },
+  'project.create.before_row': { by: 'projects' },
+  'project.create.after_row': { by: 'projects' },
+  'project.delete.before_row': { by: 'projects' },
+  'project.delete.after_row': { by: 'projects' },
+  'session.create.before_row': { by: 'sessions' },
+  'session.create.after_row': { by: 'sessions' },
+  'session.create.after_branch': { by: 'sessions' },
+}
+
+export function pointsOf(by: Scenario['by']): string[] {
+  return Object.keys(scenarios).filter((name) => scenarios[name]!.by === by)
+}

@@ -1,0 +1,127 @@
+/** The real server, from its source, in a process of its own: started, killed and started again on the data it left. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeToken } from '@svc/contract'
+
+const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
+const startMsMax = 60_000
+
+export interface TortureServerOptions {
+  /** Another PostgreSQL than the one the server brings along. */
+  databaseUrl?: string
+  /** Data folder, keys and token of another server, for a second one beside it. */
+  beside?: TortureServer
+}
+
+export class TortureServer {
+  readonly dir: string
+  readonly token: string
+  readonly #databaseUrl: string | null
+  url = ''
+  output = ''
+  /** From the start of the process to the first answer of GET /v1/ready, of every start. */
+  readonly readyMs: number[] = []
+  exited: Promise<void> = Promise.resolve()
+  #child: ChildProcess | null = null
+  #port = '0'
+
+  private constructor(dir: string, token: string, databaseUrl: string | null) {
+    this.dir = dir
+    this.token = token
+    this.#databaseUrl = databaseUrl
+  }
+
+  static async make(options: TortureServerOptions = {}): Promise<TortureServer> {
+    const { beside } = options
+    const dir = beside?.dir ?? (await mkdtemp(join(tmpdir(), 'svc-torture-')))
+    const token = beside?.token ?? makeToken((count) => randomBytes(count))
+    return new TortureServer(dir, token, options.databaseUrl ?? null)
+  }
+
+  get dataDir(): string {
+    return join(this.dir, 'data')
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error('The server does not run.')
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Resolves when it answers requests, or, when a failpoint ends it before that, when it has ended: false then. */
+  async start(options: { failpoints?: string } = {}): Promise<boolean> {
+    const began = performance.now()
+    this.output = ''
+    const child = spawn(process.execPath, [program, 'server'], {
+      cwd: this.dir,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: this.dir,
+        TMPDIR: tmpdir(),
+        SVC_PORT: this.#port,
+        SVC_DATA_DIR: this.dataDir,
+        SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
+        SVC_CONFIG_FILE: join(this.dir, 'config.json'),
+        SVC_BOOTSTRAP_TOKEN: this.token,
+        SVC_SANDBOX_DRIVER: 'none',
+        SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
+        SVC_LOG: 'json',
+        ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl }),
+        ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
+      },
+    })
+    this.#child = child
+    this.exited = new Promise((resolve) => child.once('exit', () => resolve()))
+    const said = new Promise<string>((resolve) => {
+      const hear = (chunk: Buffer) => {
+        this.output = (this.output + chunk.toString()).slice(-200_000)
+        const url = /Dashboard +(http:\S+)/.exec(this.output)?.[1]
+        if (url !== undefined) resolve(url)
+      }
+      child.stdout.on('data', hear)
+      child.stderr.on('data', hear)
+    })
+    const timer = setTimeout(() => child.kill('SIGKILL'), startMsMax)
+    const url = await Promise.race([said, this.exited])
+    clearTimeout(timer)
+    if (url === undefined) {
+      if (options.failpoints !== undefined && child.signalCode === 'SIGKILL') return false
+      throw new Error(`The server ended at its start:\n${this.output}`)
+    }
+    this.url = url
+    this.#port = new URL(url).port
+    try {
+      const ready = await fetch(`${url}/v1/ready`)
+      if (!ready.ok) throw new Error(`Not ready: ${ready.status} ${await ready.text()}`)
+    } catch (error) {
+      if (this.isRunning) throw error
+      return false
+    }
+    this.readyMs.push(performance.now() - began)
+    return true
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#child?.kill(signal)
+    await this.exited
+  }
+
+  /** Where the database listens: the one it was given, or the one it brought along. */
+  async databaseUrl(): Promise<string> {
+    if (this.#databaseUrl !== null) return this.#databaseUrl
+    const lines = (await readFile(join(this.dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
+    return `postgresql://svc@localhost/postgres?host=${encodeURIComponent(lines[4] ?? '')}`
+  }
+
+  async remove(): Promise<void> {
+    if (this.isRunning) await this.kill('SIGTERM')
+    await rm(this.dir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,201 @@
+/** A server that is killed all the time, two repositories, and the clients that go on regardless until their work is merged. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
+import { type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
+import { History } from './history.ts'
+import { commitEach, pushOutside } from './repositories.ts'
+import { TortureServer } from './server.ts'
+
+export interface TortureProject {
+  kind: 'managed' | 'external'
+  id: string
+  /** Where its branches live. */
+  dir: string
+  /** Where the service keeps what it keeps. */
+  storeDir: string
+}
+
+export interface Change {
+  project: TortureProject
+  branch: string
+  file: string
+  head: string
+  crId: string | null
+  merge: MergeAnswer | null
+}
+
+export interface MergeAnswer {
+  change_request: ChangeRequest
+  merge: { merge_commit_sha: string; base_sha_before: string; fast_forward: boolean; up_to_date: boolean }
+}
+
+export interface Reply<Body> {
+  status: number
+  body: Body
+}
+
+const requestMsMax = 60_000
+/** A client that is not served within this time is stuck, whatever happened to the server. */
+const stuckMs = 120_000
+
+export class World {
+  readonly servers: TortureServer[] = []
+  readonly history: History
+  readonly changes: Change[] = []
+  projects: TortureProject[] = []
+  readonly #dir: string
+  #repo: TestRepository | null = null
+  #host: HttpBackend | null = null
+  #made = 0
+  #asked = 0
+
+  private constructor(dir: string) {
+    this.#dir = dir
+    this.history = new History(join(dir, 'history.jsonl'))
+  }
+
+  static async make(server: TortureServer): Promise<World> {
+    const world = new World(await mkdtemp(join(tmpdir(), 'svc-torture-world-')))
+    world.servers.push(server)
+    return world
+  }
+
+  get server(): TortureServer {
+    return this.servers[0]!
+  }
+
+  /** Both projects. The server has to run. */
+  async makeProjects(): Promise<void> {
+    this.#repo = await makeRepo({ main: { 'README.md': 'hello\n' } })
+    this.#host = await serveHttpBackend(this.#repo.dir)
+    const managed = await this.ask<Project>('POST', '/v1/projects', { name: 'managed' })
+    const external = await this.ask<Project>('POST', '/v1/projects', { name: 'external', repo_url: this.#host.url })
+    if (managed.status !== 201 || external.status !== 201)
+      throw new Error(`The projects were not made: ${JSON.stringify([managed, external])}`)
+    const [managedId, externalId] = [managed.body.project_id, external.body.project_id]
+    const managedDir = join(this.server.dataDir, 'repositories', `${managedId}.git`)
+    const mirrorDir = join(this.server.dataDir, 'mirrors', `${externalId}.git`)
+    await commitEach(managedDir, [{ branch: 'main', file: 'README.md', from: null }])
+    this.projects = [
+      { kind: 'managed', id: managedId, dir: managedDir, storeDir: managedDir },
+      { kind: 'external', id: externalId, dir: this.#repo.dir, storeDir: mirrorDir },
+    ]
+  }
+
+  /** Branches with one new file each. Every fourth begins at the base as it is now, so that some fast-forward. */
+  async makeChanges(project: TortureProject, count: number): Promise<Change[]> {
+    const names = Array.from({ length: count }, () => `work-${++this.#made}`)
+    const root = await this.#rootOf(project)
+    const heads = await commitEach(
+      project.dir,
+      names.map((branch, n) => ({ branch, file: `${branch}.txt`, from: n % 4 === 3 ? 'refs/heads/main^0' : root })),
+    )
+    const made = names.map((branch, n): Change => {
+      return { project, branch, file: `${branch}.txt`, head: heads[n]!, crId: null, merge: null }
+    })
+    this.changes.push(...made)
+    return made
+  }
+
+  readonly #roots = new Map<string, string>()
+  async #rootOf(project: TortureProject): Promise<string> {
+    const { gitIn } = await import('./repositories.ts')
+    const known = this.#roots.get(project.id) ?? (await gitIn(project.dir, ['rev-parse', 'refs/heads/main']))
+    this.#roots.set(project.id, known)
+    return known
+  }
+
+  async pushOutside(project: TortureProject, ref = 'main'): Promise<void> {
+    const file = `outside-${++this.#made}.txt`
+    const sha = await pushOutside(project.dir, ref, file)
+    if (sha !== null) this.history.write({ kind: 'pushed', project: project.id, ref, sha, file })
+  }
+
+  path(change: Change, verb = ''): string {
+    return `/v1/projects/${change.project.id}/change-requests${change.crId === null ? '' : `/${change.crId}`}${verb}`
+  }
+
+  /** Opens and merges a change, however often that takes. */
+  async carry(change: Change, options: { refusedFirst?: boolean } = {}): Promise<void> {
+    const opened = await this.insist<ChangeRequest>(
+      'POST',
+      this.path(change),
+      { title: `Work of ${change.branch}`, head_ref: change.branch },
+      `open-${change.branch}`,
+    )
+    if (opened.status !== 201) throw new Error(`${change.branch} was not opened: ${JSON.stringify(opened)}`)
+    change.crId = opened.body.cr_id
+    if (options.refusedFirst === true) await this.#mergeWrongly(change)
+    const merged = await this.merge(change)
+    if (merged.status !== 200) throw new Error(`${change.branch} was not merged: ${JSON.stringify(merged)}`)
+    change.merge = merged.body
+  }
+
+  merge(change: Change): Promise<Reply<MergeAnswer>> {
+    return this.insist<MergeAnswer>(
+      'POST',
+      this.path(change, '/merge'),
+      { expected_head_sha: change.head },
+      `merge-${change.branch}`,
+    )
+  }
+
+  async #mergeWrongly(change: Change): Promise<void> {
+    const body = { expected_head_sha: '0'.repeat(40) }
+    const reply = await this.insist<ErrorBody>('POST', this.path(change, '/merge'), body, `wrong-${change.branch}`)
+    if (reply.body.code !== 'head_moved')
+      throw new Error(`A merge of an unseen head was answered so: ${JSON.stringify(reply)}`)
+  }
+
+  /** Asks until there is an answer that is one: neither a dead connection, nor "in a moment". */
+  async insist<Body>(method: string, path: string, body: object | null, key: string): Promise<Reply<Body>> {
+    const deadline = Date.now() + stuckMs
+    for (;;) {
+      const reply = await this.ask<Body & Partial<ErrorBody>>(method, path, body, key).catch(() => null)
+      if (reply !== null && !isPassing(reply)) return reply
+      if (Date.now() > deadline) throw new Error(`${method} ${path} (${key}) is stuck: ${JSON.stringify(reply)}`)
+      await delay(reply === null ? 50 : 100)
+    }
+  }
+
+  async ask<Body>(method: string, path: string, body: object | null = null, key?: string): Promise<Reply<Body>> {
+    // In turns, so that with several servers each is asked.
+    const server = this.servers[this.#asked++ % this.servers.length]!
+    const name = key ?? `unkeyed-${this.#asked}`
+    this.history.write({ kind: 'ask', key: name, method, path, body })
+    try {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === null ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(requestMsMax),
+      })
+      const answer = (await response.json()) as Body
+      this.history.write({ kind: 'answer', key: name, status: response.status, body: answer })
+      return { status: response.status, body: answer }
+    } catch (error) {
+      this.history.write({ kind: 'cut', key: name })
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.servers) if (server.isRunning) await server.kill('SIGTERM')
+    await this.#host?.close()
+    await this.#repo?.remove()
+    await this.server.remove()
+    await rm(this.#dir, { recursive: true, force: true })
+  }
+}
+
+/** Refusals that say: nothing was done, send it again. */
+function isPassing(reply: Reply<Partial<ErrorBody>>): boolean {
+  return reply.status >= 500 || reply.body.code === 'idempotency_in_progress' || reply.body.code === 'base_moved'
+}
