@@ -35,6 +35,14 @@ export async function askUpstream(
       hint: 'Check SVC_LLM_UPSTREAM_KEY.',
     })
   }
+  // A refusal of its own is for the agent's client, which knows how to read it. A page of some proxy, or a way elsewhere, is for nobody.
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  if (!response.ok && (response.status < 400 || !isJson)) {
+    await response.body?.cancel()
+    throw new ServiceError('model_upstream_failed', `The model upstream answered with status ${response.status}.`, {
+      hint: 'Check SVC_LLM_UPSTREAM_URL.',
+    })
+  }
   return new Response(response.body, {
     status: response.status,
     headers: {

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { scriptedModelName } from '@svc/contract'
+import { buildApp } from '../app.ts'
+import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
+
+interface Seen {
+  path: string
+  headers: Headers
+  body: string
+}
+
+/** The operator's upstream: says what it is told to, and remembers what it was asked. */
+const seen: Seen[] = []
+let answer: (request: Seen, signal: AbortSignal) => Response | Promise<Response>
+const upstream = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const asked = { path: new URL(request.url).pathname, headers: request.headers, body: await request.text() }
+    seen.push(asked)
+    return answer(asked, request.signal)
+  },
+})
+
+let app: SessionApp
+let session: RunningSession
+let key: string
+beforeAll(async () => {
+  app = await makeSessionApp({
+    configure: { model: { url: `http://127.0.0.1:${upstream.port}/v1`, key: 'operator-key', name: 'big-model' } },
+  })
+  session = await app.running()
+  key = session.env.SVC_LLM_API_KEY!
+}, 120_000)
+beforeEach(() => {
+  seen.length = 0
+  answer = () => Response.json({ choices: [] })
+})
+afterAll(async () => {
+  await app.close()
+  await upstream.stop(true)
+})
+
+interface OpenAiError {
+  error: { message: string; type: string; code: string }
+}
+const body = {
+  model: 'big-model',
+  messages: [{ role: 'user', content: 'grüße' }],
+  stream: true,
+  odd: { kept: [1, null] },
+}
+const complete = (more: object = {}, token = key) =>
+  app.request<OpenAiError>('POST', '/v1/llm/chat/completions', { token, body, ...more })
+
+/** The reply as it comes, which `app.request` would wait for. */
+async function stream(signal?: AbortSignal): Promise<Response> {
+  const { publicUrl } = app.deps.config
+  return buildApp(app.deps).request(`${publicUrl}/v1/llm/chat/completions`, {
+    method: 'POST',
+    headers: { host: new URL(publicUrl).host, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+describe('the upstream', () => {
+  test('gets what the agent sent, with our key and nothing of the sandbox’s', async () => {
+    await complete({ headers: { cookie: 'a=b', 'x-svc-user-context': 'x', 'x-forwarded-for': '1.2.3.4' } })
+    expect(seen).toHaveLength(1)
+    const [asked] = seen
+    expect(asked!.path).toBe('/v1/chat/completions')
+    expect(JSON.parse(asked!.body)).toEqual(body)
+    expect(asked!.headers.get('authorization')).toBe('Bearer operator-key')
+    const text = JSON.stringify([...asked!.headers]) + asked!.body
+    for (const hidden of [key, session.env.SVC_TOKEN!, session.env.SVC_CLI_TOKEN!, 'svc_', 'cookie', '1.2.3.4'])
+      expect(text).not.toContain(hidden)
+  })
+
+  test('is streamed through byte for byte, and every part at once', async () => {
+    const parts = ['data: {"a":"ü"}\n\n', 'data: {"b"', ':1}\r\n\r\n', ': comment\n\n', 'data: [DONE]\n\n']
+    let push: (part: string | null) => void = () => {}
+    answer = () =>
+      new Response(
+        new ReadableStream<Uint8Array>({
+          start(controller) {
+            push = (part) => (part === null ? controller.close() : controller.enqueue(new TextEncoder().encode(part)))
+            push(parts[0]!)
+          },
+        }),
+        { headers: { 'content-type': 'text/event-stream', 'set-cookie': 'a=b', server: 'secret/1.0' } },
+      )
+    const response = await stream()
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    expect([response.headers.get('set-cookie'), response.headers.get('server')]).toEqual([null, null])
+    const reader = response.body!.getReader()
+    let read = ''
+    for (const [index, part] of parts.entries()) {
+      // The next one is sent only when this one has come out on the other side.
+      if (index > 0) push(part)
+      const before = read.length
+      while (read.length < before + part.length) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error('The stream ended early.')
+        read += Buffer.from(value).toString('latin1')
+        if (Buffer.from(read, 'latin1').toString('utf8').length >= parts.slice(0, index + 1).join('').length) break
+      }
+    }
+    push(null)
+    expect(Buffer.from(read, 'latin1').toString('utf8')).toBe(parts.join(''))
+    expect((await reader.read()).done).toBeTrue()
+  })
+
+  test('is told when the agent goes away', async () => {
+    let isAborted = false
+    answer = (_, signal) => {
+      signal.addEventListener('abort', () => (isAborted = true))
+      return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(8)) }))
+    }
+    const aborting = new AbortController()
+    const response = await stream(aborting.signal)
+    const reader = response.body!.getReader()
+    await reader.read()
+    aborting.abort()
+    await reader.cancel().catch(() => {})
+    await until('the upstream request is aborted', () => isAborted)
+  })
+
+  test('that answers with an error of its own is passed on: the agent’s client knows it', async () => {
+    for (const status of [400, 404, 429, 500, 503]) {
+      answer = () => Response.json({ error: { message: `no ${status}` } }, { status })
+      const reply = await complete()
+      expect([reply.status, reply.body.error.message]).toEqual([status, `no ${status}`])
+    }
+  })
+
+  test.each([401, 403])('that refuses our key (%d) is our trouble, and no word of it is passed on', async (status) => {
+    answer = () => Response.json({ error: { message: 'operator-key is not valid' } }, { status })
+    const reply = await complete()
+    expect(reply.status).toBe(502)
+    expect(reply.body.error).toMatchObject({ code: 'model_upstream_failed', message: expect.stringContaining('key') })
+    expect(reply.text).not.toContain('operator-key')
+  })
+
+  test('that sends us elsewhere is not followed', async () => {
+    answer = () => Response.redirect('http://127.0.0.1:1/elsewhere', 302)
+    const reply = await complete()
+    expect(reply.status).toBe(502)
+    expect(reply.body.error.code).toBe('model_upstream_failed')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('that fails with a page instead of an answer is said clearly, without the page', async () => {
+    answer = () => new Response('<html>nginx/1.0</html>', { status: 500, headers: { 'content-type': 'text/html' } })
+    const reply = await complete()
+    expect(reply.status).toBe(502)
+    expect(reply.body.error).toMatchObject({ code: 'model_upstream_failed', message: expect.stringContaining('500') })
+    expect(reply.text).not.toContain('nginx')
+  })
+
+  test('that is away is said clearly, in the shape model clients read', async () => {
+    const away = await makeSessionApp({ configure: { model: { url: 'http://127.0.0.1:1/v1', key: null, name: 'm' } } })
+    try {
+      const { env } = await away.running()
+      const reply = await away.request<OpenAiError>('POST', '/v1/llm/chat/completions', {
+        token: env.SVC_LLM_API_KEY!,
+        body,
+      })
+      expect(reply.status).toBe(502)
+      expect(reply.body.error).toEqual({
+        message: 'The model upstream does not answer.',
+        type: 'model_upstream_failed',
+        code: 'model_upstream_failed',
+      })
+      expect(reply.headers.get('x-request-id')).toBeString()
+    } finally {
+      await away.close()
+    }
+  })
+})
+
+describe('the key', () => {
+  test('of a stopped sandbox is 401, and the upstream hears nothing', async () => {
+    const stopped = await app.running()
+    await app.request('POST', app.path(stopped.session_id, 'stop'))
+    const reply = await complete({}, stopped.env.SVC_LLM_API_KEY!)
+    expect(reply.status).toBe(401)
+    expect(reply.body.error).toMatchObject({ code: 'unauthenticated', message: expect.any(String) })
+    expect(seen).toEqual([])
+  })
+
+  test('of an earlier generation is 401', async () => {
+    const restarted = await app.running()
+    await app.request('POST', app.path(restarted.session_id, 'restart'))
+    await app.reaches(restarted.session_id, 'running')
+    expect((await complete({}, restarted.env.SVC_LLM_API_KEY!)).status).toBe(401)
+  })
+
+  test('names the models there are', async () => {
+    const list = async (token: string) => (await app.request('GET', '/v1/llm/models', { token })).body
+    expect(await list(key)).toEqual({ object: 'list', data: [{ id: 'big-model', object: 'model', owned_by: 'svc' }] })
+    const own = await app.running({ model: 'svc/another' })
+    expect(await list(own.env.SVC_LLM_API_KEY!)).toMatchObject({ data: [{ id: 'svc/another' }] })
+  })
+})
+
+describe('a body', () => {
+  test.each([
+    ['{', 400],
+    ['', 400],
+    ['[]', 400],
+    ['{"messages":"x"}', 400],
+    ['['.repeat(50_000), 400],
+  ])('%# that is no conversation is refused in the shape model clients read', async (text, status) => {
+    const reply = await complete({ body: text })
+    expect(reply.status).toBe(status)
+    expect(reply.body.error).toMatchObject({ code: 'invalid', message: expect.any(String) })
+    expect(seen).toEqual([])
+  })
+
+  test('may be larger than the API’s, and has an end', async () => {
+    const long = (bytes: number) => JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] })
+    expect((await complete({ body: long(4 * 1024 * 1024) })).status).toBe(200)
+    const reply = await complete({ body: long(33 * 1024 * 1024) })
+    expect([reply.status, reply.body.error.code]).toEqual([413, 'body_too_large'])
+    expect(seen).toHaveLength(1)
+  })
+})
+
+describe('without an upstream', () => {
+  test('says so, except to the scripted stand-in, which answers by itself', async () => {
+    const bare = await makeSessionApp({ configure: { model: null } })
+    try {
+      const plain = await bare.running()
+      expect(Object.keys(plain.env).filter((name) => /LLM|ALT/.test(name))).toEqual([])
+      const scripted = await bare.running({ model: scriptedModelName })
+      expect(scripted.env.SVC_LLM_BASE_URL).toBeString()
+      const reply = await bare.request<{ object?: string; choices?: { message: { role: string } }[] }>(
+        'POST',
+        '/v1/llm/chat/completions',
+        { token: scripted.env.SVC_LLM_API_KEY!, body: { model: scriptedModelName, messages: body.messages } },
+      )
+      expect([reply.status, reply.body.choices?.[0]?.message.role]).toEqual([200, 'assistant'])
+      await bare.deps.db
+        .updateTable('project_sessions')
+        .set({ model: null })
+        .where('session_id', '=', scripted.session_id)
+        .execute()
+      const none = await bare.request<OpenAiError>('POST', '/v1/llm/chat/completions', {
+        token: scripted.env.SVC_LLM_API_KEY!,
+        body,
+      })
+      expect([none.status, none.body.error.code]).toEqual([503, 'model_not_configured'])
+      expect(none.headers.get('retry-after')).toBeString()
+    } finally {
+      await bare.close()
+    }
+  })
+})

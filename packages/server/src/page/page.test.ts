@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { makeTestApp, type TestApp } from '../testing.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await makeTestApp()
+}, 120_000)
+afterAll(() => app.close())
+
+const get = (path: string, headers: Record<string, string> = {}) => app.request('GET', path, { token: null, headers })
+const pages = ['/', '/sign-in', '/assets/page.css', '/assets/page.js'] as const
+
+describe('the page', () => {
+  test.each(pages)('%s runs and loads what is ours alone, in no frame', async (path) => {
+    const { status, headers } = await get(path)
+    expect(status).toBe(200)
+    const policy = new Map(
+      headers
+        .get('content-security-policy')!
+        .split('; ')
+        .map((part): [string, string] => [part.split(' ')[0]!, part.split(' ').slice(1).join(' ')]),
+    )
+    expect(policy.get('default-src')).toBe("'none'")
+    expect(policy.get('script-src')).toBe("'self'")
+    expect(policy.get('frame-ancestors')).toBe("'none'")
+    expect(policy.get('base-uri')).toBe("'none'")
+    expect(policy.get('form-action')).toBe("'none'")
+    expect([...policy.values()].join(' ')).not.toMatch(/unsafe|\*|http|data:/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+  })
+
+  test('has no script and no style of its own in it, which the policy would refuse', async () => {
+    const { text } = await get('/')
+    expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=|javascript:/i)
+    for (const [, target] of text.matchAll(/(?:src|href)="([^"]+)"/g)) expect(target).toStartWith('/assets/')
+  })
+
+  test('puts nothing that came from elsewhere into the document as HTML', async () => {
+    const { text } = await get('/assets/page.js')
+    expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/)
+  })
+
+  test.each(['evil.test', 'localhost.evil.test', '127.0.0.1.evil.test:8420', ''])(
+    'is not served under the name %j',
+    async (host) => {
+      for (const path of [...pages, '/v1/health']) {
+        const reply = await get(path, { host })
+        expect(reply.status).toBe(403)
+        expect(reply.text).not.toContain('<html')
+      }
+    },
+  )
+})
+
+describe('signing in', () => {
+  test('is a link, a click and a cookie, and the address never holds the code after that', async () => {
+    const { body } = await app.request<{ url: string }>('POST', '/v1/accounts/owner-links')
+    const link = new URL(body.url)
+    expect((await get(link.pathname)).text).toContain('/assets/page.js')
+    const origin = { origin: app.deps.config.publicUrl }
+    const signedIn = await app.request('POST', '/v1/sign-in', {
+      token: null,
+      body: { code: link.hash.slice(1) },
+      headers: { ...origin, 'sec-fetch-site': 'same-origin' },
+    })
+    expect(signedIn.text).toBe('{"ok":true}')
+    const cookie = signedIn.headers.get('set-cookie')!
+    expect(cookie).toContain('HttpOnly')
+    expect(cookie).toContain('SameSite=Lax')
+    // What the page then asks for, as a browser asks for it.
+    const headers = { cookie: cookie.split(';')[0]!, 'sec-fetch-site': 'same-origin' }
+    for (const path of ['/v1/accounts/me', '/v1/projects?limit=50']) expect((await get(path, headers)).status).toBe(200)
+    // What another page makes the same browser ask for.
+    for (const foreign of [
+      { ...headers, origin: 'http://evil.test' },
+      { ...headers, 'sec-fetch-site': 'cross-site' },
+      { ...headers, 'sec-fetch-site': 'same-site', origin: 'http://app.localhost' },
+    ] as Record<string, string>[])
+      expect((await get('/v1/accounts/me', foreign)).status).toBe(403)
+  })
+})
