@@ -243,6 +243,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a change request of these two branches would be: how it merges, what it changes, its commits */
+        get: operations["compareRefs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One file at a branch or commit; `Accept: application/octet-stream` answers its bytes alone */
+        get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The branches of a project by name, as they are now */
+        get: operations["listBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/commits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The history of a branch or commit, newest first; with `path`, of one file or folder */
+        get: operations["listCommits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is in a folder at a branch or commit, folders first */
+        get: operations["listTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/secrets/{name}": {
         parameters: {
             query?: never;
@@ -549,6 +634,23 @@ export interface paths {
         put?: never;
         /** Reopen a closed change request */
         post: operations["reopenChangeRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Makes a merge again from its stored receipt and compares tree and commit */
+        get: operations["verifyChangeRequest"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1425,6 +1527,262 @@ export interface operations {
                         };
                         /** Format: date-time */
                         expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    compareRefs: {
+        parameters: {
+            query: {
+                base?: string;
+                head: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        base_sha: string;
+                        head_sha: string;
+                        merge_base: string | null;
+                        is_up_to_date: boolean;
+                        can_merge: boolean;
+                        can_fast_forward: boolean;
+                        conflicts: string[];
+                        base_ref: string;
+                        head_ref: string;
+                        ahead: number;
+                        behind: number;
+                        commits: {
+                            sha: string;
+                            parents: string[];
+                            author_name: string;
+                            author_email: string;
+                            /** Format: date-time */
+                            authored_at: string;
+                            /** Format: date-time */
+                            committed_at: string;
+                            subject: string;
+                            body: string;
+                        }[];
+                        files: {
+                            path: string;
+                            old_path: string | null;
+                            /** @enum {string} */
+                            status: "added" | "modified" | "deleted" | "renamed";
+                            additions: number;
+                            deletions: number;
+                            binary: boolean;
+                        }[];
+                        files_changed: number;
+                        additions: number;
+                        deletions: number;
+                        truncated: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getFile: {
+        parameters: {
+            query: {
+                ref?: string;
+                path: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        path: string;
+                        /** @enum {string} */
+                        type: "file" | "executable" | "symlink";
+                        blob_sha: string;
+                        size: number;
+                        binary: boolean;
+                        /** @enum {string} */
+                        encoding: "utf-8" | "base64";
+                        content: string;
+                        truncated: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listBranches: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        branches: {
+                            name: string;
+                            sha: string;
+                            is_default: boolean;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listCommits: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                ref?: string;
+                path?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        commits: {
+                            sha: string;
+                            parents: string[];
+                            author_name: string;
+                            author_email: string;
+                            /** Format: date-time */
+                            authored_at: string;
+                            /** Format: date-time */
+                            committed_at: string;
+                            subject: string;
+                            body: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTree: {
+        parameters: {
+            query?: {
+                ref?: string;
+                path?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        sha: string;
+                        path: string;
+                        entries: {
+                            name: string;
+                            path: string;
+                            /** @enum {string} */
+                            type: "file" | "executable" | "directory" | "symlink" | "submodule";
+                            sha: string;
+                            size: number | null;
+                        }[];
+                        truncated: boolean;
                     };
                 };
             };
@@ -2573,6 +2931,7 @@ export interface operations {
                 cursor?: string;
                 status?: "open" | "merged" | "closed" | "all";
                 number?: number;
+                head_ref?: string;
             };
             header?: never;
             path: {
@@ -2794,7 +3153,9 @@ export interface operations {
     };
     previewChangeRequest: {
         parameters: {
-            query?: never;
+            query?: {
+                include?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -2818,6 +3179,11 @@ export interface operations {
                         can_merge: boolean;
                         can_fast_forward: boolean;
                         conflicts: string[];
+                        collisions?: {
+                            number: number;
+                            files: string[];
+                        }[];
+                        collisions_truncated?: boolean;
                     };
                 };
             };
@@ -2880,6 +3246,51 @@ export interface operations {
                         created_at: string;
                         /** Format: date-time */
                         updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    verifyChangeRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        verified: boolean;
+                        kind: ("merge-commit" | "fast-forward" | "up-to-date") | null;
+                        expected: {
+                            tree: string | null;
+                            commit: string | null;
+                        };
+                        got: {
+                            tree: string | null;
+                            commit: string | null;
+                        };
+                        git_version: string;
+                        reason?: string;
                     };
                 };
             };

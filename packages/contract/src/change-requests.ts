@@ -69,6 +69,8 @@ export const listChangeRequestsRoute = route({
   query: page.extend({
     status: z.enum([...changeRequestStatuses, 'all']).default('all'),
     number: z.coerce.number().int().min(1).max(2147483647).optional(),
+    /** Those of exactly this head branch. */
+    head_ref: branchName.optional(),
   }),
   reply: z.object({ change_requests: z.array(changeRequest) }),
 })
@@ -147,6 +149,17 @@ export const diffChangeRequestRoute = route({
   reply: diff,
 })
 
+export const previewParts = ['collisions'] as const
+export type PreviewPart = (typeof previewParts)[number]
+
+/** Names separated by commas. */
+const include = z
+  .string()
+  .max(200)
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(previewParts)))
+  .default([])
+
 export const mergePreview = z.object({
   base_sha: z.string(),
   head_sha: z.string(),
@@ -155,6 +168,10 @@ export const mergePreview = z.object({
   can_merge: z.boolean(),
   can_fast_forward: z.boolean(),
   conflicts: z.array(z.string()),
+  /** Only when asked for: open ones of the same base that would come to conflict once this one lands, newest first. */
+  collisions: z.array(z.object({ number: z.number().int(), files: z.array(z.string()) })).optional(),
+  /** There are more open ones than were looked at. */
+  collisions_truncated: z.boolean().optional(),
 })
 export type MergePreview = z.infer<typeof mergePreview>
 
@@ -164,7 +181,27 @@ export const previewChangeRequestRoute = route({
   method: 'GET',
   path: `${base}/:crId/merge-preview`,
   access: 'project-write',
+  query: z.object({ include }),
   reply: mergePreview,
+})
+
+const result = z.object({ tree: z.string().nullable(), commit: z.string().nullable() })
+
+export const verifyChangeRequestRoute = route({
+  name: 'verifyChangeRequest',
+  summary: 'Makes a merge again from its stored receipt and compares tree and commit',
+  method: 'GET',
+  path: `${base}/:crId/verify`,
+  access: 'project-write',
+  reply: z.object({
+    verified: z.boolean(),
+    kind: z.enum(['merge-commit', 'fast-forward', 'up-to-date']).nullable(),
+    expected: result,
+    got: result,
+    git_version: z.string(),
+    /** Why it is not verified. */
+    reason: z.string().optional(),
+  }),
 })
 
 export const mergeChangeRequestRoute = route({

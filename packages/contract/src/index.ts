@@ -1,4 +1,5 @@
 export * from './accounts.ts'
+export * from './browse.ts'
 export * from './change-requests.ts'
 export * from './daemon.ts'
 export * from './errors.ts'

@@ -40,7 +40,7 @@ describe('the table of routes', () => {
 
   test('changes of change requests need write access, and so does every other look at them', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests.length).toBeGreaterThanOrEqual(9)
+    expect(ofChangeRequests).toHaveLength(10)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import * as accounts from './accounts.ts'
+import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
 import * as projects from './projects.ts'
 import type { Route } from './route.ts'
@@ -8,7 +9,7 @@ import * as sessions from './sessions.ts'
 import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 
-const modules = [system, accounts, tokens, projects, secrets, sessions, changeRequests]
+const modules = [system, accounts, tokens, projects, browse, secrets, sessions, changeRequests]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */
 export const routes: Route[] = modules.flatMap((module) => Object.values(module).filter(isRoute))

@@ -62,6 +62,23 @@ export async function landedAttempt(
   return row ?? null
 }
 
+/** What went into the merge of a merged one. */
+export async function receiptOf(
+  db: DbOrTransaction,
+  cr: { cr_id: string; merge_commit_sha: string | null },
+): Promise<MergeAttempt | null> {
+  if (cr.merge_commit_sha === null) return null
+  const row = await db
+    .selectFrom('merge_attempts')
+    .selectAll()
+    .where('cr_id', '=', cr.cr_id)
+    .where('result_sha', '=', cr.merge_commit_sha)
+    .where('state', '=', 'landed')
+    .orderBy('settled_at', 'desc')
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** Attempts to merge exactly this head that were given up, newest first. */
 export async function abandonedAttempts(
   db: DbOrTransaction,

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { bringObjects, readTips, type Repository } from '@svc/git'
+import { bringObjects, hasObjects, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -31,8 +31,7 @@ async function keptPair(
   const stored = storedPair(cr)
   const dir = project.managed ? managedDir(deps, project.project_id) : mirrorDir(deps, project.project_id)
   const kept: Repository = { dir, remote: null }
-  const here = await bringObjects(kept, [stored.baseSha, stored.headSha], { signal })
-  if (here.kind === 'present') return { repository: kept, ...stored }
+  if (await hasObjects(kept, [stored.baseSha, stored.headSha])) return { repository: kept, ...stored }
   // A mirror that was lost: the host may still have them.
   const repository = await openRepository(deps, project)
   await requireObjects(repository, { cr, pair: stored, signal })

@@ -1,9 +1,10 @@
 import type { ChangeRequestDiff } from '@svc/contract'
 import { diffCommits, streamPatch } from '@svc/git'
+import { accepts } from '../http/request-info.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
-import { withinLimits } from './within-limits.ts'
+import { withinLimits } from '../projects/within-limits.ts'
 
 export interface DiffChangeRequest {
   project: ProjectRow
@@ -21,7 +22,7 @@ export async function diffChangeRequest(
   const { project, renames, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
-  if (asksForPatch(input.accept))
+  if (accepts(input.accept, 'text/x-diff'))
     return new Response(streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
       headers: {
         'content-type': 'text/x-diff; charset=utf-8',
@@ -31,8 +32,4 @@ export async function diffChangeRequest(
     })
   const diff = await withinLimits(diffCommits(repository, { baseSha, headSha, renames }, { signal }))
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
-}
-
-function asksForPatch(accept: string | null): boolean {
-  return (accept ?? '').split(',').some((type) => type.split(';')[0]!.trim().toLowerCase() === 'text/x-diff')
 }

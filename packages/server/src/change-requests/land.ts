@@ -86,7 +86,9 @@ async function lookUp(deps: LandDeps, repository: Repository, attempt: MergeAtte
   }
 }
 
-type Facts = Pick<MergeAttempt, 'kind' | 'base_sha' | 'result_sha'>
+/** With message and date of its own where the commit is not the one that was planned now. */
+type Facts = Pick<MergeAttempt, 'kind' | 'base_sha' | 'result_sha'> &
+  Partial<Pick<MergeAttempt, 'message' | 'commit_date'>>
 
 /**
  * A host can take a push minutes after we gave up on it. A change request with nothing left to merge may be one whose
@@ -114,8 +116,8 @@ async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<M
       head_sha: planned.headSha,
       result_sha: facts.result_sha,
       kind: facts.kind,
-      message: planned.message,
-      commit_date: planned.date,
+      message: facts.message ?? planned.message,
+      commit_date: facts.commit_date ?? planned.date,
       merged_by: caller.actor.user_id,
       caller: JSON.stringify(caller),
       idempotency_key: planned.idempotencyKey,

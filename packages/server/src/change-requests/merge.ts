@@ -18,7 +18,7 @@ import { refMissing } from './ref-missing.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
-import { withinLimits } from './within-limits.ts'
+import { withinLimits } from '../projects/within-limits.ts'
 
 export type MergeDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
 

@@ -1,16 +1,22 @@
-import { type MergePreview, previewMerge } from '@svc/git'
+import type { MergePreview, PreviewPart } from '@svc/contract'
+import { previewMerge } from '@svc/git'
+import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { withinLimits } from '../projects/within-limits.ts'
+import { collisionsOf } from './collisions.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
-import { withinLimits } from './within-limits.ts'
 
 /** Of a merged one: how it stood right before it was merged. */
 export async function previewChangeRequest(
-  deps: PairDeps,
-  input: { project: ProjectRow; crId: string; signal: AbortSignal },
+  deps: PairDeps & Pick<Deps, 'log'>,
+  input: { project: ProjectRow; crId: string; include: PreviewPart[]; signal: AbortSignal },
 ): Promise<MergePreview> {
   const { project, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
-  return withinLimits(previewMerge(repository, { baseSha, headSha }, { signal }))
+  const pair = await commitPair(deps, { project, cr, signal })
+  const { repository, baseSha, headSha } = pair
+  const preview = await withinLimits(previewMerge(repository, { baseSha, headSha }, { signal }))
+  if (!input.include.includes('collisions')) return preview
+  return { ...preview, ...(await collisionsOf(deps, { project, cr, pair, signal })) }
 }

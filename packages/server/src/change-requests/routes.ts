@@ -8,6 +8,7 @@ import {
   openChangeRequestRoute,
   previewChangeRequestRoute,
   reopenChangeRequestRoute,
+  verifyChangeRequestRoute,
 } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
@@ -21,6 +22,7 @@ import { previewChangeRequest } from './preview.ts'
 import { refreshTips } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
 import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
+import { verifyChangeRequest } from './verify.ts'
 
 export function changeRequestRoutes(deps: Deps): Mounted[] {
   return [
@@ -56,8 +58,11 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
         signal,
       }),
     ),
-    handle(previewChangeRequestRoute, async ({ project, params, request: { signal } }) =>
-      previewChangeRequest(deps, { ...params, project, signal }),
+    handle(previewChangeRequestRoute, async ({ project, params, query, request: { signal } }) =>
+      previewChangeRequest(deps, { ...params, project, include: query.include, signal }),
+    ),
+    handle(verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>
+      verifyChangeRequest(deps, { ...params, project, signal }),
     ),
     handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request }) =>
       mergeChangeRequest(deps, {

@@ -1,4 +1,4 @@
-import { bringObjects, isAncestor, readTips, type Repository } from '@svc/git'
+import { bringObjects, hasObjects, isAncestor, readTips, type Repository } from '@svc/git'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
@@ -84,6 +84,5 @@ async function fateOf(repository: Repository, attempt: MergeAttempt): Promise<Fa
 
 /** Whether a commit we made is part of a branch whose tip is here. One that is not here cannot be. */
 export async function contains(repository: Repository, input: { tip: string; sha: string }): Promise<boolean> {
-  const here = await bringObjects({ dir: repository.dir, remote: null }, [input.sha])
-  return here.kind === 'present' && (await isAncestor(repository, input.sha, input.tip))
+  return (await hasObjects(repository, [input.sha])) && (await isAncestor(repository, input.sha, input.tip))
 }

@@ -61,6 +61,7 @@ export async function listChangeRequests(
     cursor?: string | undefined
     status: ChangeRequestStatus | 'all'
     number?: number | undefined
+    head_ref?: string | undefined
   },
 ) {
   const after = readCursor(page.cursor)
@@ -72,11 +73,29 @@ export async function listChangeRequests(
     .limit(page.limit + 1)
   if (page.status !== 'all') query = query.where('status', '=', page.status)
   if (page.number !== undefined) query = query.where('number', '=', page.number)
+  if (page.head_ref !== undefined) query = query.where('head_ref', '=', page.head_ref)
   if (after !== null) {
     if (!/^[1-9]\d{0,8}$/.test(after[1])) throw invalidCursor()
     query = query.where('number', '<', Number(after[1]))
   }
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, String(last.number)])
+}
+
+/** The other open ones of the same base, newest first. */
+export async function openOnBase(
+  db: DbOrTransaction,
+  { cr, limit }: { cr: ChangeRequestRow; limit: number },
+): Promise<ChangeRequestRow[]> {
+  return db
+    .selectFrom('change_requests')
+    .selectAll()
+    .where('project_id', '=', cr.project_id)
+    .where('base_ref', '=', cr.base_ref)
+    .where('status', '=', 'open')
+    .where('cr_id', '!=', cr.cr_id)
+    .orderBy('number', 'desc')
+    .limit(limit)
+    .execute()
 }
 
 export interface NewChangeRequest {

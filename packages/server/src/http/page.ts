@@ -24,6 +24,13 @@ export function cutPage<T>(
 
 /** Time and name of the last row of a page. The time is one `cutPage` could have written; what names the row is the caller's to check. */
 export function readCursor(cursor: string | undefined): [string, string] | null {
+  const pair = readPair(cursor)
+  if (pair !== null && !isOurTime(pair[0])) throw invalidCursor()
+  return pair
+}
+
+/** Two texts, as `cutPage` wrote them; what they are is the caller's to check. */
+export function readPair(cursor: string | undefined): [string, string] | null {
   if (cursor === undefined) return null
   let parts: unknown
   try {
@@ -32,9 +39,9 @@ export function readCursor(cursor: string | undefined): [string, string] | null 
     throw invalidCursor()
   }
   if (!Array.isArray(parts) || parts.length !== 2) throw invalidCursor()
-  const [time, row] = parts as unknown[]
-  if (typeof time !== 'string' || !isOurTime(time) || typeof row !== 'string') throw invalidCursor()
-  return [time, row]
+  const [first, second] = parts as unknown[]
+  if (typeof first !== 'string' || typeof second !== 'string') throw invalidCursor()
+  return [first, second]
 }
 
 /** A cursor of a list whose rows are named by UUIDs: the database compares it as one. */

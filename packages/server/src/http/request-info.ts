@@ -40,3 +40,8 @@ export function credentialsOf(request: Request): Credentials {
     host: request.headers.get('host'),
   }
 }
+
+/** Whether an Accept header names exactly this type. */
+export function accepts(header: string | null, type: string): boolean {
+  return (header ?? '').split(',').some((part) => part.split(';')[0]!.trim().toLowerCase() === type)
+}

@@ -1,9 +1,21 @@
-import { createProjectRoute, getProjectRoute, listProjectsRoute, updateProjectRoute } from '@svc/contract'
+import {
+  compareRefsRoute,
+  createProjectRoute,
+  getFileRoute,
+  getProjectRoute,
+  listBranchesRoute,
+  listCommitsRoute,
+  listProjectsRoute,
+  listTreeRoute,
+  updateProjectRoute,
+} from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
+import { branchesOf, commitsOf, compareRefs, treeOf } from './browse.ts'
 import { createProject } from './create.ts'
 import { editProject } from './edit.ts'
+import { fileOf } from './file.ts'
 import { listProjectsOfUser, presentProject } from './store.ts'
 
 export function projectRoutes(deps: Deps): Mounted[] {
@@ -21,6 +33,23 @@ export function projectRoutes(deps: Deps): Mounted[] {
     handle(getProjectRoute, async ({ project }) => presentProject(deps.config, project)),
     handle(updateProjectRoute, async ({ body, project, caller }) =>
       presentProject(deps.config, await editProject(deps, { ...body, project, caller })),
+    ),
+    handle(listBranchesRoute, async ({ project, query, request: { signal } }) => {
+      const { rows, next } = await branchesOf(deps, { ...query, project, signal })
+      return new Page({ branches: rows }, next)
+    }),
+    handle(listCommitsRoute, async ({ project, query, request: { signal } }) => {
+      const { rows, next, ref, sha } = await commitsOf(deps, { ...query, project, signal })
+      return new Page({ ref, sha, commits: rows }, next)
+    }),
+    handle(listTreeRoute, async ({ project, query, request: { signal } }) =>
+      treeOf(deps, { ...query, project, signal }),
+    ),
+    handle(getFileRoute, async ({ project, query, request: { headers, signal } }) =>
+      fileOf(deps, { ...query, project, accept: headers.get('accept'), signal }),
+    ),
+    handle(compareRefsRoute, async ({ project, query, request: { signal } }) =>
+      compareRefs(deps, { ...query, project, signal }),
     ),
   ]
 }
