@@ -114,7 +114,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await runtimeReady
 
     const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
-    await conversation.warm()
+    await timeline.step('prime', () => conversation.warm())
     parts.conversation = conversation
     parts.refresh = singleFlight(() => refresh(tree, started))
     await firstPrompt(config, async (text) => {
