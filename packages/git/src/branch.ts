@@ -1,7 +1,7 @@
 import { requireBranchName } from './branch-name.ts'
 import { createBranchByApi } from './hosts/github.ts'
 import { createBranchByPush } from './hosts/plain.ts'
-import { moveRefs } from './refs.ts'
+import { busyReason, moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 
 export type CreateBranchOutcome =
@@ -29,6 +29,7 @@ export async function createBranch(
 async function createOnDisk(repo: Repository, input: { branch: string; sha: Sha }): Promise<CreateBranchOutcome> {
   const ref = `refs/heads/${input.branch}`
   const outcome = await moveRefs(repo, [{ ref, oldSha: zeroSha(input.sha), newSha: input.sha }])
+  if (outcome.kind === 'busy') return { kind: 'unreachable', reason: busyReason }
   if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
   return { kind: outcome.kind === 'moved' ? 'created' : 'exists' }
 }

@@ -14,6 +14,9 @@ const alwaysConfig: [string, string][] = [
   // A crash of merge-tree (exit 134) hides behind renormalize; it is never wanted here.
   ['merge.renormalize', 'false'],
   ['pack.threads', '2'],
+  // Others are done with a ref in milliseconds; on a busy machine git's own 100 are too few to wait for them.
+  ['core.filesRefLockTimeout', '5000'],
+  ['core.packedRefsTimeout', '5000'],
   ['submodule.recurse', 'false'],
   ['log.showSignature', 'false'],
   // Old, harmless mistakes that real histories are full of; refusing them would refuse the repository.

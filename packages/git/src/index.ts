@@ -12,6 +12,7 @@ export {
   type BringOutcome,
 } from './mirror.ts'
 export { rebuildMirror } from './mirror-repair.ts'
+export { removeOrphanedLocks } from './orphaned-locks.ts'
 export { isBranchName } from './branch-name.ts'
 export { isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
 export { previewMerge, type MergePreview } from './merge-preview.ts'

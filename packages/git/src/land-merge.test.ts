@@ -90,17 +90,6 @@ describe('landMerge', () => {
     expect(await landMerge(repo, input)).toEqual({ kind: 'moved' })
   })
 
-  test('a lock left by a git that was killed does not stop merging', async () => {
-    const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
-    const input = await planned(repo)
-    const lock = join(repo.dir, 'refs/heads/main.lock')
-    await Bun.write(lock, '')
-    expect(await landMerge(repo, input)).toMatchObject({ kind: 'rejected' })
-    await git(null, ['--version'])
-    Bun.spawnSync(['touch', '-d', '2 minutes ago', lock])
-    expect(await landMerge(repo, input)).toEqual({ kind: 'landed' })
-  })
-
   test('on an external host: landed, moved, rewound', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     const host = await serveHttpBackend(repo.dir)

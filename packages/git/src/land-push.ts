@@ -2,7 +2,7 @@ import { withLock } from './lock.ts'
 import { pushRefs, type PushOutcome } from './push.ts'
 import type { PushReport } from './push-report.ts'
 import { keepReceivedObjects } from './receive.ts'
-import { moveRefs } from './refs.ts'
+import { busyReason, type MoveOutcome, moveRefs } from './refs.ts'
 import type { RefUpdate, Remote, Repository } from './repository.ts'
 import { tidyWhenScattered } from './mirror.ts'
 
@@ -29,11 +29,16 @@ async function landOnDisk(
   const refs = new Map<string, string | null>()
   for (const batch of options.atomic ? [updates] : updates.map((update) => [update])) {
     const outcome = await moveRefs(repo, batch)
-    const reason = outcome.kind === 'moved' ? null : outcome.kind === 'stale' ? movedReason : outcome.reason
+    const reason = outcome.kind === 'moved' ? null : reasonOnDisk(outcome)
     for (const { ref } of batch) refs.set(ref, reason)
   }
   await tidyWhenScattered(repo)
   return { unpack: 'ok', refs, remarks: [] }
+}
+
+function reasonOnDisk(outcome: Exclude<MoveOutcome, { kind: 'moved' }>): string {
+  if (outcome.kind === 'busy') return `${busyReason} Push again in a moment.`
+  return outcome.kind === 'stale' ? movedReason : outcome.reason
 }
 
 /**

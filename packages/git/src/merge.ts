@@ -5,7 +5,7 @@ import { mergeTrees } from './merge-tree.ts'
 import { withMending } from './mirror-repair.ts'
 import { bringObjects } from './mirror.ts'
 import { pushRefs } from './push.ts'
-import { durable, isAncestor, mergeBase, moveRefs } from './refs.ts'
+import { busyReason, durable, isAncestor, mergeBase, moveRefs } from './refs.ts'
 import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { withScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
@@ -99,6 +99,7 @@ export async function landMerge(repo: Repository, input: LandInput, options: Cal
   if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
   const outcome = await moveRefs(repo, [update])
   if (outcome.kind === 'moved') return { kind: 'landed' }
+  if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }
   if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
   return (await containsResult(repo, input)) ? { kind: 'landed' } : { kind: 'moved' }
 }

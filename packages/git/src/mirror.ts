@@ -7,7 +7,8 @@ import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
-import { moveRefs } from './refs.ts'
+import { pastOrphanedLocks } from './orphaned-locks.ts'
+import { busyReason, moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
@@ -135,7 +136,7 @@ async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<vo
     const outcome = await moveRefs(repo, batch)
     if (outcome.kind !== 'moved')
       throw new Error(
-        `The mirror's branches could not be set: ${outcome.kind === 'refused' ? outcome.reason : `${outcome.ref} is being moved`}.`,
+        `The mirror's branches could not be set: ${outcome.kind === 'stale' ? `${outcome.ref} is being moved.` : outcome.kind === 'busy' ? busyReason : outcome.reason}`,
       )
   }
 }
@@ -172,14 +173,17 @@ export async function fetchRefspecs(
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
   const before = await packFiles(repo.dir)
   try {
-    const { stderr } = await git(repo.dir, ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs], {
-      ...options,
-      remote,
-      lane: 'network',
-      // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
-      // was killed half-way would leave a commit that looks present and is not.
-      config: [['fetch.unpackLimit', '1']],
-    })
+    const args = ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs]
+    const { stderr } = await pastOrphanedLocks(repo.dir, () =>
+      git(repo.dir, args, {
+        ...options,
+        remote,
+        lane: 'network',
+        // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
+        // was killed half-way would leave a commit that looks present and is not.
+        config: [['fetch.unpackLimit', '1']],
+      }),
+    )
     // A shallow remote: git ends well, moves no ref, and leaves commits whose parents are missing.
     if (/shallow roots are not allowed/.test(stderr)) await dropNewPacks(repo.dir, before)
     return null
@@ -232,8 +236,11 @@ export async function tidyWhenScattered(repo: Repository): Promise<void> {
 async function tidy(repo: Repository, options: CallOptions): Promise<void> {
   const call = { ...options, lane: 'network' as const }
   await git(repo.dir, ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index'], call)
-  await git(repo.dir, ['pack-refs', '--all'], call)
-  await git(repo.dir, ['commit-graph', 'write', '--reachable'], call)
+  for (const args of [
+    ['pack-refs', '--all'],
+    ['commit-graph', 'write', '--reachable'],
+  ])
+    await pastOrphanedLocks(repo.dir, () => git(repo.dir, args, call))
 }
 
 /** Where rebuilding puts a broken store out of the way. */

@@ -1,9 +1,8 @@
-import { rm, stat } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { git, GitError, gitLine, lastWords } from './git.ts'
+import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
 import {
   isZero,
   requireSha,
@@ -82,7 +81,15 @@ async function setRefs(repo: Repository, refs: { ref: string; sha: Sha }[]): Pro
   if (outcome.kind === 'failed') throw outcome.error
 }
 
-export type MoveOutcome = { kind: 'moved' } | { kind: 'stale'; ref: string } | { kind: 'refused'; reason: string }
+export type MoveOutcome =
+  | { kind: 'moved' }
+  | { kind: 'stale'; ref: string }
+  /** Another git holds a lock for longer than one waits. Nothing was moved; later it may work. */
+  | { kind: 'busy' }
+  | { kind: 'refused'; reason: string }
+
+/** What there is to say about a lock, without the path it has on the server. */
+export const busyReason = 'Another git keeps the branches of the repository locked.'
 
 /** Moves refs of the repository on disk, all or none, each only if it still is where its update says it was. */
 export async function moveRefs(repo: Repository, updates: RefUpdate[]): Promise<MoveOutcome> {
@@ -94,6 +101,7 @@ export async function moveRefs(repo: Repository, updates: RefUpdate[]): Promise<
     const now = (await readCurrent(repo, update.ref)) ?? zeroSha(update.newSha)
     if (now !== update.oldSha) return { kind: 'stale', ref: update.ref }
   }
+  if (isLocked(repo, outcome.error)) return { kind: 'busy' }
   return { kind: 'refused', reason: lastWords(outcome.error.stderr) }
 }
 
@@ -115,8 +123,13 @@ type UpdateOutcome = { kind: 'done' } | { kind: 'failed'; error: GitError }
 
 async function runUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
   const first = await tryUpdate(repo, input)
-  if (first.kind === 'done' || !(await removeStaleLock(repo, first.error.stderr))) return first
+  const lock = first.kind === 'done' ? null : lockInTheWay(repo.dir, first.error.stderr)
+  if (lock === null || !(await removeIfOrphaned(repo.dir, lock))) return first
   return tryUpdate(repo, input)
+}
+
+function isLocked(repo: Repository, error: GitError): boolean {
+  return lockInTheWay(repo.dir, error.stderr) !== null
 }
 
 async function tryUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
@@ -127,21 +140,6 @@ async function tryUpdate(repo: Repository, input: string): Promise<UpdateOutcome
     if (error instanceof GitError && error.failure === 'exit') return { kind: 'failed', error }
     throw error
   }
-}
-
-const lockAgeMs = 30_000
-
-/**
- * A git that was killed leaves its lock file, and every later update of that ref fails. Locks live for milliseconds,
- * so one that is half a minute old belongs to nobody.
- */
-async function removeStaleLock(repo: Repository, stderr: string): Promise<boolean> {
-  const path = /Unable to create '([^\n]+\.lock)': File exists/.exec(stderr)?.[1]
-  if (!path || !isAbsolute(path) || !path.startsWith(join(repo.dir, '/'))) return false
-  const info = await stat(path).catch(() => null)
-  if (!info || Date.now() - info.mtimeMs < lockAgeMs) return false
-  await rm(path, { force: true })
-  return true
 }
 
 /** A managed repository is the truth: what it acknowledged must survive a power cut. A mirror can be fetched again. */

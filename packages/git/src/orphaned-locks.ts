@@ -1,0 +1,95 @@
+import { readdir, readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { GitError } from './git.ts'
+
+/**
+ * A git that was killed leaves its lock file behind, and every later change of that ref fails. A lock is a file without a
+ * name in it, so that its owner is gone has to be proven: no git that works in this repository is as old as the lock.
+ */
+
+/** Where processes cannot be looked at, a lock of this age is taken for left behind: they live for milliseconds. */
+const unprovenAgeMs = 30_000
+/** Start times are counted in hundredths of a second. */
+const ticksPerSecond = 100
+const toleranceMs = 100
+
+/** The lock that git could not take, by what it said. Only one inside the repository is ours to judge. */
+export function lockInTheWay(dir: string, stderr: string): string | null {
+  const path = /Unable to create '([^\n]+\.lock)': File exists/.exec(stderr)?.[1]
+  return path !== undefined && isAbsolute(path) && path.startsWith(join(dir, '/')) ? path : null
+}
+
+/** Removes a lock whose owner is gone. True when the way is free now. */
+export async function removeIfOrphaned(dir: string, path: string): Promise<boolean> {
+  const lock = await stat(path).catch(() => null)
+  if (lock === null) return true
+  const isHeld = await mayBeHeld(dir, lock.mtimeMs)
+  if (isHeld ?? Date.now() - lock.mtimeMs < unprovenAgeMs) return false
+  // Between the look and the removal somebody may have taken it anew; that one's lock is another file.
+  const now = await stat(path).catch(() => null)
+  if (now !== null && now.ino === lock.ino && now.mtimeMs === lock.mtimeMs) await rm(path, { force: true })
+  return true
+}
+
+/** Runs what may stumble over a lock; when one was left in its way, once more without it. */
+export async function pastOrphanedLocks<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof GitError) || lockInTheWay(dir, error.stderr) === null) throw error
+    if ((await removeOrphanedLocks(dir)).length === 0) throw error
+    return work()
+  }
+}
+
+/** What a crash left in a repository: locks of refs and of the files that git rewrites whole. */
+export async function removeOrphanedLocks(dir: string): Promise<string[]> {
+  const removed: string[] = []
+  for (const path of await listLocks(dir)) if (await removeIfOrphaned(dir, path)) removed.push(path)
+  return removed
+}
+
+async function listLocks(dir: string): Promise<string[]> {
+  const places = [
+    { place: dir, recursive: false },
+    { place: join(dir, 'refs'), recursive: true },
+    { place: join(dir, 'objects/info'), recursive: true },
+  ]
+  const found: string[] = []
+  for (const { place, recursive } of places) {
+    const entries = await readdir(place, { recursive, withFileTypes: true }).catch(() => [])
+    for (const entry of entries)
+      if (entry.isFile() && entry.name.endsWith('.lock')) found.push(join(entry.parentPath, entry.name))
+  }
+  return found
+}
+
+/** null: this machine does not show its processes. */
+async function mayBeHeld(dir: string, since: number): Promise<boolean | null> {
+  const uptime = await readFile('/proc/uptime', 'utf8').catch(() => null)
+  if (uptime === null) return null
+  const bootedAt = Date.now() - Number(uptime.split(' ')[0]) * 1000
+  const place = await realpath(dir)
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+    // `pid (name) state ppid …`; the name may hold anything, and a zombie holds nothing.
+    const end = status.lastIndexOf(')')
+    const fields = status.slice(end + 2).split(' ')
+    if (end < 0 || fields[0] === 'Z' || !/\((git|prlimit)/.test(status.slice(0, end))) continue
+    const startedAt = bootedAt + (Number(fields[19]) / ticksPerSecond) * 1000
+    if (startedAt <= since + toleranceMs && (await mayWorkIn(pid, [dir, place]))) return true
+  }
+  return false
+}
+
+/** A process of another user may work anywhere. */
+async function mayWorkIn(pid: string, places: string[]): Promise<boolean> {
+  try {
+    const cwd = await readlink(`/proc/${pid}/cwd`)
+    const words = `${await readFile(`/proc/${pid}/cmdline`, 'utf8')}\0${await readFile(`/proc/${pid}/environ`, 'utf8')}`
+    return places.some((place) => cwd === place || cwd.startsWith(join(place, '/')) || words.includes(place))
+  } catch (error) {
+    // ENOENT and ESRCH: it ended while we looked.
+    return !['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')
+  }
+}
