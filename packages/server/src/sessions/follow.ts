@@ -116,12 +116,21 @@ export class Follower {
   async #catchUpWithTurn(runtimeSessionId: string, lastMessageId: string): Promise<void> {
     const message = this.#conversation.message(lastMessageId)
     if (message?.role !== 'assistant' || message.completed_at === null) return
-    const response = await this.#ask('/session/status')
-    if (!response.ok) return
-    const statuses: unknown = JSON.parse(await boundedText(response, statusBytesMax))
-    if (typeof statuses !== 'object' || statuses === null) return
-    const status = (statuses as Record<string, { type?: unknown } | undefined>)[runtimeSessionId]?.type ?? 'idle'
+    const status = await this.#statusOf(runtimeSessionId)
     if (status === 'idle') this.#onTurn('idle', null)
+  }
+
+  /** Null when the runtime does not say: another one than ours may know no such question. */
+  async #statusOf(runtimeSessionId: string): Promise<string | null> {
+    const response = await this.#ask('/session/status')
+    const text = await boundedText(response, statusBytesMax)
+    if (!response.ok) return null
+    try {
+      const statuses = JSON.parse(text) as Record<string, { type?: string } | undefined> | null
+      return statuses === null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
+    } catch {
+      return null
+    }
   }
 
   #ask(path: string): Promise<Response> {
