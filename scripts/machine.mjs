@@ -1,10 +1,13 @@
 // The programs of the machine that sessions need. On Debian as root they are installed; elsewhere the command is shown.
-import { existsSync } from 'node:fs'
-import { findProgram, runQuietly, step } from './console.mjs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram, root, runQuietly, step } from './console.mjs'
 
 const packages = {
   bubblewrap: { program: 'bwrap', for: 'sessions run in a sandbox made by it' },
   ripgrep: { program: 'rg', for: 'the agent searches with it' },
+  'openssh-client': { program: 'ssh', for: 'git hosts are reached over ssh with it' },
   uidmap: { program: 'newuidmap', for: 'the sandbox of an unprivileged server needs it' },
 }
 
@@ -25,6 +28,48 @@ export async function ensureMachine(names = Object.keys(packages)) {
   }
   const reasons = missing.map((name) => `${name}: ${packages[name].for}`).join('; ')
   console.error(`Missing on this machine (${reasons}). As root: ${command}`)
+}
+
+/** Where packages/git/src/testing-sshd.ts looks for it. */
+const sshdFolder = join(root, 'node_modules/.cache/openssh-server')
+
+/**
+ * The tests of ssh start an sshd of their own. Debian's package is unpacked for them, not installed: installed, it would
+ * start a server for everybody on this machine's network. Never fails: without it those tests are skipped and counted.
+ */
+export async function ensureSshd() {
+  const isThere = findProgram('sshd') !== null || ['/usr/sbin', join(sshdFolder, 'usr/sbin')].some(hasSshd)
+  if (isThere || findProgram('apt-get') === null || findProgram('dpkg-deb') === null) return
+  const dir = mkdtempSync(join(tmpdir(), 'svc-sshd-'))
+  try {
+    await step('Unpacking openssh-server for the tests', () => unpackSshd(dir))
+  } catch (error) {
+    console.error(error.message.split('\n').slice(-1).join(''))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+const hasSshd = (folder) => existsSync(join(folder, 'sshd'))
+
+async function unpackSshd(dir) {
+  const packagesOfSshd = ['openssh-server', 'libwrap0']
+  const download = () => runQuietly('apt-get', ['download', ...packagesOfSshd], { cwd: dir, timeout: 120_000 })
+  try {
+    await download()
+  } catch (error) {
+    if (process.getuid() !== 0) throw error
+    await runQuietly('apt-get', ['update'], { timeout: 300_000 })
+    await download()
+  }
+  for (const file of readdirSync(dir).filter((name) => name.endsWith('.deb')))
+    await runQuietly('dpkg-deb', ['-x', join(dir, file), join(dir, 'files')], { timeout: 60_000 })
+  mkdirSync(join(sshdFolder, 'lib'), { recursive: true })
+  const libraries = join(dir, 'files/usr/lib')
+  for (const path of readdirSync(libraries, { recursive: true }).filter((name) => /\/libwrap\.so/.test(name)))
+    cpSync(join(libraries, path), join(sshdFolder, 'lib', path.split('/').at(-1)), { verbatimSymlinks: true })
+  // Last: it is what tells that the rest is there.
+  cpSync(join(dir, 'files/usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
 }
 
 async function aptInstall(missing) {

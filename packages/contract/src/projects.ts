@@ -58,7 +58,7 @@ export const createProjectRoute = route({
     repo_url: z.string().trim().min(1).max(2048).optional(),
     name: name.optional(),
     default_branch: branchName.optional(),
-    /** Password part of the host's credential; the user part is `x-access-token` unless `git_username` says otherwise. */
+    /** Password part of the host's credential; the user part is `x-access-token` unless `git_username` says otherwise. For ssh, a private key. */
     git_token: z.string().min(1).max(4096).optional(),
     git_username: z.string().min(1).max(200).optional(),
   }),

@@ -1,4 +1,5 @@
 import type { Remote } from './repository.ts'
+import { sshCommand, type SshFiles } from './ssh.ts'
 
 /** Settings every child gets, whatever the repository's own config says. They travel in the environment, not in argv. */
 const alwaysConfig: [string, string][] = [
@@ -34,8 +35,8 @@ export interface EnvironmentInput {
   silentSeconds?: number
 }
 
-/** The whole environment of a git child: nothing of ours leaks in but PATH and, for ssh, the agent's socket. */
-export function childEnvironment(input: EnvironmentInput): Record<string, string> {
+/** The whole environment of a git child: nothing of ours leaks in but PATH and, for ssh without a key of its own, the agent's socket. */
+export function childEnvironment(input: EnvironmentInput, sshFiles: SshFiles | null = null): Record<string, string> {
   const remote = input.remote ?? null
   const silentSeconds = input.silentSeconds ?? 30
   const config = [...alwaysConfig, ...(remote ? remoteConfig(remote, silentSeconds) : []), ...(input.config ?? [])]
@@ -61,9 +62,9 @@ export function childEnvironment(input: EnvironmentInput): Record<string, string
     environment[`GIT_CONFIG_VALUE_${index}`] = value
   })
   if (remote?.allowProtocols.includes('ssh')) {
-    environment.GIT_SSH_COMMAND = sshCommand(remote, silentSeconds)
+    environment.GIT_SSH_COMMAND = sshCommand(remote, sshFiles, silentSeconds)
     environment.GIT_SSH_VARIANT = 'ssh'
-    if (process.env.SSH_AUTH_SOCK) environment.SSH_AUTH_SOCK = process.env.SSH_AUTH_SOCK
+    if (!sshFiles && process.env.SSH_AUTH_SOCK) environment.SSH_AUTH_SOCK = process.env.SSH_AUTH_SOCK
     // ssh asks the password database for its home; HOME only keeps git itself from looking there.
   }
   return { ...environment, ...input.env }
@@ -93,17 +94,4 @@ export function basicAuth(credential: { username: string; password: string }): s
 
 export function isAddress(host: string): boolean {
   return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host)
-}
-
-/** Every word here is ours or was judged: the pin is an address, the host name matched a strict pattern. */
-function sshCommand(remote: Remote, silentSeconds: number): string {
-  const words = ['ssh', '-oBatchMode=yes', '-oStrictHostKeyChecking=accept-new', '-oForwardAgent=no']
-  words.push('-oPermitLocalCommand=no', '-oClearAllForwardings=yes', `-oConnectTimeout=${silentSeconds}`)
-  words.push(`-oServerAliveInterval=${Math.max(1, Math.floor(silentSeconds / 2))}`, '-oServerAliveCountMax=2')
-  const host = remote.url.startsWith('ssh://') ? new URL(remote.url.replace(/^ssh:/, 'http:')).hostname : null
-  const pin = remote.pin?.[0]
-  if (pin && host && !isAddress(host) && /^[0-9a-fA-F.:]+$/.test(pin) && /^[a-zA-Z0-9.-]+$/.test(host)) {
-    words.push(`-oHostName=${pin}`, `-oHostKeyAlias=${host}`)
-  }
-  return words.join(' ')
 }

@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { enterLane, type Lane } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
+import { openSshFiles, type SshFiles } from './ssh.ts'
 
 /** The only file that starts git. */
 
@@ -118,22 +119,34 @@ export async function startGit(dir: string | null, args: string[], options: GitO
     const why = aborted ? 'was given up before it started.' : `could not start: ${(cause as Error).message}`
     throw new GitError(aborted ? 'aborted' : 'start', `git ${args[0] ?? ''} ${why}`, { cause })
   })
-  try {
-    return superviseChild(spawnGroup(dir, args, options, lane), options, lane, leave)
-  } catch (cause) {
+  let sshFiles: SshFiles | null = null
+  const tidyUp = () => {
+    sshFiles?.close()
     leave()
+  }
+  try {
+    sshFiles = options.remote?.ssh ? openSshFiles(options.remote.ssh) : null
+    return superviseChild(spawnGroup(dir, args, options, lane, sshFiles), options, lane, tidyUp)
+  } catch (cause) {
+    tidyUp()
     throw new GitError('start', `git could not be started: ${(cause as Error).message}`, { cause })
   }
 }
 
-function spawnGroup(dir: string | null, args: string[], options: GitOptions, lane: Lane): ChildProcess {
+function spawnGroup(
+  dir: string | null,
+  args: string[],
+  options: GitOptions,
+  lane: Lane,
+  sshFiles: SshFiles | null,
+): ChildProcess {
   const limits = { ...limitsOfLane[lane], ...options.limits }
   const command = [...limitingPrefix(limits), findGit(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
   const [program = 'git', ...rest] = command
   return spawn(program, rest, {
     // Never the server's own folder: git would look for a repository around it.
     cwd: options.cwd ?? dir ?? '/',
-    env: childEnvironment(options),
+    env: childEnvironment(options, sshFiles),
     // A group of its own: killing git alone leaves its helpers running.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -226,7 +239,7 @@ export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitEr
 /** What git said last, in one line that fits into an answer. */
 export function lastWords(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'))
-  const telling = lines.filter((line) => /^(fatal|error|remote):/.test(line))
+  const telling = lines.filter((line) => /^(fatal|error|remote):/i.test(line))
   return (telling.length ? telling : lines).slice(-3).join(' ').trim().slice(0, 1000) || 'it gave no reason.'
 }
 

@@ -7,7 +7,7 @@ const sentences: [RegExp, string][] = [
     'The git host asks for a credential, or does not accept the one it was given.',
   ],
   [/returned error: 403/i, 'The git host refuses this credential for the repository.'],
-  [/permission denied \(/i, "The git host does not accept this server's ssh key."],
+  [/permission denied \(/i, 'The git host does not accept the ssh key it was shown.'],
   [
     /returned error: 404|repository '[^\n]*' not found/i,
     'The git host has no repository at this address, or hides it from this credential.',
@@ -17,7 +17,10 @@ const sentences: [RegExp, string][] = [
   [/timed out|less than \d+ bytes\/sec/i, 'The git host could not be reached in time.'],
   [/redirect/i, 'The git host redirects to another address; use that address instead.'],
   [/dubious ownership/i, 'The folder of the repository belongs to another user than the one this server runs as.'],
-  [/host key verification failed/i, 'The ssh key of the git host is not the one it had before.'],
+  [
+    /host key verification failed/i,
+    'The git host shows another ssh key than the one it had when its credential was given. If its operator says that is right, give the credential again.',
+  ],
 ]
 
 export function hostWords(stderr: string): string {

@@ -3,6 +3,8 @@ export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, 
 export { judgeRepositoryUrl, type UrlVerdict } from './url.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'
+export { looksLikePrivateKey, readPrivateKey } from './ssh-key.ts'
+export { learnHostKey } from './ssh-trust.ts'
 export {
   bringObjects,
   createManagedRepository,

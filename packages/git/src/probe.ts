@@ -37,7 +37,9 @@ function closedOutcome(refs: RemoteRefs): ProbeOutcome {
   const status = refs.kind === 'unreachable' ? refs.status : null
   // git's own words are all there is for ssh.
   const denied =
-    status === 401 || status === 403 || /permission denied|authentication failed|could not read username/i.test(reason)
+    status === 401 ||
+    status === 403 ||
+    /permission denied|authentication failed|could not read username|does not accept/i.test(reason)
   return { kind: denied ? 'unauthorized' : 'unreachable', reason, defaultBranch: null, empty: false }
 }
 

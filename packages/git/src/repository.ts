@@ -3,7 +3,7 @@ export type Sha = string
 
 export interface Remote {
   url: string
-  /** Sent as HTTP Basic; ssh remotes use the key of the user the service runs as. */
+  /** Sent as HTTP Basic. */
   credential: { username: string; password: string } | null
   /** Checked addresses from judgeRepositoryUrl: the host name is dialled at these and nowhere else. */
   pin?: string[]
@@ -11,6 +11,16 @@ export interface Remote {
   allowProtocols: string[]
   /** Where the API of a GitHub-style host is; it takes the credential's password as a token. */
   github?: { apiUrl: string }
+  /** The key for an ssh remote. Without one, what the user the service runs as has for that host is used. */
+  ssh?: SshAccess
+}
+
+export interface SshAccess {
+  /** A private key without a passphrase. */
+  key: string
+  /** The lines of known_hosts that are accepted; null takes down what the host shows first, and tells `learnt`. */
+  knownHosts: string | null
+  learnt?: (knownHosts: string) => void
 }
 
 /** A bare repository on disk. Without a remote it is managed: the folder is the truth. With one it is a mirror of that host. */

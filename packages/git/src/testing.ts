@@ -10,6 +10,7 @@ import { readTips } from './tips.ts'
 
 export { serveGatewayOverHttp, type GatewayServer } from './testing-gateway.ts'
 export { serveGitHub, type GitHubStandIn } from './hosts/testing-github.ts'
+export { findSshd, makeSshKey, serveSsh, type Sshd } from './testing-sshd.ts'
 export { serveHttpBackend, type HttpBackend } from './testing-http-backend.ts'
 
 /** Contents by path; null deletes. A mode makes an executable, a symbolic link (content: its target) or a submodule (content: a commit id). */

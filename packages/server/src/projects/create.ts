@@ -6,7 +6,8 @@ import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { gitCredential, judgeRemote, managedDir, mirrorDir, sealGitToken, unreachable } from './repository.ts'
+import { accessGiven, accessToSeal } from './git-access.ts'
+import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
 type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
@@ -46,9 +47,9 @@ export async function createProject(
     data_key: dataKey,
     git_username: input.git_token === undefined ? null : (input.git_username ?? null),
     git_token:
-      input.git_token === undefined
+      repository.access === null
         ? null
-        : sealGitToken(deps, { project_id: input.projectId, data_key: dataKey }, input.git_token),
+        : sealGitToken(deps, { project_id: input.projectId, data_key: dataKey }, repository.access),
   }
   try {
     return await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
@@ -74,11 +75,12 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
     })
   const defaultBranch = input.default_branch ?? 'main'
   await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
-  return { repoUrl: '', defaultBranch }
+  return { repoUrl: '', defaultBranch, access: null }
 }
 
 async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
-  const remote = await judgeRemote(deps, { ...at, credential: gitCredential(input) })
+  const given = accessGiven(input)
+  const remote = await meetHost(await judgeRemote(deps, { ...at, access: given }))
   const probe = await probeRemote(remote)
   switch (probe.kind) {
     case 'unreachable':
@@ -88,7 +90,12 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: 
     case 'readable':
       throw repositoryRefused(`The repository can be read but not written${because(probe.reason)}`)
     case 'writable':
-      return { repoUrl: remote.url, defaultBranch: await chooseBranch(remote, input.default_branch, probe) }
+      return {
+        repoUrl: remote.url,
+        defaultBranch: await chooseBranch(remote, input.default_branch, probe),
+        // What an App gave is not the project's to keep.
+        access: given === null ? null : accessToSeal(remote),
+      }
     default:
       return probe.kind satisfies never
   }

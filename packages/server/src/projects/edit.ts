@@ -3,7 +3,8 @@ import { probeRemote, readTips } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { gitCredential, judgeRemote, openRepository, sealGitToken, unreachable } from './repository.ts'
+import { accessGiven, accessToSeal } from './git-access.ts'
+import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { type ProjectRow, updateProject } from './store.ts'
 
 export interface EditProject {
@@ -21,13 +22,14 @@ export async function editProject(
   input: EditProject,
 ): Promise<ProjectRow> {
   const { project } = input
-  if (input.git_token !== undefined || input.git_username !== undefined) await requireWorkingCredential(deps, input)
+  const isGiven = input.git_token !== undefined || input.git_username !== undefined
+  const access = isGiven ? await requireWorkingAccess(deps, input) : null
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
   return deps.db.transaction().execute(async (trx) => {
     const after = await updateProject(trx, project.project_id, {
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
-      ...(input.git_token === undefined ? {} : { git_token: sealGitToken(deps, project, input.git_token) }),
+      ...(access === null ? {} : { git_token: sealGitToken(deps, project, access) }),
       ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
       ...(input.settings === undefined ? {} : { settings: input.settings }),
     })
@@ -48,7 +50,8 @@ function shown(row: ProjectRow) {
   return { name: row.name, default_branch: row.default_branch, settings: row.settings }
 }
 
-async function requireWorkingCredential(deps: Pick<Deps, 'config' | 'db'>, input: EditProject): Promise<void> {
+/** What to seal of an access that was tried. */
+async function requireWorkingAccess(deps: Pick<Deps, 'config' | 'db'>, input: EditProject): Promise<string | null> {
   if (input.project.managed)
     throw new ServiceError('invalid', 'A managed repository has no credential.', {
       detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
@@ -57,15 +60,12 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config' | 'db'>, input
     throw new ServiceError('invalid', 'A user name goes with the token it belongs to.', {
       detail: { issues: [{ path: 'git_token', message: 'is required with git_username' }] },
     })
-  const credential = gitCredential({
+  const access = accessGiven({
     git_token: input.git_token,
     git_username: input.git_username ?? input.project.git_username ?? undefined,
   })
-  const remote = await judgeRemote(deps, {
-    url: input.project.repo_url,
-    credential,
-    accountId: input.project.account_id,
-  })
+  const { repo_url: url, account_id: accountId } = input.project
+  const remote = await meetHost(await judgeRemote(deps, { url, access, accountId }))
   const probe = await probeRemote(remote)
   if (probe.kind === 'unreachable') throw unreachable(probe.reason ?? 'its host does not answer')
   if (probe.kind !== 'writable')
@@ -76,6 +76,7 @@ async function requireWorkingCredential(deps: Pick<Deps, 'config' | 'db'>, input
         detail: { issues: [{ path: 'git_token', message: 'may not push' }] },
       },
     )
+  return accessToSeal(remote)
 }
 
 async function requireBranch(

@@ -4,10 +4,14 @@ import { join } from 'node:path'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import {
   commit,
+  findSshd,
   type GitHubStandIn,
   makeRepo,
+  makeSshKey,
   serveGitHub,
   serveHttpBackend,
+  serveSsh,
+  type Sshd,
   tempDir,
   type TestRepository,
 } from '@svc/git/testing'
@@ -177,5 +181,94 @@ describe('a GitHub-style host', () => {
       'The GitHub App of this server is not installed on acme/elsewhere.',
     ])
     expect(refused.body.hint).toContain('--git-token')
+  })
+})
+
+describe.skipIf(findSshd() === null)('a repository over ssh', () => {
+  let sshd: Sshd
+  let app: TestApp
+  let keys: { privateKey: string; publicKey: string }
+  let shapes: Buffer[]
+  const kept = keepLog()
+  const replies: string[] = []
+  const seen: Sighting[] = []
+  let watch: ReturnType<typeof setInterval>
+  beforeAll(async () => {
+    sshd = await serveSsh(join(temp.path, 'sshd'))
+    keys = makeSshKey(temp.path)
+    // A line from the middle, which is the key and nothing else.
+    shapes = shapesOf(keys.privateKey.split('\n')[2]!)
+    sshd.authorize(keys.publicKey)
+    app = await makeTestApp({ log: kept.log })
+    watch = setInterval(() => seen.push(...sightings(shapes)), 25)
+  }, 120_000)
+  afterAll(async () => {
+    clearInterval(watch)
+    await app.close()
+    await sshd.close()
+  })
+  const address = () => `${sshd.origin}${origin.dir}`
+
+  let project: Project
+  test('is made with a key, and a session has its branch there', async () => {
+    const made = await create(app, { repo_url: address(), git_token: keys.privateKey })
+    expect([made.status, made.body.default_branch, made.body.repo_url]).toEqual([201, 'main', address()])
+    project = made.body
+    const session = await startSession(app, project)
+    expect(session.status).toBe(201)
+    expect(await origin.tip(session.body.branch_name)).toBe(await origin.tip('main'))
+    replies.push(made.text, session.text)
+  })
+
+  test('is refused with a key the host does not know, or one that is none of ours to use', async () => {
+    const strange = await create(app, { repo_url: address(), git_token: makeSshKey(temp.path).privateKey })
+    expect([strange.status, strange.body.code]).toEqual([400, 'repository_refused'])
+    const locked = makeSshKey(temp.path, { passphrase: 'secret' }).privateKey
+    const wrong: [object, string][] = [
+      [{ repo_url: address(), git_token: locked }, 'passphrase'],
+      [{ repo_url: address(), git_token: 'ghp_token' }, 'needs a private key'],
+      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'goes with an ssh:// address'],
+    ]
+    for (const [body, words] of wrong) {
+      const refused = await create(app, body)
+      expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+        400,
+        'repository_refused',
+        expect.stringContaining(words) as unknown as string,
+      ])
+      replies.push(refused.text)
+    }
+  })
+
+  test('whose host shows another key is not spoken to until its key is given again', async () => {
+    await sshd.changeHostKey()
+    const refused = await startSession(app, project)
+    expect([refused.status, refused.body.error]).toEqual([
+      502,
+      expect.stringContaining('shows another ssh key') as unknown as string,
+    ])
+    const body = { git_token: keys.privateKey }
+    const edited = await app.request('PATCH', `/v1/projects/${project.project_id}`, { body })
+    expect([edited.status, (await startSession(app, project)).status]).toEqual([200, 201])
+    replies.push(refused.text, edited.text)
+  })
+
+  test('keeps its key to itself', async () => {
+    expect(seen).toEqual([])
+    for (const text of [...replies, kept.text(), await dumpDatabase(app)]) expect(holds(text, shapes)).toBeFalse()
+    expect(filesHolding(app.deps.config.dataDir, shapes)).toEqual([])
+  })
+
+  test('needs a key on a server that others use: its user’s own are not theirs', async () => {
+    const shared = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
+    try {
+      const refused = await create(shared, { repo_url: 'ssh://git@192.88.98.1/a/b.git' })
+      expect([refused.status, refused.body.error]).toEqual([
+        400,
+        'An ssh:// address needs a private key for its git_token.',
+      ])
+    } finally {
+      await shared.close()
+    }
   })
 })

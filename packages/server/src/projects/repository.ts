@@ -1,16 +1,13 @@
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract'
-import { judgeRepositoryUrl, openMirror, type Remote, type Repository } from '@svc/git'
+import { judgeRepositoryUrl, learnHostKey, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
+import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
 import { appToken, gitHubApiOf } from './github.ts'
 import type { ProjectRow } from './store.ts'
 
 type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring'>
-
-type Credential = NonNullable<Remote['credential']>
-
-const defaultUsername = 'x-access-token'
 
 export function managedDir(deps: Pick<Deps, 'config'>, projectId: string): string {
   return join(deps.config.dataDir, 'repositories', `${projectId}.git`)
@@ -32,7 +29,7 @@ export async function openRepository(deps: RepositoryDeps, project: ProjectRow):
   if (remote === undefined) {
     remote = await judgeRemote(deps, {
       url: project.repo_url,
-      credential: credentialOf(deps, project),
+      access: accessOf(deps, project),
       accountId: project.account_id,
     })
     judged.set(key, remote)
@@ -40,31 +37,43 @@ export async function openRepository(deps: RepositoryDeps, project: ProjectRow):
   return openMirror(mirrorDir(deps, project.project_id), remote)
 }
 
-/** A remote whose address was checked, with the credential that was given, or the one of the operator's GitHub App. */
+/** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
 export async function judgeRemote(
   deps: Pick<Deps, 'config' | 'db'>,
-  input: { url: string; credential: Credential | null; accountId: string },
+  input: { url: string; access: GitAccess | null; accountId: string },
 ): Promise<Remote> {
-  const verdict = await judgeRepositoryUrl(input.url, { allowPrivate: deps.config.allowPrivateGitHosts })
+  const policy = { allowPrivate: deps.config.allowPrivateGitHosts }
+  const verdict = await judgeRepositoryUrl(input.url, policy)
   if (verdict.kind === 'refused')
     throw new ServiceError('repository_refused', verdict.reason, {
       detail: { issues: [{ path: 'repo_url', message: verdict.reason }] },
     })
   const { url, pin, allowProtocols } = verdict
+  const { access, accountId } = input
+  const isSsh = allowProtocols.includes('ssh')
+  requireFitting(access, isSsh ? 'ssh' : 'other', policy)
+  const remote: Remote = { url, pin, allowProtocols, credential: null }
+  if (access?.kind === 'ssh-key') remote.ssh = { key: access.key, knownHosts: access.knownHosts }
+  else if (access !== null) remote.credential = { username: access.username, password: access.token }
+  else remote.credential = await appCredential(deps, { url, accountId })
   const apiUrl = gitHubApiOf(deps.config, url)
-  return {
-    url,
-    pin,
-    allowProtocols,
-    credential: input.credential ?? (await appCredential(deps, { url, accountId: input.accountId })),
-    ...(apiUrl === null ? {} : { github: { apiUrl } }),
-  }
+  if (apiUrl !== null) remote.github = { apiUrl }
+  return remote
+}
+
+/** Meets an ssh host for the first time: from then on it is known by the key it shows now. */
+export async function meetHost(remote: Remote): Promise<Remote> {
+  const { ssh } = remote
+  if (ssh === undefined || ssh.knownHosts !== null) return remote
+  const met = await learnHostKey({ ...remote, ssh })
+  if (met.kind === 'unreachable') throw unreachable(met.reason)
+  return { ...remote, ssh: { ...ssh, knownHosts: met.knownHosts } }
 }
 
 async function appCredential(
   deps: Pick<Deps, 'config' | 'db'>,
   input: { url: string; accountId: string },
-): Promise<Credential | null> {
+): Promise<Remote['credential']> {
   const outcome = await appToken(deps, input)
   switch (outcome?.kind) {
     case undefined:
@@ -82,15 +91,15 @@ async function appCredential(
   }
 }
 
-function credentialOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): Credential | null {
+function accessOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): GitAccess | null {
   if (project.git_token === null) return null
-  const password = deps.keyring.open({
+  const text = deps.keyring.open({
     projectId: project.project_id,
     dataKey: project.data_key,
     aad: ['git_token'],
     sealed: project.git_token,
   })
-  return { username: project.git_username ?? defaultUsername, password }
+  return accessFromSealed(text, project)
 }
 
 export function sealGitToken(
@@ -104,12 +113,6 @@ export function sealGitToken(
     aad: ['git_token'],
     value: token,
   })
-}
-
-export function gitCredential(input: { git_token?: string | undefined; git_username?: string | undefined }) {
-  return input.git_token === undefined
-    ? null
-    : { username: input.git_username ?? defaultUsername, password: input.git_token }
 }
 
 export function unreachable(reason: string): ServiceError {

@@ -1,0 +1,56 @@
+import { ServiceError } from '@svc/contract'
+import { looksLikePrivateKey, readPrivateKey, type Remote } from '@svc/git'
+
+/** What a project shows its git host: a user's name with a token, or a key to a host that is known by its own. */
+export type GitAccess =
+  | { kind: 'token'; username: string; token: string }
+  | { kind: 'ssh-key'; key: string; knownHosts: string | null }
+
+export const defaultUsername = 'x-access-token'
+
+/** The access a request gives; null when it gives none. A private key is told from a token by its form. */
+export function accessGiven(input: {
+  git_token?: string | undefined
+  git_username?: string | undefined
+}): GitAccess | null {
+  if (input.git_token === undefined) return null
+  if (!looksLikePrivateKey(input.git_token))
+    return { kind: 'token', username: input.git_username ?? defaultUsername, token: input.git_token }
+  const read = readPrivateKey(input.git_token)
+  if (read.kind === 'refused') throw accessRefused(`The key ${read.reason}.`, read.reason)
+  return { kind: 'ssh-key', key: read.key, knownHosts: null }
+}
+
+/** A token goes with http and a key with ssh, so that neither is ever shown to the other's host. */
+export function requireFitting(
+  access: GitAccess | null,
+  protocol: 'ssh' | 'other',
+  policy: { allowPrivate: boolean },
+): void {
+  if (access?.kind === 'ssh-key' && protocol !== 'ssh')
+    throw accessRefused('A private key goes with an ssh:// address.', 'is a key, but the address is not ssh')
+  if (access?.kind === 'token' && protocol === 'ssh')
+    throw accessRefused('An ssh:// address needs a private key for its git_token.', 'is no private key')
+  // On one's own machine the keys of its user are one's own; on a shared server they are somebody else's.
+  if (access === null && protocol === 'ssh' && !policy.allowPrivate)
+    throw accessRefused('An ssh:// address needs a private key for its git_token.', 'is required with ssh')
+}
+
+/** What is sealed for a project: a token as it is, a key together with the hosts it may be shown to. */
+export function accessToSeal(remote: Remote): string | null {
+  if (remote.ssh !== undefined) return JSON.stringify({ ssh_key: remote.ssh.key, known_hosts: remote.ssh.knownHosts })
+  return remote.credential?.password ?? null
+}
+
+export function accessFromSealed(text: string, project: { repo_url: string; git_username: string | null }): GitAccess {
+  if (!project.repo_url.startsWith('ssh://'))
+    return { kind: 'token', username: project.git_username ?? defaultUsername, token: text }
+  const { ssh_key, known_hosts } = JSON.parse(text) as { ssh_key: string; known_hosts: string }
+  return { kind: 'ssh-key', key: ssh_key, knownHosts: known_hosts }
+}
+
+function accessRefused(message: string, issue: string): ServiceError {
+  return new ServiceError('repository_refused', message, {
+    detail: { issues: [{ path: 'git_token', message: issue }] },
+  })
+}
