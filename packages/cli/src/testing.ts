@@ -18,6 +18,7 @@ export const ids = {
   session: '44444444-4444-4444-8444-444444444444',
   cr: '55555555-5555-4555-8555-555555555555',
   sandbox: '66666666-6666-4666-8666-666666666666',
+  token: '77777777-7777-4777-8777-777777777777',
 } as const
 export const now = Date.parse('2026-11-21T12:00:00.000Z')
 export const token = makeToken((count) => new Uint8Array(count).fill(7))
@@ -131,6 +132,7 @@ const usual: Answers = {
   }),
   whoAmI: () => ({
     kind: 'user',
+    token_id: ids.token,
     user: { user_id: ids.user, name: 'Ada', email: 'ada@example.com' },
     account: { account_id: ids.account, name: 'Home' },
     project_id: null,
@@ -159,6 +161,13 @@ const usual: Answers = {
     return aChangeRequest({ ...rest, origin_session_id: session ?? null })
   },
   previewChangeRequest: () => cleanPreview,
+  verifyChangeRequest: () => ({
+    verified: true,
+    kind: 'merge-commit',
+    expected: { tree: sha('d'), commit: sha('c') },
+    got: { tree: sha('d'), commit: sha('c') },
+    git_version: '2.39.5',
+  }),
   diffChangeRequest: () => aDiff(),
   mergeChangeRequest: () => ({
     change_request: aChangeRequest({ status: 'merged', merged_at: at(0), merge_commit_sha: sha('a') }),

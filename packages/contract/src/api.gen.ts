@@ -1175,6 +1175,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         kind: "user" | "project";
+                        token_id: string | null;
                         user: {
                             /** Format: uuid */
                             user_id: string;

@@ -28,6 +28,8 @@ export const whoAmIRoute = route({
   access: 'token',
   reply: z.object({
     kind: z.enum(['user', 'project']),
+    /** Null when the dashboard's cookie speaks. */
+    token_id: uuid.nullable(),
     user,
     account: z.object({ account_id: uuid, name: z.string() }),
     project_id: uuid.nullable(),

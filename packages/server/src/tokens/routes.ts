@@ -22,6 +22,7 @@ export function tokenRoutes(deps: Deps): Mounted[] {
   return [
     handle(whoAmIRoute, async ({ caller: { actor } }) => ({
       kind: actor.kind,
+      token_id: actor.token_id,
       user: await getUser(deps.db, actor.user_id),
       account: await accountOf(deps, actor),
       project_id: actor.kind === 'project' ? actor.project_id : null,

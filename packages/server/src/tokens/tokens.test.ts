@@ -55,8 +55,10 @@ describe('a user token', () => {
     expect((await app.request('DELETE', `/v1/accounts/tokens/${body.token_id}`)).status).toBe(404)
   })
 
-  test('may revoke itself', async () => {
+  test('may revoke itself, by the id it is told', async () => {
     const { body } = await mintUser()
+    const who = await app.request('GET', '/v1/token', { token: body.secret_key })
+    expect(who.body.token_id).toBe(body.token_id)
     const path = `/v1/accounts/tokens/${body.token_id}`
     expect((await app.request('DELETE', path, { token: body.secret_key })).status).toBe(200)
     expect((await app.request('DELETE', path, { token: body.secret_key })).status).toBe(401)
