@@ -23,6 +23,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   login: leaf(async () => (await import('./commands/login.ts')).login),
   logout: leaf(async () => (await import('./commands/logout.ts')).logout),
   whoami: leaf(async () => (await import('./commands/whoami.ts')).whoami),
+  ship: leaf(async () => (await import('./commands/ship.ts')).ship, 'deploy'),
   tour: leaf(async () => (await import('./commands/tour.ts')).tour),
   projects: group(
     'Projects: one git repository each',
@@ -56,7 +57,9 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       show: leaf(async () => (await import('./commands/cr/show.ts')).show, 'info'),
       diff: leaf(async () => (await import('./commands/cr/diff.ts')).diff),
       open: leaf(async () => (await import('./commands/cr/open.ts')).open, 'new', 'create'),
+      checkout: leaf(async () => (await import('./commands/cr/checkout.ts')).checkout),
       merge: leaf(async () => (await import('./commands/cr/merge.ts')).merge),
+      verify: leaf(async () => (await import('./commands/cr/verify.ts')).verify),
       close: leaf(async () => (await import('./commands/cr/close.ts')).close),
       reopen: leaf(async () => (await import('./commands/cr/reopen.ts')).reopen),
     },

@@ -38,6 +38,9 @@ export type RefusalCode =
   | 'session_failed'
   | 'turn_failed'
   | 'git_failed'
+  | 'no_repository'
+  | 'nothing_to_push'
+  | 'not_verified'
   | 'timed_out'
 
 /** The client itself cannot go on: nothing was refused by the service. */

@@ -8,6 +8,8 @@ export async function git(
   cwd: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  /** For what moves data: it takes as long as it takes, until it is interrupted. */
+  network?: { signal: AbortSignal },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(
@@ -17,7 +19,7 @@ export async function git(
       {
         cwd,
         env: { ...env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' } as NodeJS.ProcessEnv,
-        timeout: timeoutMs,
+        ...(network === undefined ? { timeout: timeoutMs } : { signal: network.signal }),
         maxBuffer: 4 << 20,
       },
       (error, stdout, stderr) => {

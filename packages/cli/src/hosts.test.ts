@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ServiceError } from '@svc/contract/errors'
 import type { Config } from './config-file.ts'
 import { chooseHost, knownHosts, parseHostUrl, tokenFor } from './hosts.ts'
 import type { Link } from './link-file.ts'
-import { ids, type Service, startService, svc, temporaryFolder, token } from './testing.ts'
+import { type Answers, ids, type Service, startService, svc, temporaryFolder, token } from './testing.ts'
 
 const config = (changes: Partial<Config> = {}): Config => ({ active_host: null, hosts: {}, tokens: {}, ...changes })
 const link = (changes: Partial<Link>): Link => ({
@@ -265,6 +266,63 @@ describe('svc login and logout', () => {
     expect((await svc(['logout'], options)).stdout).toContain('Signed out')
     expect((await svc(['logout'], options)).stderr).toContain('There was no token')
     expect((await svc(['whoami'], options)).stderr).toContain('Not signed in')
+  })
+
+  describe('logout --revoke', () => {
+    const whoAmI = (kind: 'user' | 'project') => () => ({
+      kind,
+      token_id: ids.token,
+      user: { user_id: ids.user, name: 'Ada', email: null },
+      account: { account_id: ids.account, name: 'Home' },
+      project_id: kind === 'user' ? null : ids.project,
+      session_id: null,
+      expires_at: null,
+    })
+
+    async function signedIn(answers: Answers, more: Record<string, string> = {}) {
+      const service = startService(answers)
+      const folder = await temporaryFolder()
+      const env = { SVC_CONFIG_FILE: join(folder.path, 'config.json'), SVC_API_URL: service.url }
+      await svc(['login', '--token', token], { env })
+      const ran = await svc(['logout', '--revoke', '--json'], { env: { ...env, ...more } })
+      const left = JSON.parse(await readFile(env.SVC_CONFIG_FILE, 'utf8')) as { tokens: object }
+      await service[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+      // Whatever becomes of the token, it is forgotten.
+      expect([ran.code, left.tokens]).toEqual([0, {}])
+      return { ran, revoked: service.of('revokeUserToken') }
+    }
+
+    test('ends the user token it forgets, with that token', async () => {
+      const { ran, revoked } = await signedIn({ whoAmI: whoAmI('user'), revokeUserToken: () => ({ ok: true }) })
+      expect(ran.json<object>()).toMatchObject({ removed: true, revoked: true })
+      expect(revoked.map(({ params }) => params)).toEqual([{ tokenId: ids.token }])
+      expect(revoked[0]!.headers.get('authorization')).toBe(`Bearer ${token}`)
+    })
+
+    test('leaves alone what the environment holds and what is of one project', async () => {
+      for (const [kind, more] of [
+        ['user', { SVC_CLI_TOKEN: token }],
+        ['user', { SVC_EXECUTOR_TOKEN: token }],
+        ['project', {}],
+      ] as const) {
+        const { ran, revoked } = await signedIn({ whoAmI: whoAmI(kind) }, more)
+        expect(ran.json<object>()).toMatchObject({ removed: true, revoked: false })
+        expect(ran.stderr).toContain('stays valid')
+        expect(revoked).toEqual([])
+      }
+    })
+
+    test('a refusal is a warning', async () => {
+      const { ran } = await signedIn({
+        whoAmI: whoAmI('user'),
+        revokeUserToken: () => {
+          throw new ServiceError('unavailable', 'The database does not answer.')
+        },
+      })
+      expect(ran.json<object>()).toMatchObject({ revoked: false })
+      expect(ran.stderr).toContain('The database does not answer.')
+    })
   })
 
   test('without a token it says what there is instead', async () => {

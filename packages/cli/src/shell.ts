@@ -5,6 +5,7 @@ export function quote(word: string): string {
 
 /** A command as it works where it is shown: what was chosen by a flag has to be chosen again. */
 export function inProject(command: string, project: string | undefined): string {
-  const needed = project !== undefined && /^svc (cr|sessions|secrets) /.test(command) && !command.includes('--project')
+  const needed =
+    project !== undefined && /^svc (cr|sessions|secrets|ship)( |$)/.test(command) && !command.includes('--project')
   return needed ? `${command} --project ${quote(project)}` : command
 }

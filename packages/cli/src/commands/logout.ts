@@ -1,27 +1,52 @@
+import { connect, reply } from '../api.ts'
 import { changeConfig } from '../config-file.ts'
 import { command } from '../command.ts'
-import { chooseHost } from '../hosts.ts'
+import type { Context } from '../context.ts'
+import { type ChosenHost, chooseHost } from '../hosts.ts'
 import { bold, green } from '../output.ts'
 
 export const logout = command({
   summary: 'Forget the token of the active or named host',
-  about: ['The token itself stays valid until it is revoked.'],
+  about: [
+    'The token itself stays valid: it may be in use elsewhere too. --revoke ends it everywhere. What SVC_CLI_TOKEN holds is never revoked.',
+  ],
   scope: 'host',
   args: {},
-  flags: {},
-  examples: ['svc logout', 'svc logout --host work'],
-  async run(ctx) {
+  flags: { revoke: { kind: 'switch', summary: 'Revoke the user token as well' } },
+  examples: ['svc logout', 'svc logout --host work --revoke'],
+  async run(ctx, { flags }) {
     const host = chooseHost({ flag: ctx.globals.host, env: ctx.io.env, link: null, config: await ctx.config() })
-    let removed = false
+    let token: string | null = null
     await changeConfig(ctx.configPath(), (config) => {
-      removed = Object.hasOwn(config.tokens, host.origin)
+      token = Object.hasOwn(config.tokens, host.origin) ? config.tokens[host.origin]!.token : null
       delete config.tokens[host.origin]
     })
+    const removed = token !== null
+    const revoked = flags.revoke && token !== null && (await revoke(ctx, host, token))
     const { out } = ctx
-    if (out.json) return out.document({ host: host.name, url: host.base, removed })
-    if (removed) out.line(green('✓ '), 'Signed out of ', bold(host.name))
+    if (out.json) return out.document({ host: host.name, url: host.base, removed, revoked })
+    if (removed) out.line(green('✓ '), 'Signed out of ', bold(host.name), revoked ? '; the token is revoked' : '')
     else out.note(`There was no token for ${host.name}.`)
     if (ctx.io.env.SVC_CLI_TOKEN || ctx.io.env.SVC_EXECUTOR_TOKEN)
       out.warn('SVC_CLI_TOKEN or SVC_EXECUTOR_TOKEN is set and is used as before.')
   },
 })
+
+/** Whether it is revoked. Signing out has happened by then, so what keeps a token alive is only told. */
+async function revoke({ io, out }: Context, host: ChosenHost, token: string): Promise<boolean> {
+  const kept = (why: string) => {
+    out.warn(`The token was forgotten here and stays valid: ${why}`)
+    return false
+  }
+  if ([io.env.SVC_CLI_TOKEN, io.env.SVC_EXECUTOR_TOKEN].includes(token)) return kept('the environment holds it too.')
+  try {
+    const api = connect(io, host, token)
+    const who = await reply(api.GET('/v1/token'))
+    if (who.kind !== 'user' || who.token_id === null) return kept('it is no user token.')
+    const path = { tokenId: who.token_id }
+    await reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path } }))
+    return true
+  } catch (error) {
+    return kept((error as Error).message)
+  }
+}

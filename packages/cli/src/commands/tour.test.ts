@@ -1,56 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { describe, expect, test } from 'bun:test'
 import { git } from '../git.ts'
-import {
-  aChangeRequest,
-  aPatch,
-  aProject,
-  aSession,
-  type Answers,
-  ids,
-  type Received,
-  type Service,
-  startService,
-  svc,
-  token,
-} from '../testing.ts'
-
-let folder = ''
-beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'svc-tour-test-'))))
-afterAll(() => rm(folder, { recursive: true, force: true }))
+import { aChangeRequest, aPatch, aProject, aSession, type Answers, ids, svc, token } from '../testing.ts'
+import { type GatewayService, startGateway } from '../testing-gateway.ts'
 
 const at = aSession().created_at
 const session = aSession({ branch_name: ids.session, model: 'svc-scripted-demo' })
 
-/** The gateway is git's own, over the same HTTP server, for a project whose repository is empty. */
-async function tourService(more: Answers = {}): Promise<Service & { repository: string; pushes: Received[] }> {
-  const repository = await mkdtemp(join(folder, 'repository-'))
-  await git(repository, ['init', '--quiet', '--bare'], process.env)
-  await git(repository, ['config', 'http.receivepack', 'true'], process.env)
-  const pushes: Received[] = []
-  const gateway = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const url = new URL(request.url)
-      const prefix = `/v1/projects/${ids.project}/git`
-      if (!url.pathname.startsWith(prefix))
-        return fetch(new Request(`${service.url}${url.pathname}${url.search}`, request))
-      pushes.push({
-        name: 'git',
-        method: request.method,
-        path: url.pathname,
-        params: {},
-        query: {},
-        headers: request.headers,
-        body: null,
-      })
-      return gitBackend(repository, request, url.pathname.slice(prefix.length), url.search.slice(1))
-    },
-  })
-  const service = startService({
+/** A project whose repository is empty, and a session that opens a change request. */
+function tourService(more: Answers = {}): Promise<GatewayService> {
+  return startGateway({
     createProject: () => aProject({ slug: 'svc-tour', managed: true, git_url: 'http://stranger.example.net/git' }),
     getProject: () => aProject({ slug: 'svc-tour', managed: true }),
     createSession: () => ({ ...session, status: 'provisioning' }),
@@ -73,44 +31,6 @@ async function tourService(more: Answers = {}): Promise<Service & { repository: 
     },
     ...more,
   })
-  return {
-    ...service,
-    url: `http://127.0.0.1:${gateway.port}`,
-    repository,
-    pushes,
-    async [Symbol.asyncDispose]() {
-      await gateway.stop(true)
-      await service[Symbol.asyncDispose]()
-    },
-  }
-}
-
-async function gitBackend(repository: string, request: Request, path: string, query: string): Promise<Response> {
-  const child = Bun.spawn(['git', 'http-backend'], {
-    stdin: new Uint8Array(await request.arrayBuffer()),
-    env: {
-      ...process.env,
-      GIT_PROJECT_ROOT: repository,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: path,
-      QUERY_STRING: query,
-      REQUEST_METHOD: request.method,
-      CONTENT_TYPE: request.headers.get('content-type') ?? '',
-      REMOTE_USER: 'tour',
-    },
-  })
-  const answer = Buffer.from(await new Response(child.stdout).arrayBuffer())
-  const end = answer.indexOf('\r\n\r\n')
-  const headers = new Headers(
-    answer
-      .subarray(0, end)
-      .toString()
-      .split('\r\n')
-      .map((line) => line.split(': ') as [string, string]),
-  )
-  const status = Number(headers.get('status')?.slice(0, 3) ?? 200)
-  headers.delete('status')
-  return new Response(answer.subarray(end + 4), { status, headers })
 }
 
 describe('svc tour', () => {

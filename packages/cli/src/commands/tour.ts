@@ -9,8 +9,8 @@ import { command } from '../command.ts'
 import type { Context } from '../context.ts'
 import { followTurn } from '../conversation.ts'
 import { Refusal } from '../errors.ts'
+import { gatewayOf } from '../gateway.ts'
 import { git } from '../git.ts'
-import { tokenFor } from '../hosts.ts'
 import { bold, cyan, yellow } from '../output.ts'
 import { printConversation } from '../print-conversation.ts'
 import { quote } from '../shell.ts'
@@ -115,22 +115,8 @@ async function sayWhatAnswers({ out }: Context, api: ApiClient): Promise<void> {
 
 /** The one push that may write the default branch: the first into an empty repository. */
 async function pushFirstCommit(ctx: Context, project: Project): Promise<void> {
-  const host = await ctx.host()
-  const token = tokenFor(host, { env: ctx.io.env, config: await ctx.config() })
-  // The address is made from the host the token belongs to; one that an answer names would be trusted with it.
-  const url = `${host.base}/v1/projects/${project.project_id}/git`
+  const { url, env } = await gatewayOf(ctx, project.project_id)
   const folder = await mkdtemp(join(tmpdir(), 'svc-tour-'))
-  const env = {
-    ...ctx.io.env,
-    // By environment, not by argument: arguments can be read by every user of the machine.
-    GIT_CONFIG_COUNT: '3',
-    GIT_CONFIG_KEY_0: `http.${host.origin}/.extraHeader`,
-    GIT_CONFIG_VALUE_0: `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`,
-    GIT_CONFIG_KEY_1: 'http.followRedirects',
-    GIT_CONFIG_VALUE_1: 'false',
-    GIT_CONFIG_KEY_2: 'credential.helper',
-    GIT_CONFIG_VALUE_2: '',
-  }
   try {
     for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text)
     const author = [

@@ -74,11 +74,10 @@ describe('a change request is named', () => {
     await using folder = await checkout('greeting')
     const older = aChangeRequest({ number: 1, cr_id: ids.sandbox, status: 'merged' })
     await using service = startService({
-      listChangeRequests: () => ({
-        change_requests: [aChangeRequest({ head_ref: 'other', number: 9 }), aChangeRequest(), older],
-      }),
+      listChangeRequests: () => ({ change_requests: [aChangeRequest(), older] }),
     })
     expect((await svc(['cr', 'show', '@'], { service, env, cwd: folder.path })).stdout).toContain('#3 Add a greeting')
+    expect(service.of('listChangeRequests')[0]!.query).toEqual({ status: 'all', head_ref: 'greeting' })
     await using none = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     const missing = await svc(['cr', 'show', '@'], { service: none, env, cwd: folder.path })
     expect(missing.code).toBe(1)
@@ -124,6 +123,24 @@ describe('svc cr show', () => {
       expect(stdout).toContain('conflict: b/c.txt')
       expect(stderr).toContain('git merge origin/main')
     }
+  })
+
+  test('names what it would break', async () => {
+    const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt', 'f\x1b[31m.txt', 'g.txt']
+    const collisions = [
+      { number: 7, files: ['a.txt'] },
+      { number: 5, files },
+    ]
+    await using service = startService({
+      previewChangeRequest: () => ({ ...cleanPreview, collisions, collisions_truncated: true }),
+    })
+    const { stdout } = await svc(['cr', 'show', '3'], { service, env })
+    expect(service.of('previewChangeRequest')[0]!.query).toEqual({ include: 'collisions' })
+    expect(stdout).toContain('collides with #7: a.txt\n')
+    expect(stdout).toContain('collides with #5: a.txt, b.txt, c.txt, d.txt, e.txt and 2 more\n')
+    expect(stdout).toContain('only the newest open ones')
+    const asJson = (await svc(['cr', 'show', '3', '--json'], { service, env })).json<{ merge_preview: object }>()
+    expect(asJson.merge_preview).toMatchObject({ collisions })
   })
 
   test('a merged one has no preview, and info is another word for it', async () => {
@@ -325,4 +342,38 @@ test('close and reopen say what they did', async () => {
   expect((await svc(['cr', 'close', '3'], { service, env })).stdout).toBe('✓ Closed #3 Add a greeting\n')
   expect((await svc(['cr', 'reopen', '3'], { service, env })).stdout).toBe('✓ Reopened #3 Add a greeting\n')
   expect(service.of('closeChangeRequest')[0]!.params.crId).toBe(ids.cr)
+})
+
+describe('svc cr verify', () => {
+  const merged = () => ({ change_requests: [aChangeRequest({ status: 'merged' })] })
+
+  test('is 0 when the same comes out', async () => {
+    await using service = startService({ listChangeRequests: merged })
+    const { code, stdout, stderr } = await svc(['cr', 'verify', '3'], { service, env })
+    expect(code).toBe(0)
+    expect(stdout).toContain('Verified #3 Add a greeting')
+    expect(stdout).toContain(sha('c'))
+    expect(stderr).not.toContain('error')
+  })
+
+  test('is 1 with both results when it does not', async () => {
+    const found = {
+      verified: false,
+      kind: 'merge-commit',
+      expected: { tree: sha('d'), commit: sha('c') },
+      got: { tree: sha('d'), commit: sha('e') },
+      git_version: '2.39.5',
+      reason: 'Made again, it has the same content in another commit.',
+    }
+    await using service = startService({ listChangeRequests: merged, verifyChangeRequest: () => found })
+    const asText = await svc(['cr', 'verify', '3'], { service, env })
+    expect(asText.code).toBe(1)
+    expect(asText.stdout).toContain(sha('e'))
+    expect(asText.stderr).toContain('could not be verified')
+    expect(asText.stderr).toContain('same content in another commit')
+    const asJson = await svc(['cr', 'verify', '3', '--json'], { service, env })
+    expect(asJson.code).toBe(1)
+    expect(asJson.json<object>()).toEqual(found)
+    expect(asJson.problem()).toMatchObject({ code: 'not_verified' })
+  })
 })

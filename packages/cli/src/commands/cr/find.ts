@@ -1,15 +1,12 @@
 import type { ApiClient } from '@svc/contract/api'
 import type { ChangeRequest } from '../../wire.ts'
-import { reply, replyPage } from '../../api.ts'
+import { reply } from '../../api.ts'
 import type { Arg } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { currentBranch } from '../../git.ts'
 import { quote } from '../../shell.ts'
 import { uuid } from '../projects/find.ts'
-
-const pageSize = 1000
-const pagesMax = 20
 
 export const crArg = {
   summary: "Its number (3 or '#3'), its id, or @ for the one of the current branch",
@@ -74,16 +71,8 @@ export async function changeRequestsOfHead(
   head: string,
   status: 'open' | 'all',
 ): Promise<ChangeRequest[]> {
-  const found: ChangeRequest[] = []
-  let cursor: string | null = null
-  for (let i = 0; i < pagesMax; i++) {
-    const query = { status, limit: pageSize, ...(cursor === null ? {} : { cursor }) }
-    const next: { data: { change_requests: ChangeRequest[] }; cursor: string | null } = await replyPage(
-      api.GET('/v1/projects/{projectId}/change-requests', { params: { path: { projectId }, query } }),
-    )
-    found.push(...next.data.change_requests.filter((cr) => cr.head_ref === head))
-    cursor = next.cursor
-    if (cursor === null) break
-  }
-  return found
+  const params = { path: { projectId }, query: { status, head_ref: head } }
+  const found = await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))
+  // A server that does not know the filter yet answers with others too.
+  return found.change_requests.filter((cr) => cr.head_ref === head)
 }

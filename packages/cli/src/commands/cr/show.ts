@@ -4,7 +4,7 @@ import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { bold } from '../../output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
-import { branch, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
+import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
 
 export const show = command({
   summary: 'Show a change request, and whether it merges',
@@ -19,7 +19,7 @@ export const show = command({
       cr.status === 'open'
         ? await reply(
             api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
-              params: { path: { projectId, crId: cr.cr_id } },
+              params: { path: { projectId, crId: cr.cr_id }, query: { include: 'collisions' } },
             }),
           )
         : null
@@ -31,6 +31,7 @@ export const show = command({
     out.line()
     out.line(bold('Merge preview  '), verdict)
     for (const file of files) out.line(`  conflict: ${file}`)
+    for (const line of collisionLines(preview)) out.line(`  ${line}`)
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then look again:')
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))

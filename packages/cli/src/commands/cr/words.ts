@@ -29,6 +29,19 @@ export function previewLines(preview: MergePreview): { verdict: Piece; files: re
   return { verdict: green(`clean: merge commit${unrelated}`), files: [] }
 }
 
+const filesShown = 5
+
+/** The open ones that would come to conflict once this one is merged. */
+export function collisionLines({ collisions = [], collisions_truncated }: MergePreview): readonly string[] {
+  return [
+    ...collisions.map(({ number, files }) => {
+      const more = files.length - filesShown
+      return `collides with #${number}: ${files.slice(0, filesShown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+    }),
+    ...(collisions_truncated ? ['collisions: only the newest open ones were looked at'] : []),
+  ]
+}
+
 /** The four steps out of a conflict, as commands. */
 export function recoverySteps(cr: Pick<ChangeRequest, 'number' | 'base_ref' | 'head_ref'>): readonly string[] {
   return [

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'bun:test'
+import { readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { ServiceError } from '@svc/contract/errors'
+import { git } from '../git.ts'
+import { aChangeRequest, aProject, type Answers, ids, svc, temporaryFolder, token } from '../testing.ts'
+import { type GatewayService, startGateway } from '../testing-gateway.ts'
+
+const clean = { GIT_CONFIG_GLOBAL: '/dev/null' }
+const identity = ['-c', 'user.name=t', '-c', 'user.email=t@svc.invalid']
+const run = (path: string, ...args: string[]) => git(path, [...identity, ...args], { ...process.env, ...clean })
+const tip = async (path: string, ref = 'HEAD') => (await run(path, 'rev-parse', ref)).trim()
+
+async function commit(path: string, name: string): Promise<string> {
+  await writeFile(join(path, `${name}.txt`), name)
+  await run(path, 'add', `${name}.txt`)
+  await run(path, 'commit', '--quiet', `--message=${name}`)
+  return tip(path)
+}
+
+async function repository(): Promise<Awaited<ReturnType<typeof temporaryFolder>>> {
+  const folder = await temporaryFolder()
+  await run(folder.path, 'init', '--quiet', '--initial-branch=main')
+  return folder
+}
+
+const managed = () => aProject({ managed: true })
+
+/** Merging fast-forwards the default branch of the repository behind the gateway, as the service would. */
+async function shipService(answers: Answers = {}): Promise<GatewayService> {
+  let cr = aChangeRequest()
+  const service: GatewayService = await startGateway({
+    createProject: managed,
+    getProject: managed,
+    listChangeRequests: () => ({ change_requests: [] }),
+    async openChangeRequest({ body }) {
+      const { session_id, ...rest } = body as { session_id?: string; head_ref: string }
+      const head_commit_sha = await tip(service.repository, `refs/heads/${rest.head_ref}`)
+      return (cr = aChangeRequest({ ...rest, head_commit_sha, origin_session_id: session_id ?? null }))
+    },
+    async mergeChangeRequest() {
+      const before = await tip(service.repository, 'refs/heads/main')
+      await run(service.repository, 'update-ref', 'refs/heads/main', cr.head_commit_sha!)
+      const merge = { merge_commit_sha: cr.head_commit_sha, fast_forward: true, up_to_date: false }
+      return {
+        change_request: { ...cr, status: 'merged' },
+        merge: { ...merge, base_sha_before: before, base_sha_after: cr.head_commit_sha },
+      }
+    },
+    ...answers,
+  })
+  return service
+}
+
+describe('svc ship', () => {
+  test('makes a project, links it and fills it; then proposes and merges, with the same ids', async () => {
+    await using service = await shipService()
+    await using folder = await repository()
+    const first = await commit(folder.path, 'one')
+    const ran = await svc(['ship'], { service, cwd: folder.path })
+    expect({ code: ran.code, stderr: ran.stderr }).toMatchObject({ code: 0 })
+    expect(service.of('createProject')[0]!.body).toEqual({ name: basename(folder.path), default_branch: 'main' })
+    const link = JSON.parse(await readFile(join(folder.path, '.svc', 'link.json'), 'utf8')) as object
+    expect(link).toMatchObject({ project_id: ids.project, host_url: service.url })
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
+    expect(service.of('openChangeRequest')).toEqual([])
+    expect(ran.stderr).toContain('Pushing')
+
+    await commit(folder.path, 'two')
+    const third = await commit(folder.path, 'three')
+    const again = await svc(['deploy'], { service, cwd: folder.path })
+    expect({ code: again.code, stderr: again.stderr }).toMatchObject({ code: 0 })
+    expect(service.of('createProject')).toHaveLength(1)
+    const ref = `ship-${third.slice(0, 7)}`
+    expect(await tip(service.repository, `refs/heads/${ref}`)).toBe(third)
+    expect(service.of('openChangeRequest')[0]!.body).toEqual({
+      title: 'three',
+      head_ref: ref,
+      base_ref: 'main',
+      description: '- three\n- two',
+    })
+    expect(service.of('mergeChangeRequest')[0]!.body).toEqual({ expected_head_sha: third })
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(third)
+    expect(again.stdout).toContain('fast-forwarded')
+    // The link that the first run wrote is no change of the user's.
+    expect(again.stderr).not.toContain('not committed')
+    expect(ran.stdout + ran.stderr + again.stdout + again.stderr).not.toContain(token)
+
+    const nothing = await svc(['ship', '--json'], { service, cwd: folder.path })
+    expect([nothing.code, nothing.problem().code]).toEqual([1, 'nothing_to_push'])
+  })
+
+  test('--no-merge leaves it open, and the next run goes on with it', async () => {
+    let open: ReturnType<typeof aChangeRequest>[] = []
+    await using service = await shipService({ listChangeRequests: () => ({ change_requests: open }) })
+    await using folder = await repository()
+    await commit(folder.path, 'one')
+    const env = { SVC_PROJECT_ID: ids.project }
+    await svc(['ship'], { service, env, cwd: folder.path })
+    const head = await commit(folder.path, 'two')
+    const args = ['ship', '--no-merge', '--title', 'Add two']
+    const { stdout, stderr } = await svc(args, { service, env, cwd: folder.path })
+    expect(stdout).toContain('Proposed #3 Add two')
+    expect(stderr).toContain('svc cr merge 3')
+    expect(service.of('mergeChangeRequest')).toEqual([])
+    open = [aChangeRequest({ head_ref: `ship-${head.slice(0, 7)}`, head_commit_sha: head })]
+    const asJson = (await svc(['ship', '--json'], { service, env, cwd: folder.path })).json<object>()
+    expect(asJson).toMatchObject({ created: false, sha: head, merge: { fast_forward: true } })
+    expect(service.of('openChangeRequest')).toHaveLength(1)
+    expect(service.of('createProject')).toEqual([])
+  })
+
+  test("an agent's token pushes the session branch and merges nothing", async () => {
+    await using service = await shipService({
+      whoAmI: () => ({
+        kind: 'project',
+        token_id: null,
+        user: { user_id: ids.user, name: 'Ada', email: null },
+        account: { account_id: ids.account, name: 'Home' },
+        project_id: ids.project,
+        session_id: ids.session,
+        expires_at: null,
+      }),
+    })
+    await using folder = await repository()
+    const first = await commit(folder.path, 'one')
+    await run(folder.path, 'push', '--quiet', service.repository, 'main')
+    const head = await commit(folder.path, 'two')
+    const env = { SVC_PROJECT_ID: ids.project }
+    expect((await svc(['ship'], { service, env, cwd: folder.path })).code).toBe(0)
+    expect(await tip(service.repository, `refs/heads/${ids.session}`)).toBe(head)
+    expect(await tip(service.repository, 'refs/heads/main')).toBe(first)
+    expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ head_ref: ids.session, session_id: ids.session })
+    expect(service.of('mergeChangeRequest')).toEqual([])
+  })
+
+  test('a conflict leaves the change request open and names the way out', async () => {
+    await using service = await shipService({
+      mergeChangeRequest: () => {
+        throw new ServiceError('merge_conflict', 'Merge failed', { detail: { conflicts: ['a.txt'] } })
+      },
+    })
+    await using folder = await repository()
+    await commit(folder.path, 'one')
+    await run(folder.path, 'push', '--quiet', service.repository, 'main')
+    await commit(folder.path, 'two')
+    const { code, stderr } = await svc(['ship'], { service, env: { SVC_PROJECT_ID: ids.project }, cwd: folder.path })
+    expect(code).toBe(1)
+    expect(stderr).toContain('conflict: a.txt')
+    expect(stderr).toContain('#3 stays open')
+  })
+
+  test('commits that came from elsewhere are fetched before it is said what is new', async () => {
+    await using service = await shipService()
+    await using folder = await repository()
+    await using other = await temporaryFolder()
+    await commit(folder.path, 'one')
+    await run(folder.path, 'push', '--quiet', service.repository, 'main')
+    await run(other.path, 'clone', '--quiet', '--branch=main', service.repository, 'clone')
+    const elsewhere = join(other.path, 'clone')
+    await commit(elsewhere, 'theirs')
+    await run(elsewhere, 'push', '--quiet', 'origin', 'main')
+    const env = { SVC_PROJECT_ID: ids.project }
+    const behind = await svc(['ship', '--json'], { service, env, cwd: folder.path })
+    expect(behind.problem().code).toBe('nothing_to_push')
+    await commit(folder.path, 'mine')
+    expect((await svc(['ship', '--no-merge'], { service, env, cwd: folder.path })).code).toBe(0)
+    expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ title: 'mine' })
+    expect(service.of('openChangeRequest')[0]!.body).not.toHaveProperty('description')
+  })
+
+  test('what is wrong is said before anything is made', async () => {
+    await using service = await shipService()
+    await using folder = await temporaryFolder()
+    const ship = () => svc(['ship'], { service, cwd: folder.path })
+    expect((await ship()).stderr).toContain('in no git repository')
+    await run(folder.path, 'init', '--quiet', '--initial-branch=main')
+    expect((await ship()).stderr).toContain('no commits here yet')
+    await commit(folder.path, 'one')
+    await run(folder.path, 'switch', '--quiet', '--detach')
+    expect((await ship()).stderr).toContain('HEAD is detached')
+    expect(service.received).toEqual([])
+    await run(folder.path, 'switch', '--quiet', 'main')
+    await writeFile(join(folder.path, 'one.txt'), 'changed')
+    await writeFile(join(folder.path, 'new.txt'), 'new')
+    const dirty = await ship()
+    expect([dirty.code, dirty.stderr.includes('2 changes are not committed')]).toEqual([0, true])
+  })
+
+  test('a project of another history is not joined by accident', async () => {
+    await using service = await shipService()
+    await using folder = await repository()
+    await using other = await repository()
+    await commit(other.path, 'theirs')
+    await run(other.path, 'push', '--quiet', service.repository, 'main')
+    await commit(folder.path, 'mine')
+    const env = { SVC_PROJECT_ID: ids.project }
+    const { code, stderr } = await svc(['ship'], { service, env, cwd: folder.path })
+    expect(code).toBe(1)
+    expect(stderr).toContain('share no history')
+    expect(service.of('openChangeRequest')).toEqual([])
+  })
+})

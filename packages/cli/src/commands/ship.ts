@@ -1,0 +1,200 @@
+import { basename } from 'node:path'
+import type { ApiClient } from '@svc/contract/api'
+import { onlyOnce, reply } from '../api.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../gateway.ts'
+import { currentBranch, git } from '../git.ts'
+import { writeLink } from '../link-file.ts'
+import { bold, green } from '../output.ts'
+import type { ChangeRequest, Project } from '../wire.ts'
+import { changeRequestsOfHead } from './cr/find.ts'
+import { mergeChangeRequest, printMerge } from './cr/merge.ts'
+import { shortSha } from './cr/words.ts'
+import { getProject } from './projects/find.ts'
+
+const titleMax = 256
+const subjectsMax = 50
+
+export const ship = command({
+  summary: 'Push local commits to the project, which is made on the first run',
+  about: [
+    'The first push fills the default branch. Later ones go to a branch ship-<commit> and are proposed as a change request, which is merged at once. Where the default branch has nothing of its own your commits keep their ids.',
+    "With an agent's token the session branch is pushed and the change request stays open: merging is up to a person.",
+    'This is a git push. It deploys no app.',
+  ],
+  scope: 'project',
+  args: {},
+  flags: {
+    title: { kind: 'text', summary: 'Title of the change request (default: the newest commit)', value: 'text' },
+    'no-merge': { kind: 'switch', summary: 'Leave the change request open' },
+  },
+  examples: ['svc ship', 'svc ship --no-merge --title "Add a greeting"'],
+  async run(ctx, { flags }) {
+    const local = await localCommits(ctx)
+    const { api, project, isNew } = await projectHere(ctx, local)
+    const gateway = await gatewayOf(ctx, project.project_id)
+    const place = { top: local.top, gateway }
+    const tips = await branchesThere(ctx, place)
+    const shipped = { project, created: isNew, sha: local.sha }
+    if (tips.size === 0) {
+      await push(ctx, place, local.sha, project.default_branch)
+      if (ctx.out.json)
+        return ctx.out.document({ ...shipped, ref: project.default_branch, change_request: null, merge: null })
+      ctx.out.line(
+        green('✓ '),
+        'Shipped ',
+        bold(project.default_branch),
+        ` at ${shortSha(local.sha)} to ${project.slug}`,
+      )
+      return ctx.out.note(`Next: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
+    }
+    const subjects = await newCommits(ctx, { ...place, project, sha: local.sha, tip: tips.get(project.default_branch) })
+    const who = await reply(api.GET('/v1/token'))
+    const ref = who.session_id ?? `ship-${local.sha.slice(0, 7)}`
+    await push(ctx, place, local.sha, ref)
+    const cr = await proposal(ctx, api, { project, ref, session: who.session_id, title: flags.title, subjects })
+    const merged =
+      flags['no-merge'] || who.session_id !== null ? null : await mergeChangeRequest(ctx, api, cr, undefined)
+    if (ctx.out.json)
+      return ctx.out.document({
+        ...shipped,
+        ref,
+        change_request: merged?.change_request ?? cr,
+        merge: merged?.merge ?? null,
+      })
+    if (merged === null) {
+      ctx.out.line(green('✓ '), 'Proposed ', bold(`#${cr.number} ${cr.title}`), `: ${cr.head_ref} → ${cr.base_ref}`)
+      return ctx.out.note(`Merging is up to a person: ${ctx.next(`svc cr merge ${cr.number}`)}`)
+    }
+    printMerge(ctx, merged)
+    if (!merged.merge.fast_forward && !merged.merge.up_to_date)
+      ctx.out.note(`${project.default_branch} has commits that are not here: fetch it before you go on.`)
+  },
+})
+
+interface Local {
+  top: string
+  branch: string
+  sha: string
+}
+
+/** What would be shipped. Everything that is wrong here is found before anything is made anywhere. */
+async function localCommits(ctx: Context): Promise<Local> {
+  const { io } = ctx
+  const top = await repositoryHere(ctx)
+  const sha = (await git(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], io.env).catch(() => '')).trim()
+  if (sha === '')
+    throw new Refusal('nothing_to_push', 'There are no commits here yet', {
+      next: ['git add --all && git commit', 'svc ship'],
+    })
+  const branch = await currentBranch(top, io.env)
+  if (branch === null)
+    throw new Refusal('git_failed', 'HEAD is detached: no branch is checked out', {
+      hint: 'Give these commits a branch first.',
+      next: ['git switch --create <name>', 'svc ship'],
+    })
+  const status = await git(top, ['status', '--porcelain'], io.env)
+  const left = status.split('\n').filter((line) => line !== '' && !/^\?\? "?\.svc\//.test(line))
+  if (left.length > 0)
+    ctx.out.warn(
+      `${left.length} ${left.length === 1 ? 'change is' : 'changes are'} not committed and will not be shipped.`,
+    )
+  return { top, branch, sha }
+}
+
+/** The project that is named or linked; where there is none, a new one that svc keeps, linked before anything is pushed. */
+async function projectHere(
+  ctx: Context,
+  { top, branch }: Local,
+): Promise<{ api: ApiClient; project: Project; isNew: boolean }> {
+  if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
+    const { api, projectId } = await ctx.project()
+    return { api, project: await getProject(api, projectId), isNew: false }
+  }
+  const api = await ctx.api()
+  const name = basename(top).trim().slice(0, 100) || 'project'
+  const project = await reply(
+    api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name, default_branch: branch } }),
+  )
+  const host = await ctx.host()
+  const path = await writeLink(top, {
+    project_id: project.project_id,
+    account_id: project.account_id,
+    host: host.name,
+    host_url: host.base,
+  })
+  ctx.out.progress('Made the project ', bold(project.slug), `, linked by ${path}`)
+  return { api, project, isNew: true }
+}
+
+interface Place {
+  top: string
+  gateway: Gateway
+}
+
+async function push({ io, out }: Context, { top, gateway }: Place, sha: string, branch: string): Promise<void> {
+  out.progress(`Pushing ${shortSha(sha)} to ${branch}`)
+  await git(top, ['push', '--quiet', '--', gateway.url, `${sha}:refs/heads/${branch}`], gateway.env, {
+    signal: io.signal,
+  })
+}
+
+/** First lines of the commits the default branch does not have, newest first. */
+async function newCommits(
+  ctx: Context,
+  { top, gateway, project, sha, tip }: Place & { project: Project; sha: string; tip: string | undefined },
+): Promise<string[]> {
+  const { env } = ctx.io
+  if (tip === undefined)
+    throw new Refusal('not_found', `The project has no branch ${project.default_branch} to ship to`, {
+      next: [`svc projects info ${project.slug}`],
+    })
+  if (!(await says(top, ['cat-file', '-e', `${tip}^{commit}`], env)))
+    await fetchBranch(ctx, { top, gateway, branch: project.default_branch })
+  const log = await git(top, ['log', '--format=%s', `--max-count=${subjectsMax}`, sha, `^${tip}`, '--'], env)
+  const subjects = log.split('\n').slice(0, -1)
+  if (subjects.length === 0)
+    throw new Refusal('nothing_to_push', `${project.default_branch} of ${project.slug} has every commit of yours`, {
+      hint: 'Commit something first.',
+    })
+  if (!(await says(top, ['merge-base', sha, tip], env)))
+    throw new Refusal('git_failed', `Your commits share no history with ${project.default_branch} of ${project.slug}`, {
+      hint: 'Is this folder linked to the right project? To join the two all the same, push a branch and open a change request.',
+      next: ['svc projects info', 'svc projects unlink'],
+    })
+  return subjects
+}
+
+/** The open change request of that branch, from a run that did not come to its end, or a new one. */
+async function proposal(
+  ctx: Context,
+  api: ApiClient,
+  input: {
+    project: Project
+    ref: string
+    session: string | null
+    title: string | undefined
+    subjects: readonly string[]
+  },
+): Promise<ChangeRequest> {
+  const { project, ref, session, subjects } = input
+  const { project_id: projectId, default_branch: base } = project
+  const open = await changeRequestsOfHead(api, projectId, ref, 'open')
+  const found = open.find((cr) => cr.base_ref === base)
+  if (found !== undefined) return found
+  return reply(
+    api.POST('/v1/projects/{projectId}/change-requests', {
+      params: { path: { projectId } },
+      headers: onlyOnce(ctx.io),
+      body: {
+        title: input.title ?? (subjects[0]!.trim().slice(0, titleMax) || ref),
+        head_ref: ref,
+        base_ref: base,
+        ...(subjects.length > 1 ? { description: subjects.map((subject) => `- ${subject}`).join('\n') } : {}),
+        ...(session === null ? {} : { session_id: session }),
+      },
+    }),
+  )
+}
