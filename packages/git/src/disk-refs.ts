@@ -6,6 +6,8 @@ import { isSha, type Sha } from './repository.ts'
 
 export interface DiskRefs {
   tips: Map<string, Sha>
+  /** Branches that are another name of a branch (symbolic refs), with that branch. */
+  aliases: Map<string, string>
   head: string | null
 }
 
@@ -26,33 +28,45 @@ export async function readDiskRefs(gitDir: string, branches: string[] | 'all'): 
   if (headText === null || (await exists(join(gitDir, 'reftable'))) || (await exists(join(gitDir, 'commondir'))))
     return null
   const target = /^ref: refs\/heads\/(.+)\n?$/.exec(headText)?.[1] ?? null
-  const tips = branches === 'all' ? await readAll(gitDir) : await readNamed(gitDir, branches)
-  return { tips, head: target }
+  const aliases = new Map<string, string>()
+  const tips = branches === 'all' ? await readAll(gitDir, aliases) : await readNamed(gitDir, branches, aliases)
+  return { tips, aliases, head: target }
 }
 
-async function readNamed(gitDir: string, branches: string[]): Promise<Map<string, Sha>> {
+async function readNamed(gitDir: string, branches: string[], aliases: Map<string, string>): Promise<Map<string, Sha>> {
   const tips = new Map<string, Sha>()
   for (const branch of branches) {
     if (!isBranchName(branch)) continue
-    const sha = await readRef(gitDir, `refs/heads/${branch}`)
+    const sha = await readBranch(gitDir, branch, aliases)
     if (sha) tips.set(branch, sha)
   }
   return tips
 }
 
-/** One ref by its full name, which must have been checked. Loose before packed: packing removes the loose file last. */
-export async function readRef(gitDir: string, name: string, depth = 0): Promise<Sha | null> {
+function readBranch(gitDir: string, branch: string, aliases: Map<string, string>): Promise<Sha | null> {
+  return readRef(gitDir, `refs/heads/${branch}`, (target) => aliases.set(branch, target.slice('refs/heads/'.length)))
+}
+
+/** One ref by its full name, which must have been checked. Loose before packed: packing removes the loose file last. Each ref that a symbolic one points to is told. */
+export async function readRef(
+  gitDir: string,
+  name: string,
+  onTarget: (target: string) => void = () => {},
+  depth = 0,
+): Promise<Sha | null> {
   const text = (await readText(join(gitDir, name)))?.trim() ?? ''
   if (isSha(text)) return text
   const target = /^ref: (refs\/heads\/.+)$/.exec(text)?.[1]
   if (target) {
     const legal = depth < symrefDepthMax && isBranchName(target.slice('refs/heads/'.length))
-    return legal ? readRef(gitDir, target, depth + 1) : null
+    if (!legal) return null
+    onTarget(target)
+    return readRef(gitDir, target, onTarget, depth + 1)
   }
   return (await readPacked(gitDir)).get(name) ?? null
 }
 
-async function readAll(gitDir: string): Promise<Map<string, Sha>> {
+async function readAll(gitDir: string, aliases: Map<string, string>): Promise<Map<string, Sha>> {
   // Loose names first, for the same reason as above; a ref that is packed in between is then found in the packed file.
   const loose = await readdir(join(gitDir, 'refs/heads'), { recursive: true, withFileTypes: true })
   const names = loose
@@ -62,7 +76,7 @@ async function readAll(gitDir: string): Promise<Map<string, Sha>> {
   const readLoose = async (name: string) => {
     const branch = name.slice('refs/heads/'.length)
     if (!isBranchName(branch)) return
-    const sha = await readRef(gitDir, name)
+    const sha = await readBranch(gitDir, branch, aliases)
     if (sha) found.set(branch, sha)
   }
   for (let i = 0; i < names.length; i += 64) await Promise.all(names.slice(i, i + 64).map(readLoose))

@@ -10,7 +10,7 @@ interface HostAbilities {
 }
 
 export type RemoteRefs =
-  | { kind: 'tips'; tips: Map<string, Sha>; head: string | null }
+  | { kind: 'tips'; tips: Map<string, Sha>; aliases: Map<string, string>; head: string | null }
   | { kind: 'older-protocol' }
   | { kind: 'unreachable'; reason: string; status: number | null }
 
@@ -110,16 +110,22 @@ function postLsRefs(
 
 function parseLsRefs(body: Buffer): RemoteRefs {
   const tips = new Map<string, Sha>()
+  const aliases = new Map<string, string>()
   let head: string | null = null
   for (const line of textLines(body)) {
     if (line.startsWith('ERR '))
       return { kind: 'unreachable', reason: `The git host says: ${line.slice(4, 500)}`, status: null }
     const [id = '', name = '', ...attributes] = line.split(' ')
-    const target = attributes.find((one) => one.startsWith('symref-target:refs/heads/'))
-    if (name === 'HEAD') head = target?.slice('symref-target:refs/heads/'.length) ?? null
-    else if (name.startsWith('refs/heads/') && isSha(id)) tips.set(name.slice('refs/heads/'.length), id)
+    const symref = attributes.find((one) => one.startsWith('symref-target:refs/heads/'))
+    const target = symref?.slice('symref-target:refs/heads/'.length) ?? null
+    if (name === 'HEAD') head = target
+    else if (name.startsWith('refs/heads/') && isSha(id)) {
+      const branch = name.slice('refs/heads/'.length)
+      tips.set(branch, id)
+      if (target !== null) aliases.set(branch, target)
+    }
   }
-  return { kind: 'tips', tips, head }
+  return { kind: 'tips', tips, aliases, head }
 }
 
 function textLines(body: Buffer): string[] {

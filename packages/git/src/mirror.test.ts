@@ -31,6 +31,7 @@ describe('opening', () => {
     expect(await readTips({ dir, remote: null }, 'all')).toEqual({
       kind: 'tips',
       tips: new Map([['trunk', sha]]),
+      aliases: expect.any(Map),
       head: 'trunk',
     })
     expect((await readdir(temp.path)).filter((name) => name.includes('.new-'))).toEqual([])

@@ -37,9 +37,19 @@ async function truth() {
 
 describe('every way to a repository gives the same tips', () => {
   test('on disk: loose, packed, packed and moved since, deleted', async () => {
-    expect(await readTips(repo, 'all')).toEqual({ kind: 'tips', tips: await truth(), head: 'main' })
+    expect(await readTips(repo, 'all')).toEqual({
+      kind: 'tips',
+      tips: await truth(),
+      aliases: expect.any(Map),
+      head: 'main',
+    })
     await git(repo.dir, ['pack-refs', '--all'])
-    expect(await readTips(repo, 'all')).toEqual({ kind: 'tips', tips: await truth(), head: 'main' })
+    expect(await readTips(repo, 'all')).toEqual({
+      kind: 'tips',
+      tips: await truth(),
+      aliases: expect.any(Map),
+      head: 'main',
+    })
     const moved = await commit(repo, 'work', { b: '3\n' })
     expect(await readTips(repo, ['work', 'nowhere', 'feature', 'main/x', '../main', 'feature/one'])).toEqual({
       kind: 'tips',
@@ -47,28 +57,49 @@ describe('every way to a repository gives the same tips', () => {
         ['work', moved],
         ['feature/one', await repo.tip('feature/one')],
       ]),
+      aliases: expect.any(Map),
       head: 'main',
     })
     await commit(repo, 'brief', { x: '1\n' })
     await git(repo.dir, ['pack-refs', '--all'])
     expect((await truth()).has('brief')).toBe(true)
     await git(repo.dir, ['update-ref', '-d', 'refs/heads/brief'])
-    expect(await readTips(repo, 'all')).toEqual({ kind: 'tips', tips: await truth(), head: 'main' })
+    expect(await readTips(repo, 'all')).toEqual({
+      kind: 'tips',
+      tips: await truth(),
+      aliases: expect.any(Map),
+      head: 'main',
+    })
   })
 
   test('through a symbolic branch', async () => {
     await git(repo.dir, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/work'])
-    expect(await readTips(repo, ['alias'])).toMatchObject({ tips: new Map([['alias', await repo.tip('work')]]) })
+    const aliases = new Map([['alias', 'work']])
+    const tips = new Map([['alias', await repo.tip('work')]])
+    const host = await serveHttpBackend(repo.dir)
+    const http = mirrorOf(remoteOf(host.url, 'http'))
+    for (const at of [repo, http, mirrorOf(remoteOf(`file://${repo.dir}`, 'file'))]) {
+      expect(await readTips(at, ['alias'])).toEqual({ kind: 'tips', tips, aliases, head: 'main' })
+      expect(await readTips(at, 'all')).toMatchObject({ aliases })
+      expect(await readTips(at, ['main'])).toMatchObject({ aliases: new Map() })
+    }
+    await host.close()
     await git(repo.dir, ['symbolic-ref', '-d', 'refs/heads/alias'])
   })
 
   test('over HTTP with protocol v2, without fetching anything', async () => {
     const host = await serveHttpBackend(repo.dir)
     const mirror = mirrorOf(remoteOf(host.url, 'http'))
-    expect(await readTips(mirror, 'all')).toEqual({ kind: 'tips', tips: await truth(), head: 'main' })
+    expect(await readTips(mirror, 'all')).toEqual({
+      kind: 'tips',
+      tips: await truth(),
+      aliases: expect.any(Map),
+      head: 'main',
+    })
     expect(await readTips(mirror, ['work', 'wor', 'nowhere'])).toEqual({
       kind: 'tips',
       tips: new Map([['work', await repo.tip('work')]]),
+      aliases: expect.any(Map),
       head: 'main',
     })
     expect(host.requests.filter((line) => line.startsWith('GET'))).toHaveLength(1)
@@ -81,6 +112,7 @@ describe('every way to a repository gives the same tips', () => {
       expect(await readTips(mirrorOf(remoteOf(host.url, 'http')), 'all')).toEqual({
         kind: 'tips',
         tips: await truth(),
+        aliases: expect.any(Map),
         head: 'main',
       })
       await host.close()
@@ -93,6 +125,7 @@ describe('every way to a repository gives the same tips', () => {
       const host = await serveHttpBackend(repo.dir, { auth, protocol })
       expect(await readTips(mirrorOf(remoteOf(host.url, 'http', auth)), ['main'])).toMatchObject({
         kind: 'tips',
+        aliases: expect.any(Map),
         head: 'main',
       })
       const refused = await readTips(mirrorOf(remoteOf(host.url, 'http')), ['main'])
@@ -109,6 +142,7 @@ describe('every way to a repository gives the same tips', () => {
       expect(await readTips(mirrorOf(remoteOf(`file://${path}`, 'file')), 'all')).toEqual({
         kind: 'tips',
         tips: await truth(),
+        aliases: expect.any(Map),
         head: 'main',
       })
     }
@@ -135,6 +169,7 @@ describe('every way to a repository gives the same tips', () => {
       expect(await readTips(mirrorOf(remoteOf(`ssh://git@git.test${repo.dir}`, 'ssh')), 'all')).toEqual({
         kind: 'tips',
         tips: await truth(),
+        aliases: expect.any(Map),
         head: 'main',
       })
     } finally {
@@ -144,11 +179,17 @@ describe('every way to a repository gives the same tips', () => {
 
   test('an empty repository has no tips but a branch to begin with', async () => {
     const empty = await createManagedRepository(join(temp.path, 'empty.git'), { defaultBranch: 'trunk' })
-    expect(await readTips(empty, 'all')).toEqual({ kind: 'tips', tips: new Map(), head: 'trunk' })
+    expect(await readTips(empty, 'all')).toEqual({
+      kind: 'tips',
+      tips: new Map(),
+      aliases: expect.any(Map),
+      head: 'trunk',
+    })
     const host = await serveHttpBackend(empty.dir)
     expect(await readTips(mirrorOf(remoteOf(host.url, 'http')), 'all')).toEqual({
       kind: 'tips',
       tips: new Map(),
+      aliases: expect.any(Map),
       head: 'trunk',
     })
     await host.close()
@@ -174,7 +215,12 @@ describe('every way to a repository gives the same tips', () => {
       await git(odd.dir, ['update-ref', '--stdin'], { input: `create refs/heads/${name} ${sha}\n` })
     const host = await serveHttpBackend(odd.dir)
     const old = await serveHttpBackend(odd.dir, { protocol: 0 })
-    const expected = { kind: 'tips' as const, tips: new Map(names.map((name) => [name, sha])), head: 'main' }
+    const expected = {
+      kind: 'tips' as const,
+      tips: new Map(names.map((name) => [name, sha])),
+      aliases: new Map<string, string>(),
+      head: 'main',
+    }
     for (const one of [
       odd,
       mirrorOf(remoteOf(host.url, 'http')),

@@ -10,8 +10,12 @@ import { lsRefsHttp, type RemoteRefs } from './ls-refs.ts'
 import { isSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 
 export type TipsOutcome =
-  /** Only branches that exist are in `tips`; `head` is the branch HEAD points to, which an empty repository has too. */
-  { kind: 'tips'; tips: Map<string, Sha>; head: string | null } | { kind: 'unreachable'; reason: string }
+  /**
+   * Only branches that exist are in `tips`; `head` is the branch HEAD points to, which an empty repository has too.
+   * `aliases` are branches that only are another name of one: who writes to such a name writes to that branch.
+   */
+  | { kind: 'tips'; tips: Map<string, Sha>; aliases: Map<string, string>; head: string | null }
+  | { kind: 'unreachable'; reason: string }
 
 /** How long one question to a host may take when its asker says nothing. */
 const flightMs = 10_000
@@ -48,10 +52,12 @@ async function readLocal(dir: string, branches: string[] | 'all'): Promise<TipsO
   const found = await stat(dir).catch(() => null)
   if (!found) return { kind: 'unreachable', reason: 'The folder of the repository is gone.' }
   const listed = await git(dir, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads'])
+  const symbolic = await git(dir, ['for-each-ref', '--format=ref: %(symref)%09%(refname)', 'refs/heads'])
   // 1: HEAD is detached.
   const head = await git(dir, ['symbolic-ref', '--quiet', 'HEAD'], { accept: [0, 1] })
   const tips = pick(parseListing(listed.stdout.toString(), ' '), branches)
-  return { kind: 'tips', tips, head: branchOfRef(head.stdout.toString().trim()) }
+  const aliases = parseAliases(symbolic.stdout.toString())
+  return { kind: 'tips', tips, aliases, head: branchOfRef(head.stdout.toString().trim()) }
 }
 
 async function readFileRemote(
@@ -113,7 +119,7 @@ async function lsRemote(remote: Remote, timeoutMs: number): Promise<RemoteRefs> 
     const { stdout } = await git(null, args, { remote, timeoutMs, silentSeconds, lane: 'network' })
     const text = stdout.toString()
     const head = /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null
-    return { kind: 'tips', tips: parseListing(text, '\t'), head }
+    return { kind: 'tips', tips: parseListing(text, '\t'), aliases: parseAliases(text), head }
   } catch (error) {
     if (!(error instanceof GitError)) throw error
     const reason = error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr)
@@ -129,6 +135,11 @@ function parseListing(text: string, separator: string): Map<string, Sha> {
     if (branch && isSha(line.slice(0, at))) tips.set(branch, line.slice(0, at))
   }
   return tips
+}
+
+function parseAliases(text: string): Map<string, string> {
+  const found = text.matchAll(/^ref: refs\/heads\/(.+)\trefs\/heads\/(.+)$/gm)
+  return new Map([...found].map(([, target = '', branch = '']) => [branch, target]))
 }
 
 function branchOfRef(ref: string): string | null {

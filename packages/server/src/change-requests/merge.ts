@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { refuseAliasAsBase } from './alias-as-base.ts'
 import { landedAttempt } from './attempts.ts'
 import { land, type Landing } from './land.ts'
 import { refuseBrokenManifest } from './manifest-gate.ts'
@@ -114,6 +115,7 @@ async function expectedTips(
   const [headSha, baseSha] = [outcome.tips.get(cr.head_ref), outcome.tips.get(cr.base_ref)]
   if (headSha === undefined) throw refMissing(cr.head_ref)
   if (baseSha === undefined) throw refMissing(cr.base_ref)
+  refuseAliasAsBase(outcome.aliases, cr.base_ref, 'conflict')
   const { expected_head_sha, expected_base_sha } = input
   if (expected_head_sha !== undefined && expected_head_sha !== headSha)
     throw new ServiceError(

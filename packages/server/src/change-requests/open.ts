@@ -8,6 +8,7 @@ import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
+import { refuseAliasAsBase } from './alias-as-base.ts'
 import { type ChangeRequestRow, getChangeRequests, insertChangeRequest } from './store.ts'
 
 export interface OpenChangeRequest {
@@ -81,6 +82,7 @@ async function resolveTips(
   const [head, base] = [outcome.tips.get(head_ref), outcome.tips.get(base_ref)]
   if (head === undefined) throw refNotFound('head_ref', head_ref, 'Push it first: `git push origin HEAD`.')
   if (base === undefined) throw refNotFound('base_ref', base_ref, 'Name a branch that exists with base_ref.')
+  refuseAliasAsBase(outcome.aliases, base_ref, 'invalid')
   return { head, base }
 }
 
