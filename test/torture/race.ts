@@ -1,0 +1,112 @@
+/** Everybody at once. Each race answers with what went wrong; what a kill run checks is checked after it as well. */
+import type { ChangeRequest } from '@svc/contract'
+import { commitEach, gitIn } from './repositories.ts'
+import type { Change, MergeAnswer, Reply, TortureProject, World } from './world.ts'
+
+type Refused = Reply<{ code?: string }>
+
+async function open(world: World, change: Change): Promise<void> {
+  const body = { title: `Work of ${change.branch}`, head_ref: change.branch }
+  const opened = await world.insist<ChangeRequest>('POST', world.path(change), body, `open-${change.branch}`)
+  if (opened.status !== 201) throw new Error(`${change.branch} was not opened: ${JSON.stringify(opened)}`)
+  change.crId = opened.body.cr_id
+}
+
+/** All of them into one base, all at once: all are merged. */
+export async function manyIntoOneBase(world: World, project: TortureProject, count: number): Promise<string[]> {
+  const changes = await world.makeChanges(project, count)
+  for (const change of changes) await open(world, change)
+  const replies = await Promise.all(changes.map((change) => world.merge(change)))
+  return replies.flatMap((reply, n) => {
+    if (reply.status !== 200) return [`${changes[n]!.branch} was answered ${JSON.stringify(reply)}`]
+    changes[n]!.merge = reply.body
+    return []
+  })
+}
+
+/** One change request, many who merge it: one is told that they did. */
+export async function manyMergersOfOne(world: World, project: TortureProject, mergers: number): Promise<string[]> {
+  const [change] = await world.makeChanges(project, 1)
+  await open(world, change!)
+  const replies = await Promise.all(
+    Array.from({ length: mergers }, (_, n) =>
+      world.ask<MergeAnswer & { code?: string }>(
+        'POST',
+        world.path(change!, '/merge'),
+        { expected_head_sha: change!.head },
+        // One of them can be asked again afterwards.
+        `merge-${change!.branch}${n === 0 ? '' : `-${n}`}`,
+      ),
+    ),
+  )
+  const won = replies.filter((reply) => reply.status === 200)
+  if (replies[0]!.status === 200) change!.merge = replies[0]!.body
+  const others = replies.filter((reply) => reply.status !== 200)
+  return [
+    ...(won.length === 1
+      ? []
+      : [`${won.length} of ${mergers} mergers of ${change!.branch} were told that they merged`]),
+    ...others.filter((reply) => reply.status !== 409).map((reply) => `a merger was answered ${JSON.stringify(reply)}`),
+  ]
+}
+
+/** Somebody pushes onto the base all the time: nothing of theirs is overwritten, and who cannot merge is told so. */
+export async function outsiderDuringMerges(world: World, project: TortureProject, count: number): Promise<string[]> {
+  const changes = await world.makeChanges(project, count)
+  for (const change of changes) await open(world, change)
+  let isOver = false
+  const pushing = (async () => {
+    while (!isOver) await world.pushOutside(project)
+  })()
+  const replies = await Promise.all(
+    changes.map((change) =>
+      world.ask<MergeAnswer & { code?: string }>(
+        'POST',
+        world.path(change, '/merge'),
+        { expected_head_sha: change.head },
+        `merge-${change.branch}`,
+      ),
+    ),
+  )
+  isOver = true
+  await pushing
+  return replies.flatMap((reply, n) => {
+    if (reply.status === 200) changes[n]!.merge = reply.body
+    else if (reply.body.code !== 'base_moved') return [`${changes[n]!.branch} was answered ${JSON.stringify(reply)}`]
+    return []
+  })
+}
+
+/** The agent pushes to the head while a person merges what they saw: what is merged is what they saw, or nothing. */
+export async function agentPushesDuringMerge(
+  world: World,
+  project: TortureProject,
+): Promise<{ problems: string[]; outcome: 'merged' | 'refused' }> {
+  const [change] = await world.makeChanges(project, 1)
+  await open(world, change!)
+  const seen = change!.head
+  const push = commitEach(project.dir, [
+    { branch: change!.branch, file: `unseen-${change!.branch}.txt`, from: `refs/heads/${change!.branch}^0` },
+  ])
+  const reply = await world.ask<MergeAnswer & { code?: string }>(
+    'POST',
+    world.path(change!, '/merge'),
+    { expected_head_sha: seen },
+    `merge-${change!.branch}`,
+  )
+  const [unseen = ''] = await push
+  const problems: string[] = []
+  const isOnBase = await gitIn(project.dir, ['merge-base', '--is-ancestor', unseen, 'refs/heads/main']).then(
+    () => true,
+    () => false,
+  )
+  if (isOnBase) problems.push(`${change!.branch}: what nobody had seen was merged`)
+  if (reply.status === 200) {
+    change!.merge = reply.body
+    if (reply.body.change_request.head_commit_sha !== seen)
+      problems.push(`${change!.branch} was merged at another head`)
+    return { problems, outcome: 'merged' }
+  }
+  if ((reply as Refused).body.code !== 'head_moved') problems.push(`it was answered ${JSON.stringify(reply)}`)
+  return { problems, outcome: 'refused' }
+}

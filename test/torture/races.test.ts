@@ -1,0 +1,50 @@
+/** A small run of `npm run torture -- races`: two servers in processes of their own on one database. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/db/testing-cluster.ts'
+import { check } from './check.ts'
+import { agentPushesDuringMerge, manyIntoOneBase, manyMergersOfOne, outsiderDuringMerges } from './race.ts'
+import { TortureServer } from './server.ts'
+import { World } from './world.ts'
+
+let database: TestDatabase
+let world: World
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
+  const first = await TortureServer.make({ databaseUrl: database.url })
+  world = await World.make(first)
+  await first.start()
+  await world.makeProjects()
+  const second = await TortureServer.make({ databaseUrl: database.url, beside: first })
+  await second.start()
+  world.servers.push(second)
+}, 120_000)
+afterAll(async () => {
+  await world.close()
+  await database.drop()
+}, 60_000)
+
+describe.each([
+  ['managed', 0],
+  ['external', 1],
+] as const)('two servers, a repository that is %s', (_, n) => {
+  const project = () => world.projects[n]!
+  test('all that merge into one base at once are merged', async () => {
+    expect(await manyIntoOneBase(world, project(), n === 0 ? 30 : 10)).toEqual([])
+  }, 120_000)
+  test('of twenty mergers of one, one did it', async () => {
+    expect(await manyMergersOfOne(world, project(), 20)).toEqual([])
+  }, 60_000)
+  test('an outside pusher loses nothing', async () => {
+    expect(await outsiderDuringMerges(world, project(), 3)).toEqual([])
+  }, 60_000)
+  test('an agent that pushes meanwhile merges nothing unseen', async () => {
+    for (let round = 0; round < 5; round++)
+      expect((await agentPushesDuringMerge(world, project())).problems).toEqual([])
+  }, 120_000)
+})
+
+test('after all of it history, database and git agree', async () => {
+  const findings = await check(world)
+  expect(findings.violations).toEqual([])
+  expect(findings.outsidePushes).toBeGreaterThan(0)
+}, 60_000)
