@@ -20,6 +20,8 @@ let gate: Promise<void> | null = null
 let inFlight = 0
 let inFlightMax = 0
 let asked = 0
+/** The slowest of fifty reads at once while the host answers, on this machine as it is now. */
+let usualMs = 0
 
 beforeAll(async () => {
   app = await makeTestApp()
@@ -53,30 +55,36 @@ async function timed<T>(work: Promise<T>): Promise<{ ms: number; value: T }> {
   const value = await work
   return { ms: performance.now() - began, value }
 }
+function fiftyReads() {
+  const one = () => timed(app.request('GET', hung.path(cr.cr_id)))
+  const list = () => timed(app.request('GET', hung.path()))
+  return Promise.all([...Array.from({ length: 40 }, one), ...Array.from({ length: 10 }, list)])
+}
+const slowest = (answers: { ms: number }[]) => Math.max(...answers.map(({ ms }) => ms))
 const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
 
 describe('while the host of one project hangs', () => {
   let open: () => void = () => {}
   beforeAll(async () => {
-    await hung.get(cr.cr_id)
+    // Two rounds, so that what is made once is made.
+    await fiftyReads()
+    usualMs = slowest(await fiftyReads())
     await commit(repo, 'work', { b: '3\n' })
     ;({ promise: gate, resolve: open } = Promise.withResolvers<void>())
     inFlightMax = inFlight
     asked = 0
   })
 
-  test('its readers have what is stored within two seconds, however many there are', async () => {
-    const reads = [
-      ...Array.from({ length: 40 }, () => app.request<{ change_request: ChangeRequest }>('GET', hung.path(cr.cr_id))),
-      ...Array.from({ length: 10 }, () => app.request('GET', hung.path())),
-    ]
-    const answers = await Promise.all(reads.map(timed))
+  test('a reader has what is stored within two seconds', async () => {
+    const { ms, value } = await timed(app.request<{ change_request: ChangeRequest }>('GET', hung.path(cr.cr_id)))
+    expect([value.status, value.body.change_request.head_commit_sha]).toEqual([200, cr.head_commit_sha])
+    expect(ms).toBeLessThan(2_000)
+  })
+
+  test('and so have fifty at once, beside what fifty reads take anyway', async () => {
+    const answers = await fiftyReads()
     expect(answers.map(({ value }) => value.status)).toEqual(answers.map(() => 200))
-    expect(median(answers.map(({ ms }) => ms))).toBeLessThan(2_000)
-    // Where other tests have the processors, the last of fifty may wait for its turn.
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(4_000)
-    const { change_request } = answers[0]!.value.body as { change_request: ChangeRequest }
-    expect(change_request.head_commit_sha).toBe(cr.head_commit_sha)
+    expect(slowest(answers)).toBeLessThan(2_000 + usualMs)
   })
 
   test('at most one question to it is in flight, round after round', async () => {
