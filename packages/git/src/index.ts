@@ -15,6 +15,7 @@ export {
 } from './mirror.ts'
 export { rebuildMirror } from './mirror-repair.ts'
 export { removeOrphanedLocks } from './orphaned-locks.ts'
+export { sweepScratch } from './scratch.ts'
 export { isBranchName } from './branch-name.ts'
 export { isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
 export { previewMerge, type MergePreview } from './merge-preview.ts'

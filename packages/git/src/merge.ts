@@ -1,5 +1,6 @@
 import { requireBranchName } from './branch-name.ts'
 import { writeCommit } from './loose-object.ts'
+import { GitError } from './git.ts'
 import { doubtAboutMerge } from './merge-check.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { withMending } from './mirror-repair.ts'
@@ -97,11 +98,18 @@ export async function landMerge(repo: Repository, input: LandInput, options: Cal
   const ref = `refs/heads/${requireBranchName(input.baseRef)}`
   const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
   if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
-  const outcome = await moveRefs(repo, [update])
+  const outcome = await moveRefs(repo, [update]).catch(whenKilled)
   if (outcome.kind === 'moved') return { kind: 'landed' }
+  if (outcome.kind === 'killed') return { kind: 'unknown', reason: outcome.reason }
   if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }
   if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
   return (await containsResult(repo, input)) ? { kind: 'landed' } : { kind: 'moved' }
+}
+
+/** A git that was killed, by the kernel for memory or with the machine's other processes, may have moved the branch before. */
+function whenKilled(error: unknown): { kind: 'killed'; reason: string } {
+  if (error instanceof GitError) return { kind: 'killed', reason: error.message }
+  throw error
 }
 
 async function landOnHost(

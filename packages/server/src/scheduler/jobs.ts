@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { settleMerges } from '../change-requests/settle.ts'
 import type { Deps } from '../deps.ts'
 import { keptHours } from '../http/idempotency.ts'
-import { sweepRepositoryLocks } from '../projects/sweep-locks.ts'
+import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
 import { beat } from './instance.ts'
 import type { Job } from './loop.ts'
@@ -17,7 +17,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
-    { name: 'sweep repository locks', everyMs: 600_000, run: (signal) => sweepRepositoryLocks(deps, signal) },
+    { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]
 }
