@@ -195,7 +195,10 @@ export class World {
   }
 }
 
+/** A git that somebody killed looks like one that used more than it may: `unprocessable`. */
+const passing = new Set(['idempotency_in_progress', 'base_moved', 'unprocessable'])
+
 /** Refusals that say: nothing was done, send it again. */
 function isPassing(reply: Reply<Partial<ErrorBody>>): boolean {
-  return reply.status >= 500 || reply.body.code === 'idempotency_in_progress' || reply.body.code === 'base_moved'
+  return reply.status >= 500 || passing.has(reply.body.code ?? '')
 }
