@@ -17,7 +17,8 @@ export const hiddenRefs = [
   'refs/replace',
 ]
 
-export const updatesMax = 500
+/** Enough for all the tags of an old project at once, little enough to hold in memory. */
+export const updatesMax = 5000
 
 /** The gate of a session: create or fast-forward exactly one branch. */
 export function allowOnlyBranch(branch: string): PushGate {
@@ -35,7 +36,7 @@ export function allowOnlyBranch(branch: string): PushGate {
 /** What no gate may allow, whoever pushes. */
 export function refuseAlways(
   commands: RefUpdate[],
-  options: { allowDelete?: boolean; idLength: number },
+  options: { allowDelete?: boolean; allowAnyRef?: boolean; idLength: number },
 ): string | null {
   if (commands.length > updatesMax) return `A push may update at most ${updatesMax} refs at once.`
   const seen = new Set<string>()
@@ -50,7 +51,7 @@ export function refuseAlways(
 
 function refuseOne(
   { ref, oldSha, newSha }: RefUpdate,
-  options: { allowDelete?: boolean; idLength: number },
+  options: { allowDelete?: boolean; allowAnyRef?: boolean; idLength: number },
 ): string | null {
   if (!isRefName(ref)) return 'The push names a ref that is not a full and valid ref name.'
   if (!isSha(oldSha) || !isSha(newSha)) return 'The push holds an id that is not a full object id.'
@@ -59,7 +60,7 @@ function refuseOne(
   if (hiddenRefs.some((hidden) => ref.toLowerCase() === hidden || ref.toLowerCase().startsWith(`${hidden}/`))) {
     return `The ref ${ref} belongs to the service and cannot be pushed.`
   }
-  if (!ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
+  if (!options.allowAnyRef && !ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
     return `Only branches and tags can be pushed, not ${ref}.`
   if (isZero(oldSha) && isZero(newSha)) return `The push neither creates nor changes ${ref}.`
   if (isZero(newSha) && !options.allowDelete) return `The push deletes ${ref}, which is not allowed.`

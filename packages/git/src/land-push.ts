@@ -2,18 +2,24 @@ import { withLock } from './lock.ts'
 import { pushRefs, type PushOutcome } from './push.ts'
 import type { PushReport } from './push-report.ts'
 import { keepReceivedObjects } from './receive.ts'
-import { busyReason, type MoveOutcome, moveRefs } from './refs.ts'
+import { busyReason, type MoveOutcome, moveRefs, type Person } from './refs.ts'
 import type { RefUpdate, Remote, Repository } from './repository.ts'
 import { tidyWhenScattered } from './mirror.ts'
 
 const movedReason = 'fetch first: the branch moved on the host in the meantime'
+
+export interface LandOptions {
+  atomic: boolean
+  /** For the reflog of a managed repository. */
+  pusher?: Person
+}
 
 /** Makes a received push true: on disk for a managed repository, on the host for an external one, and only then says so. */
 export async function landPush(
   repo: Repository,
   room: string,
   updates: RefUpdate[],
-  options: { atomic: boolean },
+  options: LandOptions,
 ): Promise<PushReport> {
   return repo.remote ? relayPush(repo, repo.remote, room, updates, options) : landOnDisk(repo, room, updates, options)
 }
@@ -22,18 +28,33 @@ async function landOnDisk(
   repo: Repository,
   room: string,
   updates: RefUpdate[],
-  options: { atomic: boolean },
+  options: LandOptions,
 ): Promise<PushReport> {
   // Objects before refs: a ref must never name what is not there.
   await keepReceivedObjects(repo, room)
-  const refs = new Map<string, string | null>()
-  for (const batch of options.atomic ? [updates] : updates.map((update) => [update])) {
-    const outcome = await moveRefs(repo, batch)
-    const reason = outcome.kind === 'moved' ? null : reasonOnDisk(outcome)
-    for (const { ref } of batch) refs.set(ref, reason)
-  }
+  const refs = await moveOnDisk(repo, updates, options)
   await tidyWhenScattered(repo)
   return { unpack: 'ok', refs, remarks: [] }
+}
+
+async function moveOnDisk(
+  repo: Repository,
+  updates: RefUpdate[],
+  { atomic, pusher }: LandOptions,
+): Promise<PushReport['refs']> {
+  // All at once is the same as one by one when nothing is in the way, and a push of all tags is a thousand of them.
+  const outcome = await moveRefs(repo, updates, pusher)
+  if (outcome.kind === 'moved') return new Map(updates.map(({ ref }) => [ref, null]))
+  if (updates.length === 1 || atomic) {
+    const reason = `${updates.length === 1 ? '' : 'atomic transaction failed: '}${reasonOnDisk(outcome)}`
+    return new Map(updates.map(({ ref }) => [ref, reason]))
+  }
+  const refs: PushReport['refs'] = new Map()
+  for (const update of updates) {
+    const one = await moveRefs(repo, [update], pusher)
+    refs.set(update.ref, one.kind === 'moved' ? null : reasonOnDisk(one))
+  }
+  return refs
 }
 
 function reasonOnDisk(outcome: Exclude<MoveOutcome, { kind: 'moved' }>): string {

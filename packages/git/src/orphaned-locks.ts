@@ -23,6 +23,8 @@ export function lockInTheWay(dir: string, stderr: string): string | null {
 export async function removeIfOrphaned(dir: string, path: string): Promise<boolean> {
   const lock = await stat(path).catch(() => null)
   if (lock === null) return true
+  // Whatever else has that name was not made by a git that died.
+  if (!lock.isFile()) return false
   const isHeld = await mayBeHeld(dir, lock.mtimeMs)
   if (isHeld ?? Date.now() - lock.mtimeMs < unprovenAgeMs) return false
   // Between the look and the removal somebody may have taken it anew; that one's lock is another file.

@@ -91,10 +91,17 @@ export type MoveOutcome =
 /** What there is to say about a lock, without the path it has on the server. */
 export const busyReason = 'Another git keeps the branches of the repository locked.'
 
+/** Somebody in a reflog. */
+export interface Person {
+  name: string
+  email: string
+}
+
 /** Moves refs of the repository on disk, all or none, each only if it still is where its update says it was. */
-export async function moveRefs(repo: Repository, updates: RefUpdate[]): Promise<MoveOutcome> {
+export async function moveRefs(repo: Repository, updates: RefUpdate[], by?: Person): Promise<MoveOutcome> {
   const input = updates.map(updateLine).join('')
-  const outcome = await runUpdate(repo, input)
+  const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
+  const outcome = await runUpdate(repo, input, env)
   if (outcome.kind === 'done') return { kind: 'moved' }
   // git says in words what it did not like; where the refs stand now says it reliably.
   for (const update of updates) {
@@ -121,20 +128,20 @@ async function readCurrent(repo: Repository, ref: string): Promise<Sha | null> {
 
 type UpdateOutcome = { kind: 'done' } | { kind: 'failed'; error: GitError }
 
-async function runUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
-  const first = await tryUpdate(repo, input)
+async function runUpdate(repo: Repository, input: string, env: Record<string, string> = {}): Promise<UpdateOutcome> {
+  const first = await tryUpdate(repo, input, env)
   const lock = first.kind === 'done' ? null : lockInTheWay(repo.dir, first.error.stderr)
   if (lock === null || !(await removeIfOrphaned(repo.dir, lock))) return first
-  return tryUpdate(repo, input)
+  return tryUpdate(repo, input, env)
 }
 
 function isLocked(repo: Repository, error: GitError): boolean {
   return lockInTheWay(repo.dir, error.stderr) !== null
 }
 
-async function tryUpdate(repo: Repository, input: string): Promise<UpdateOutcome> {
+async function tryUpdate(repo: Repository, input: string, env: Record<string, string>): Promise<UpdateOutcome> {
   try {
-    await git(repo.dir, ['update-ref', '--stdin', '-z'], { input, config: durable(repo) })
+    await git(repo.dir, ['update-ref', '--stdin', '-z'], { input, env, config: durable(repo) })
     return { kind: 'done' }
   } catch (error) {
     if (error instanceof GitError && error.failure === 'exit') return { kind: 'failed', error }

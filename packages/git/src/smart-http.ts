@@ -9,6 +9,7 @@ import { flushPkt, pkt, PktError } from './pkt-line.ts'
 import { keepAlivePkt, writeReport, type PushReport } from './push-report.ts'
 import { readPushRequest, type PushRequest } from './push-request.ts'
 import { receivePush } from './receive.ts'
+import type { Person } from './refs.ts'
 import type { Repository } from './repository.ts'
 import { makeScratch, removeScratch } from './scratch.ts'
 
@@ -27,6 +28,10 @@ export interface ServeOptions {
   /** Pushes that rewind or delete a branch are refused unless these say otherwise. */
   allowForce?: boolean
   allowDelete?: boolean
+  /** Only branches and tags are taken unless this says otherwise; hidden refs never are. */
+  allowAnyRef?: boolean
+  /** Whom the reflog of a managed repository names, where it keeps one. */
+  pusher?: Person
   packBytesMax?: number
 }
 
@@ -147,7 +152,9 @@ async function servePush(
     const objection = (await options.inspect?.({ repo: { dir: room, remote: null }, updates: good })) ?? null
     if (objection !== null) return reply(refuseAll(push, objection))
     landing = true
-    const landed = landPush(repo, room, good, { atomic: push.capabilities.has('atomic') }).finally(() =>
+    const atomic = push.capabilities.has('atomic')
+    const { pusher } = options
+    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(() =>
       removeScratch(room),
     )
     return answer(contentType, reportStream(received, landed, push.capabilities))
@@ -226,10 +233,15 @@ async function* limited(source: AsyncIterable<Uint8Array>, bytesMax: number): As
   }
 }
 
+/** A proxy may know only the words of HTTP 1.0 for what must not be kept; git's own host says both. */
+const neverKept = {
+  expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+  pragma: 'no-cache',
+  'cache-control': 'no-cache, max-age=0, must-revalidate',
+}
+
 function answer(contentType: string, body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>): Response {
-  return new Response(body, {
-    headers: { 'content-type': contentType, 'cache-control': 'no-cache, max-age=0, must-revalidate' },
-  })
+  return new Response(body, { headers: { ...neverKept, 'content-type': contentType } })
 }
 
 /** git shows the lines of a plain text answer to its user. */
