@@ -91,3 +91,19 @@ export async function updateProject(
 export async function deleteProjectRow(db: DbOrTransaction, projectId: string): Promise<void> {
   await db.deleteFrom('projects').where('project_id', '=', projectId).execute()
 }
+
+/** Those of the given projects that were deleted here, and are not only unknown: an older backup of the database does not know them either. */
+export async function deletedAmong(db: DbOrTransaction, projectIds: string[]): Promise<string[]> {
+  if (projectIds.length === 0) return []
+  const known = await db.selectFrom('projects').select('project_id').where('project_id', 'in', projectIds).execute()
+  const isKnown = new Set(known.map((row) => row.project_id))
+  const unknown = projectIds.filter((id) => !isKnown.has(id))
+  if (unknown.length === 0) return []
+  const deleted = await db
+    .selectFrom('audit_events')
+    .select('object_id')
+    .where('project_id', 'in', unknown)
+    .where('action', '=', 'project.delete')
+    .execute()
+  return deleted.map((row) => row.object_id)
+}

@@ -2,6 +2,7 @@
 import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { sandboxKey } from './credentials.ts'
 import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
 import { Follower } from './follow.ts'
@@ -250,6 +251,7 @@ export class SessionKeeper {
     end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },
   ): Promise<void> {
     await this.#endSandboxes(session.session_id)
+    await failpoint('session.settle.before_row')
     await this.#deps.db.transaction().execute(async (trx) => {
       const moved = await moveSession(trx, {
         sessionId: session.session_id,
@@ -264,6 +266,7 @@ export class SessionKeeper {
       await revokeCredentials(trx, session.session_id, this.#deps.now())
       await endSandboxes(trx, session.session_id, end.sandbox, end.reason)
     })
+    await failpoint('session.settle.after_row')
     await this.#announce(session.session_id)
   }
 

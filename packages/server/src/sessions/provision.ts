@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
@@ -46,6 +47,7 @@ export async function provision(
   if (project === null) throw new ServiceError('not_found', 'The project of this session is gone.')
   const repository = await openRepository(deps, project)
   await journal.run('branch', () => ensureSessionBranch(deps, repository, session))
+  await failpoint('session.provision.after_branch')
   const { env } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
     const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
@@ -53,6 +55,7 @@ export async function provision(
       env: await environment(deps, { project, session, sandboxId, keys, configDir: manifest.runtime.config_dir }),
     }
   })
+  await failpoint('session.provision.after_claim')
   const sandbox = await journal.run('sandbox', async () => {
     await requireIsolation(driver)
     return driver.create({ sandboxId, env, limits, relaySocket: deps.relaySocket }, signal)

@@ -2,6 +2,7 @@ import { ServiceError, sessionMoves, type SessionStatus } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
 import { requireRoom } from './create.ts'
 import {
   beginGeneration,
@@ -31,10 +32,12 @@ export async function stopSession(deps: StopDeps, { session, caller }: OnSession
 /** The row goes, its change requests and its branch stay. */
 export async function deleteSession(deps: StopDeps, { session, caller }: OnSession): Promise<void> {
   await wantStopped(deps, { session, caller, action: null })
+  await failpoint('session.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
     await deleteSessionRow(trx, session.session_id)
     await recordAudit(trx, caller, auditOf(session, 'session.delete'))
   })
+  await failpoint('session.delete.after_row')
 }
 
 /** A new generation from the branch as it is now; the old one's tokens end in the same transaction. */
@@ -44,9 +47,11 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
     throw new ServiceError('conflict', `This session is ${session.status}, so it cannot be restarted now.`, {
       detail: { status: session.status },
     })
+  await failpoint('session.restart.before_row')
   const began = await startAgain(deps, session, async (trx) =>
     recordAudit(trx, caller, auditOf(session, 'session.restart')),
   )
+  await failpoint('session.restart.after_row')
   if (!began) throw new ServiceError('conflict', 'This session was started again by somebody else just now.')
   deps.keeper.kick(session.session_id)
   return (await getSessionById(deps.db, session.session_id)) ?? gone()
@@ -86,8 +91,10 @@ async function wantStopped(deps: StopDeps, input: OnSession & { action: string |
     await revokeCredentials(trx, session.session_id, deps.now())
     if (action !== null) await recordAudit(trx, caller, auditOf(session, action))
   })
+  await failpoint('session.stop.after_wish')
   deps.keeper.interrupt(session.session_id)
   await deps.keeper.settle(session.session_id)
+  await failpoint('session.stop.after_sandbox')
   // A failed session can have left a sandbox when the server died while it cleaned up.
   for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
 }
