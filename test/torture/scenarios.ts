@@ -9,6 +9,8 @@ export interface Scenario {
   outside?: true
   /** A server has to die there first, since only what it leaves leads here. */
   after?: string
+  /** Reached only by a server that tries to start sandboxes. */
+  sandboxes?: true
 }
 
 export const scenarios: Record<string, Scenario> = {
@@ -45,6 +47,16 @@ export const scenarios: Record<string, Scenario> = {
   'session.create.before_row': { by: 'sessions' },
   'session.create.after_row': { by: 'sessions' },
   'session.create.after_branch': { by: 'sessions' },
+  'session.settle.before_row': { by: 'sessions' },
+  'session.settle.after_row': { by: 'sessions' },
+  'session.provision.after_branch': { by: 'sessions', sandboxes: true },
+  'session.provision.after_claim': { by: 'sessions', sandboxes: true },
+  'session.restart.before_row': { by: 'sessions' },
+  'session.restart.after_row': { by: 'sessions' },
+  'session.stop.after_wish': { by: 'sessions' },
+  'session.stop.after_sandbox': { by: 'sessions' },
+  'session.delete.before_row': { by: 'sessions' },
+  'session.delete.after_row': { by: 'sessions' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {

@@ -55,7 +55,7 @@ export class TortureServer {
   }
 
   /** Resolves when it answers requests, or, when a failpoint ends it before that, when it has ended: false then. */
-  async start(options: { failpoints?: string } = {}): Promise<boolean> {
+  async start(options: { failpoints?: string; sandboxes?: boolean } = {}): Promise<boolean> {
     const began = performance.now()
     this.output = ''
     const child = spawn(process.execPath, [program, 'server'], {
@@ -70,7 +70,7 @@ export class TortureServer {
         SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
         SVC_CONFIG_FILE: join(this.dir, 'config.json'),
         SVC_BOOTSTRAP_TOKEN: this.token,
-        SVC_SANDBOX_DRIVER: 'none',
+        SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
         SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
         SVC_LOG: 'json',
         ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl }),

@@ -177,7 +177,8 @@ export class World {
         ...(body === null ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(requestMsMax),
       })
-      const answer = (await response.json()) as Body
+      const text = await response.text()
+      const answer = (text === '' ? null : JSON.parse(text)) as Body
       this.history.write({ kind: 'answer', key: name, status: response.status, body: answer })
       return { status: response.status, body: answer }
     } catch (error) {
@@ -199,6 +200,6 @@ export class World {
 const passing = new Set(['idempotency_in_progress', 'base_moved', 'unprocessable'])
 
 /** Refusals that say: nothing was done, send it again. */
-function isPassing(reply: Reply<Partial<ErrorBody>>): boolean {
-  return reply.status >= 500 || passing.has(reply.body.code ?? '')
+function isPassing(reply: Reply<Partial<ErrorBody> | null>): boolean {
+  return reply.status >= 500 || passing.has(reply.body?.code ?? '')
 }
