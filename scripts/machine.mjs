@@ -11,10 +11,24 @@ const packages = {
   uidmap: { program: 'newuidmap', for: 'the sandbox of an unprivileged server needs it' },
 }
 
+/** Beside what sessions need. */
+const testPackages = {
+  chromium: { program: 'chromium', for: 'the tests of the page drive it' },
+}
+
+/** What `npm test` needs of the machine; tests whose program is missing all the same are skipped and counted. */
+export async function ensureTestMachine() {
+  await ensurePrograms({ ...packages, ...testPackages })
+}
+
 /** Never fails: a server without sandboxes is still a server, and says so itself when a session is started. */
-export async function ensureMachine(names = Object.keys(packages)) {
+export async function ensureMachine() {
+  await ensurePrograms(packages)
+}
+
+async function ensurePrograms(wanted) {
   if (process.platform !== 'linux') return
-  const missing = names.filter((name) => findProgram(packages[name].program) === null)
+  const missing = Object.keys(wanted).filter((name) => findProgram(wanted[name].program) === null)
   if (missing.length === 0) return
   const isDebian = existsSync('/etc/debian_version') && findProgram('apt-get') !== null
   const command = `${isDebian ? 'apt-get install -y' : 'install'} ${missing.join(' ')}`
@@ -26,7 +40,7 @@ export async function ensureMachine(names = Object.keys(packages)) {
       console.error(error.message.split('\n').slice(-3).join('\n'))
     }
   }
-  const reasons = missing.map((name) => `${name}: ${packages[name].for}`).join('; ')
+  const reasons = missing.map((name) => `${name}: ${wanted[name].for}`).join('; ')
   console.error(`Missing on this machine (${reasons}). As root: ${command}`)
 }
 

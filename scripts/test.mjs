@@ -9,7 +9,7 @@ import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 import { readReport } from './junit.mjs'
-import { ensureMachine, ensureSshd } from './machine.mjs'
+import { ensureSshd, ensureTestMachine } from './machine.mjs'
 
 const budgetMs = 25 * 60_000
 const testMsMax = 60_000
@@ -29,7 +29,7 @@ await main(async () => {
   const results = []
   results.push(await attempt('install', ensureInstalled))
   if (results[0].outcome === 'failed') return summarise(results)
-  await ensureMachine()
+  await ensureTestMachine()
   await ensureSshd()
   results.push(await attempt('build', ensureBuilt))
   if (filters.length === 0)

@@ -1,0 +1,77 @@
+/** The page in a real browser: the owner link signs in once, the page shows what is there, and nothing it shows runs. */
+import { expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { git, makeFirstCommit, Server } from './harness.ts'
+
+const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
+/** A test browser talks to nobody but the page. */
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-component-update',
+  '--disable-background-networking',
+]
+const hostile = '<img src=x onerror="document.title=1">'
+
+test.skipIf(!browserPath)(
+  'the owner signs in by the link and sees projects, change requests and failed sessions as plain text',
+  async () => {
+    const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+    const browser = await chromium.launch({ executablePath: browserPath!, args: quiet })
+    try {
+      const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
+      const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', hostile])
+      await makeFirstCommit(server, project_id)
+      await pushBranch(server, project_id, 'work')
+      await server.json(['cr', 'open', '--title', hostile, '--head', 'work', '--project', project_id])
+      await server.json(['sessions', 'new', '--no-wait', '--name', 'a session', '--project', project_id])
+
+      const context = await browser.newContext({ viewport: { width: 360, height: 640 } })
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+      await page.goto(link)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: hostile }).waitFor()
+      await page.getByText(`#1 ${hostile}`).waitFor()
+      await page.getByText(/^failed: .*SVC_SANDBOX_DRIVER=none/).waitFor()
+      expect(await page.title()).toBe('svc')
+      expect(await page.evaluate('document.querySelectorAll("img").length')).toBe(0)
+      expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
+      const [cookie] = await context.cookies()
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
+      expect(page.url()).not.toContain('#')
+      expect(complaints).toEqual([])
+
+      const stranger = await (await browser.newContext()).newPage()
+      await stranger.goto(link)
+      await stranger.getByRole('button', { name: 'Sign in' }).click()
+      await stranger.getByText('This link was used already or has expired.').waitFor()
+      await stranger.goto(server.url)
+      await stranger.getByText('You are not signed in.').waitFor()
+    } finally {
+      await browser.close()
+      await server.end()
+    }
+  },
+  120_000,
+)
+
+async function pushBranch(server: Server, projectId: string, branch: string): Promise<void> {
+  const url = new URL(`${server.url}/v1/projects/${projectId}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  const clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'clone', '--quiet', url.href, '.')
+  await git(clone, 'checkout', '--quiet', '-b', branch)
+  await Bun.write(join(clone, 'b.txt'), 'b\n')
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'Work')
+  await git(clone, 'push', '--quiet', 'origin', branch)
+}
