@@ -104,6 +104,8 @@ test.each<Record<string, string>>([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOS
 )
 
 const bad: [string, string][] = [
+  ['SVC_HOST', 'one two'],
+  ['SVC_PREVIEW_DOMAIN', 'preview.example:80'],
   ['SVC_PORT', '65536'],
   ['SVC_PORT', '-1'],
   ['SVC_PORT', '8e3'],

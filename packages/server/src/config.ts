@@ -68,6 +68,11 @@ export function parseConfig(env: Env): Config {
 
   const host = env.SVC_HOST || '127.0.0.1'
   const port = read('SVC_PORT', 8420, integer(0, 65535))
+  if (!/^[A-Za-z0-9.:_-]{1,253}$/.test(host))
+    problems.push(`SVC_HOST has to be an address or a name of this machine, but is ${JSON.stringify(host)}.`)
+  const previewDomain = env.SVC_PREVIEW_DOMAIN || 'localhost'
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(previewDomain))
+    problems.push(`SVC_PREVIEW_DOMAIN has to be a domain name, but is ${JSON.stringify(previewDomain)}.`)
   const databaseUrl = env.DATABASE_URL || null
   if (databaseUrl !== null && !/^postgres(ql)?:\/\//.test(databaseUrl))
     problems.push('DATABASE_URL has to start with postgres:// or postgresql://.')
@@ -107,7 +112,7 @@ export function parseConfig(env: Env): Config {
         : { url: modelUrl, key: env.SVC_LLM_UPSTREAM_KEY || null, name: env.SVC_LLM_MODEL ?? '' },
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
-    previewDomain: env.SVC_PREVIEW_DOMAIN || 'localhost',
+    previewDomain,
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),

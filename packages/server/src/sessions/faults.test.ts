@@ -116,6 +116,31 @@ describe('a sandbox that ends by itself', () => {
     })
     await until('the prompt is delivered', () => promptsOf(app, again).length === 1)
   })
+
+  test('with a prompt owed, again and again: it has failed, and the prompt waits for the next restart', async () => {
+    const session = await app.running()
+    app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
+    expect((await prompt(session.session_id, 'owed still')).body.status).toBe('accepted')
+    // As if each sandbox had died just before it took the prompt.
+    const takeBack = async () => {
+      const { rows } = await sql`update session_prompts set status = 'accepted'
+        where session_id = ${session.session_id} and status = 'delivered' returning prompt_id`.execute(app.deps.db)
+      return rows.length === 1
+    }
+    delete app.driver.options.bootMs
+    for (const generation of [1, 2, 3]) {
+      const { sandbox } = await until(`generation ${generation} runs`, async () => {
+        const found = await app.session(session.session_id)
+        return found.status === 'running' && found.sandbox?.generation === generation ? found : null
+      })
+      if (generation > 1) await until('the prompt is delivered and taken back', takeBack)
+      await app.driver.crash(sandbox!.sandbox_id, 'It ended again.')
+    }
+    expect((await app.reaches(session.session_id, 'failed')).error).toBe('It ended again.')
+    expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(202)
+    const again = await app.reaches(session.session_id, 'running')
+    await until('the prompt is delivered', () => promptsOf(app, again).includes('owed still'))
+  })
 })
 
 describe('the cap on live sessions', () => {

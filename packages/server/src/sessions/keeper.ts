@@ -20,14 +20,16 @@ import {
   presentSession,
   revokeCredentials,
   sandboxesOf,
+  type SandboxRow,
   type SessionWithSandbox,
   settlePrompt,
   updateSandbox,
   updateSession,
 } from './store.ts'
 
-/** A start that a dying server interrupted is tried again this often before the session counts as failed. */
-const startsMax = 3
+/** Sandboxes a session may lose within this time before it counts as failed: starting again for ever helps nobody. */
+const lostMax = 3
+const lostWithinMs = 10 * 60_000
 
 interface Kept {
   daemon: DaemonAddress
@@ -135,9 +137,8 @@ export class SessionKeeper {
     if (sandboxes === null)
       return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
     if (session.sandbox !== null) {
-      const rows = await sandboxesOf(this.#deps.db, session.session_id)
-      const starts = rows.filter((row) => row.status !== 'stopped').length
-      if (starts >= startsMax) return this.#fail(session, `The start was interrupted ${starts} times.`)
+      const lost = this.#lostLately(await sandboxesOf(this.#deps.db, session.session_id))
+      if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
       await this.#beginAgain(session)
       const again = await getSessionById(this.#deps.db, session.session_id)
       return again === null ? undefined : this.#provision(again)
@@ -223,8 +224,9 @@ export class SessionKeeper {
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     const current = rows.find((row) => row.generation === session.generation)
     const isOurs = current?.instance_id === this.#deps.instanceId
-    // What was accepted is owed: the session starts again for it instead of resting.
-    if ((await acceptedPrompts(this.#deps.db, session.session_id)).length > 0) {
+    // What was accepted is owed: the session starts again for it instead of resting, as long as starting helps.
+    const owes = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
+    if (owes && this.#lostLately(rows) < lostMax) {
       await this.#release(session.session_id)
       await this.#beginAgain(session)
       this.kick(session.session_id)
@@ -235,6 +237,12 @@ export class SessionKeeper {
       session,
       'The server that kept this sandbox stopped. What was pushed is on the branch; restart the session to go on.',
     )
+  }
+
+  /** How many sandboxes ended otherwise than by a stop, this one included. */
+  #lostLately(rows: SandboxRow[]): number {
+    const since = this.#deps.now().getTime() - lostWithinMs
+    return rows.filter((row) => row.status !== 'stopped' && Date.parse(row.created_at) > since).length
   }
 
   /** The sandbox before the row: if we die here the sweep finds a row without a sandbox and finishes; the other order leaks a sandbox. */
