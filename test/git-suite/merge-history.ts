@@ -12,6 +12,8 @@ export type Outcome =
   | { kind: 'clean'; tree: string }
   | { kind: 'conflicted'; files: string[] }
   | { kind: 'failed'; reason: string }
+  /** The repository does not have every object that its commits name, so there is nothing to compare with. */
+  | { kind: 'incomplete'; reason: string }
 
 /** A git of nobody's: no settings but these, an identity, and whoever owns the repository. */
 const environment = {

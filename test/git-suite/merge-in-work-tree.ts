@@ -22,6 +22,8 @@ export async function mergeInWorkTree(dir: string, { base, head }: HistoricMerge
   const files = new Set(unmerged.map((line) => originalName(line.slice(line.indexOf('\t') + 1), head)))
   // Conflicts about folders leave nothing unmerged behind; only the message names a path.
   for (const [, path] of merged.out.matchAll(folderConflicts)) if (path) files.add(path)
+  // Only git's words tell an object that is not there from everything else that ends a merge.
+  if (merged.err.includes('unable to read sha1 file')) return { kind: 'incomplete', reason: merged.err.trim() }
   // 1: conflicts. It is also how git refuses to begin, and then nothing is in conflict.
   if (merged.code !== 1 || files.size === 0) return { kind: 'failed', reason: `${merged.out}${merged.err}`.trim() }
   return { kind: 'conflicted', files: [...files].map(readable).sort() }

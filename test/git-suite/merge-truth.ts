@@ -1,4 +1,5 @@
 /** Merges every two-parent merge of a repository's history again, and holds our answer against that of `git merge`. */
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -14,7 +15,10 @@ interface Disagreement extends HistoricMerge {
   ours: Outcome
 }
 
-process.exitCode = await run()
+process.exitCode = await run().catch((error: Error) => {
+  console.error(error.message)
+  return 1
+})
 
 async function run(): Promise<number> {
   const { positionals, values } = parseArgs({
@@ -26,6 +30,11 @@ async function run(): Promise<number> {
   const jobs = Number(values.jobs)
   if (path === undefined || !(limit === null || limit > 0) || !(jobs > 0)) throw new Error(`Usage: ${usage}`)
   const room = await mkdtemp(join(tmpdir(), 'svc-merge-truth-'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      rmSync(room, { recursive: true, force: true })
+      process.exit(130)
+    })
   try {
     return await compareAll(resolve(path), room, { limit, jobs })
   } finally {
@@ -38,7 +47,7 @@ async function compareAll(path: string, room: string, limits: { limit: number | 
   const merges = await listMerges(path, limits.limit)
   const store = join(room, 'store.git')
   await borrowRepository(path, store, merges)
-  const counts: Record<Outcome['kind'], number> = { clean: 0, conflicted: 0, failed: 0 }
+  const counts: Record<Outcome['kind'], number> = { clean: 0, conflicted: 0, failed: 0, incomplete: 0 }
   const disagreements: Disagreement[] = []
   const waiting = [...merges]
   const work = async (_: unknown, index: number) => {
@@ -47,7 +56,8 @@ async function compareAll(path: string, room: string, limits: { limit: number | 
       const git = await mergeInWorkTree(workTree, merge)
       const ours = await mergeByUs(store, merge)
       counts[git.kind]++
-      if (!isSame(git, ours)) disagreements.push({ ...merge, git, ours })
+      if (git.kind === 'incomplete') console.log(`${merge.commit} is not compared: ${git.reason}`)
+      else if (!isSame(git, ours)) disagreements.push({ ...merge, git, ours })
       if (waiting.length % 200 === 0) console.error(`${waiting.length} to go, ${disagreements.length} disagreed`)
     }
   }
@@ -57,11 +67,11 @@ async function compareAll(path: string, room: string, limits: { limit: number | 
     console.log(`  git:  ${JSON.stringify(one.git)}\n  ours: ${JSON.stringify(one.ours)}`)
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(0)
-  console.log(
-    `${counts.clean} clean, ${counts.conflicted} conflicted, ${counts.failed} that git could not do; ${seconds} s`,
-  )
-  console.log(`${merges.length - disagreements.length} of ${merges.length} merges agreed`)
-  return disagreements.length > 0 || merges.length === 0 ? 1 : 0
+  console.log(`${counts.clean} clean, ${counts.conflicted} conflicted, ${counts.failed} that git refused; ${seconds} s`)
+  if (counts.incomplete > 0) console.log(`${counts.incomplete} not compared: the repository lacks some of their files`)
+  const compared = merges.length - counts.incomplete
+  console.log(`${compared - disagreements.length} of ${compared} merges agreed`)
+  return disagreements.length > 0 || compared === 0 ? 1 : 0
 }
 
 /** What git itself cannot do is no answer to agree with. */
