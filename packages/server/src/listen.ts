@@ -78,7 +78,12 @@ function explain(error: NodeJS.ErrnoException, where: string): Error {
     )
   if (error.code === 'EACCES')
     return new StartupError(`This user may not listen on ${where}. Choose a port above 1024 with SVC_PORT.`)
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN' || error.code === 'EINVAL')
+  if (
+    error.code === 'EADDRNOTAVAIL' ||
+    error.code === 'ENOTFOUND' ||
+    error.code === 'EAI_AGAIN' ||
+    error.code === 'EINVAL'
+  )
     return new StartupError(`This machine has no address ${where}. Check SVC_HOST.`)
   return error
 }
