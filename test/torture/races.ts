@@ -1,4 +1,4 @@
-/** `npm run torture -- races [--rounds N] [--crs N]`: everybody at once, on one server and on two. */
+/** `npm run torture -- races [--crs N] [--contests N] [--rounds N] [--only managed|external]`: everybody at once, on one server and on two. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '1000' },
     crs: { type: 'string', default: '100' },
     contests: { type: 'string', default: '50' },
+    only: { type: 'string' },
   },
 })
 const rounds = Number(values.rounds)
@@ -33,7 +34,7 @@ try {
   await world.makeProjects()
   // From here on every client asks the one and the other in turns.
   world.servers.push(second)
-  for (const project of world.projects) {
+  for (const project of world.projects.filter(({ kind }) => values.only === undefined || kind === values.only)) {
     await run(`${crs} change requests into one base at once, ${project.kind}`, () =>
       manyIntoOneBase(world, project, crs),
     )

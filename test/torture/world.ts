@@ -37,9 +37,10 @@ export interface Reply<Body> {
   body: Body
 }
 
-const requestMsMax = 60_000
+/** Merges queue, and each tries three times while somebody else keeps pushing. */
+const requestMsMax = 180_000
 /** A client that is not served within this time is stuck, whatever happened to the server. */
-const stuckMs = 120_000
+const stuckMs = 180_000
 
 export class World {
   readonly servers: TortureServer[] = []
