@@ -20,15 +20,16 @@ export interface KillReport {
 /** A point that is not reached by then is not reached with what the clients do. */
 const lifeMsMax = 15_000
 
-/** Every point of the merges once, each after what leads to it. */
-export function eachPointOnce(): KillPlan[] {
+/** Every point of the merges, at the hit that `at` chooses, each after what leads to it. */
+export function eachPoint(at: () => number): KillPlan[] {
   return pointsOf('merges').flatMap((name) => {
     const { after } = scenarios[name]!
-    return [...(after === undefined ? [] : [planFor(after, 1)]), planFor(name, 1)]
+    // What a dead server left is found once, by the next one.
+    return after === undefined ? [planFor(name, at())] : [planFor(after, at()), planFor(name, 1)]
   })
 }
 
-export function planFor(name: string, at: number): KillPlan {
+function planFor(name: string, at: number): KillPlan {
   const { beside, outside } = scenarios[name]!
   return { failpoints: `${beside === undefined ? '' : `${beside},`}${name}=kill@${at}`, outside: outside === true }
 }

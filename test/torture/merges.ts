@@ -1,8 +1,7 @@
 /** `npm run torture -- merges [--kills N] [--seed N]`: kills the server at every step of a merge, and looks what is left. */
 import { parseArgs } from 'node:util'
 import { check } from './check.ts'
-import { eachPointOnce, killAgainAndAgain, type KillPlan, planFor, seededRandom, startClients } from './kills.ts'
-import { pointsOf } from './scenarios.ts'
+import { eachPoint, killAgainAndAgain, type KillPlan, seededRandom, startClients } from './kills.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
 
@@ -16,16 +15,16 @@ const { values } = parseArgs({
 const kills = Number(values.kills)
 const random = seededRandom(Number(values.seed))
 
+/** Each point at its first hit, then each at one of its first four, again and again; after every ninth a death at no point of ours. */
 function* plans(): Iterable<KillPlan> {
   let made = 0
-  const once = eachPointOnce()
-  const points = pointsOf('merges')
-  while (made < kills) {
-    const round = made === 0 ? once : points.map((name) => planFor(name, 1 + Math.floor(random() * 4)))
-    for (const plan of round) {
+  for (let round = 0; made < kills; round++) {
+    for (const plan of eachPoint(() => (round === 0 ? 1 : 1 + Math.floor(random() * 4)))) {
       if (made++ >= kills) return
-      // Every tenth dies at no point of ours.
-      yield round !== once && made % 10 === 0 ? { failpoints: null, outside: false } : plan
+      yield plan
+      if (made % 10 !== 9 || round === 0 || made >= kills) continue
+      made++
+      yield { failpoints: null, outside: false }
     }
   }
 }
