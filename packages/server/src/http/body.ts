@@ -3,16 +3,18 @@ import { z } from 'zod'
 
 export const bodyBytesMax = 1024 * 1024
 
+const ofApi = { bytesMax: bodyBytesMax, refusal: 'The request body is larger than 1 MiB.' }
+
 /** The body as bytes, cut off with 413 as soon as it passes the limit: what is announced is not trusted. */
-export async function readBody(request: Request): Promise<Buffer> {
-  const tooLarge = () => new ServiceError('body_too_large', 'The request body is larger than 1 MiB.')
-  if (Number(request.headers.get('content-length') ?? 0) > bodyBytesMax) throw tooLarge()
+export async function readBody(request: Request, limit = ofApi): Promise<Buffer> {
+  const tooLarge = () => new ServiceError('body_too_large', limit.refusal)
+  if (Number(request.headers.get('content-length') ?? 0) > limit.bytesMax) throw tooLarge()
   if (request.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of request.body) {
     bytes += chunk.length
-    if (bytes > bodyBytesMax) throw tooLarge()
+    if (bytes > limit.bytesMax) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -3,7 +3,7 @@ import { modelGatewayPath, scriptedModelName, ServiceError } from '@svc/contract
 import { actorOfSandboxCredential, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
-import { invalid, parseJson } from '../http/body.ts'
+import { invalid, parseJson, readBody } from '../http/body.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
@@ -12,7 +12,7 @@ import { scriptedCompletion } from './scripted.ts'
 import { askUpstream } from './upstream.ts'
 
 /** Conversations are long: more than the API's 1 MiB, less than what would hurt. */
-const modelBodyBytesMax = 32 * 1024 * 1024
+const ofConversation = { bytesMax: 32 * 1024 * 1024, refusal: 'The conversation is larger than 32 MiB.' }
 
 export function modelRoutes(app: App, deps: Deps): void {
   const guarded = (answer: (deps: Deps, c: AppContext) => Promise<Response>) => async (c: AppContext) => {
@@ -46,7 +46,7 @@ async function modelOfCaller(deps: Deps, c: AppContext): Promise<{ name: string;
 
 async function complete(deps: Deps, c: AppContext): Promise<Response> {
   const model = await modelOfCaller(deps, c)
-  const body = parseJson(await readBounded(c.req.raw))
+  const body = parseJson(await readBody(c.req.raw, ofConversation))
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw invalid('messages is required.', [{ path: 'messages', message: 'is required' }])
   if (model.scripted) return scriptedCompletion(body as unknown as Parameters<typeof scriptedCompletion>[0])
@@ -56,17 +56,6 @@ async function complete(deps: Deps, c: AppContext): Promise<Response> {
 async function listModels(deps: Deps, c: AppContext): Promise<Response> {
   const { name } = await modelOfCaller(deps, c)
   return Response.json({ object: 'list', data: [{ id: name, object: 'model', owned_by: 'svc' }] })
-}
-
-async function readBounded(request: Request): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length
-    if (bytes > modelBodyBytesMax) throw new ServiceError('body_too_large', 'The conversation is larger than 32 MiB.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 /** Model clients read `error.message`; our own fields stay beside it. */

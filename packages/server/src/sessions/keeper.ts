@@ -341,8 +341,8 @@ export class SessionKeeper {
 
 /** The sentence a session shows for why it failed, with the line that mends it when there is one. */
 function reasonOf(error: unknown): string {
-  if (error instanceof SandboxError) return error.hint === null ? error.message : `${error.message} ${error.hint}`
-  if (error instanceof ServiceError) return error.hint === null ? error.message : `${error.message} ${error.hint}`
+  if (error instanceof SandboxError || error instanceof ServiceError)
+    return error.hint === null ? error.message : `${error.message} ${error.hint}`
   if (error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOSPC')
     return 'The disk of the server is full.'
   return 'Something went wrong on our side while the session was starting; the log of the server says what.'
