@@ -5,12 +5,16 @@ export const daemonPort = 8000
 export const runtimePort = 4096
 /** On loopback inside the sandbox: each connection is piped to the host's relay socket. */
 export const relayPort = 61080
+/** On loopback inside the sandbox: an HTTP proxy, by the same way, to the hosts its project allows. */
+export const egressPort = 61081
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const runDir = '/run/svc'
 export const daemonSocketPath = `${runDir}/daemon.sock`
 /** The host's end of the relay, bound into the sandbox by the driver. */
 export const relaySocketPath = `${runDir}/relay.sock`
+/** The host's end of the way out, one per sandbox: which of them asks is told by the socket. Absent where there is none. */
+export const egressSocketPath = `${runDir}/egress.sock`
 export const agentUid = 1000
 
 /** Everything the platform injects; secrets of the project come beside it. */
@@ -44,9 +48,11 @@ export interface BootEnvironment {
   SVC_WORKSPACE: string
   /** `[runtime] config_dir` of the manifest. */
   SVC_CONFIG_DIR: string
+  /** `[sandbox] setup` of the manifest, when it has one. */
+  SVC_SANDBOX_SETUP?: string
 }
 
-export type BootStep = 'listen' | 'clone' | 'configure' | 'runtime' | 'prime' | 'prompt'
+export type BootStep = 'listen' | 'clone' | 'configure' | 'setup' | 'runtime' | 'prime' | 'prompt'
 
 export interface DaemonHealth {
   daemon: 'ok'

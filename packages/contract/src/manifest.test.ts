@@ -17,6 +17,7 @@ describe('svc.toml', () => {
     expect(manifest).toEqual({
       env: { required: ['A_KEY'], optional: ['B'] },
       runtime: { config_dir: 'agents', model: 'svc/x' },
+      sandbox: {},
     })
     expect(issues).toEqual([])
   })
@@ -109,6 +110,10 @@ describe('svc.toml', () => {
       }),
       { numRuns: 500 },
     )
-    expect(emptyManifest).toEqual({ env: { required: [], optional: [] }, runtime: { config_dir: '.svc/runtime' } })
+    expect(emptyManifest).toEqual({
+      env: { required: [], optional: [] },
+      runtime: { config_dir: '.svc/runtime' },
+      sandbox: {},
+    })
   })
 })

@@ -1,6 +1,7 @@
 /** `svc.toml`: what the service reads of it so far. Unknown keys and wrong values are issues, never a crash: the file is the agents' to edit. */
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
+import { type SandboxSettings, sandboxSettings } from './sandbox-settings.ts'
 
 export const manifestPath = 'svc.toml'
 export const manifestBytesMax = 256 * 1024
@@ -30,11 +31,13 @@ const runtime = z.object({ config_dir: relativeDir.default(defaultConfigDir), mo
 export interface Manifest {
   env: { required: string[]; optional: string[] }
   runtime: { config_dir: string; model?: string | undefined }
+  sandbox: SandboxSettings
 }
 
 export const emptyManifest: Manifest = {
   env: { required: [], optional: [] },
   runtime: { config_dir: defaultConfigDir },
+  sandbox: {},
 }
 
 /** Each table is read on its own, so that a mistake in one leaves the others in force. */
@@ -61,6 +64,7 @@ export function parseManifest(text: string): { manifest: Manifest; issues: Manif
   const manifest: Manifest = {
     env: table('env', env, emptyManifest.env),
     runtime: table('runtime', runtime, emptyManifest.runtime),
+    sandbox: table('sandbox', sandboxSettings, emptyManifest.sandbox),
   }
   for (const name of [...manifest.env.required, ...manifest.env.optional])
     if (name.startsWith('SVC_'))
