@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, route, timestamp, uuid } from './route.ts'
+import { ok, page, route, timestamp, uuid } from './route.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
@@ -20,6 +20,91 @@ export const getMeRoute = route({
   path: '/v1/accounts/me',
   access: 'account',
   reply: z.object({ user, account, accounts: z.array(account) }),
+})
+
+export const member = user.extend({ role: z.enum(roles), created_at: timestamp })
+export type Member = z.infer<typeof member>
+
+export const listMembersRoute = route({
+  name: 'listMembers',
+  summary: 'The members of an account with their roles, in the order in which they joined',
+  method: 'GET',
+  path: '/v1/accounts/:accountId/members',
+  access: 'account-read',
+  query: page,
+  reply: z.array(member),
+})
+
+export const addMemberRoute = route({
+  name: 'addMember',
+  summary: 'Add a member by e-mail address; somebody who never signed in gets a one-time link',
+  method: 'POST',
+  path: '/v1/accounts/:accountId/members',
+  access: 'account-admin',
+  body: z.object({
+    email: z.email().max(254).toLowerCase(),
+    name: z.string().trim().min(1).max(100).optional(),
+    role: z.enum(roles).default('member'),
+  }),
+  status: 201,
+  reply: z.object({
+    member,
+    /** To be handed over by whoever added them: the service sends no mail. Null for somebody who has signed in before. */
+    sign_in: z.object({ url: z.string(), expires_at: timestamp }).nullable(),
+  }),
+})
+
+export const changeRoleRoute = route({
+  name: 'changeRole',
+  summary: 'Change the role of a member; every token of theirs is cut to it at once',
+  method: 'PATCH',
+  path: '/v1/accounts/:accountId/members/:userId',
+  access: 'account-admin',
+  body: z.object({ role: z.enum(roles) }),
+  reply: member,
+})
+
+export const removeMemberRoute = route({
+  name: 'removeMember',
+  summary: 'Remove a member, or leave: their tokens reach nothing of the account any more',
+  method: 'DELETE',
+  path: '/v1/accounts/:accountId/members/:userId',
+  access: 'account-read',
+  reply: ok,
+})
+
+export const auditEvent = z.object({
+  event_id: z.number().int(),
+  at: timestamp,
+  project_id: uuid.nullable(),
+  actor_kind: z.string(),
+  actor_user_id: uuid.nullable(),
+  token_id: uuid.nullable(),
+  session_id: uuid.nullable(),
+  request_id: z.string().nullable(),
+  address: z.string().nullable(),
+  action: z.string(),
+  object_type: z.string(),
+  object_id: z.string(),
+  /** What changed of the object, each as far as it may be told. */
+  before: z.unknown(),
+  after: z.unknown(),
+})
+export type AuditRow = z.infer<typeof auditEvent>
+
+export const listAuditRoute = route({
+  name: 'listAudit',
+  summary: 'Who changed what in an account, newest first',
+  method: 'GET',
+  path: '/v1/accounts/:accountId/audit',
+  access: 'account-admin',
+  query: page.extend({
+    project_id: uuid.optional(),
+    /** Exactly, or all of a noun: `change_request`. */
+    action: z.string().max(100).optional(),
+    actor_user_id: uuid.optional(),
+  }),
+  reply: z.array(auditEvent),
 })
 
 export const createOwnerLinkRoute = route({

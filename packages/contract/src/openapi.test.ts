@@ -6,6 +6,7 @@ import type { Access, Route } from './route.ts'
 const named = routes.map((route) => [route.name, route] as const)
 const accesses: Access[] = [
   ...(['public', 'token', 'account', 'user', 'sandbox'] as const),
+  ...(['account-read', 'account-admin'] as const),
   ...(['project-read', 'project-write', 'project-admin'] as const),
 ]
 
@@ -28,7 +29,9 @@ describe('the table of routes', () => {
   test.each(named)('%s asks for the access its path stands for', (_, route) => {
     const isAccount = route.path.startsWith('/v1/accounts/')
     const isProject = route.path.startsWith('/v1/projects/:projectId')
-    expect(route.access === 'account').toBe(isAccount)
+    const isOneAccount = route.path.startsWith('/v1/accounts/:accountId')
+    expect(route.access === 'account').toBe(isAccount && !isOneAccount)
+    expect(route.access.startsWith('account-')).toBe(isOneAccount)
     expect(route.access.startsWith('project-') || route.access === 'sandbox').toBe(isProject)
   })
 

@@ -5,6 +5,8 @@ import { z } from 'zod'
  * - `public`: anybody
  * - `token`: any valid user or project token
  * - `account`: user tokens only; lies under /v1/accounts, where project tokens are refused before routing
+ * - `account-read`: user tokens of the members of `:accountId`, viewers included
+ * - `account-admin`: user tokens of its owners and admins
  * - `user`: user tokens only, elsewhere
  * - `project-read`: whoever may see the project, viewers included
  * - `project-write`: members and up, and the project's own tokens
@@ -15,6 +17,8 @@ export type Access =
   | 'public'
   | 'token'
   | 'account'
+  | 'account-read'
+  | 'account-admin'
   | 'user'
   | 'project-read'
   | 'project-write'

@@ -1,12 +1,27 @@
-import { createOwnerLinkRoute, getMeRoute, ServiceError, signInRoute, signOutRoute } from '@svc/contract'
+import {
+  addMemberRoute,
+  changeRoleRoute,
+  createOwnerLinkRoute,
+  getMeRoute,
+  listAuditRoute,
+  listMembersRoute,
+  removeMemberRoute,
+  ServiceError,
+  signInRoute,
+  signOutRoute,
+} from '@svc/contract'
+import { listAudit } from '../audit/list.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import { endDashboardSession, refuseForeignOrigin, startDashboardSession } from '../auth/dashboard-session.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import { Page } from '../http/page.ts'
 import type { RequestInfo } from '../http/request-info.ts'
+import { addMember, changeRole, removeMember } from './members.ts'
 import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
-import { accountsOfUser, getUser } from './store.ts'
+import { accountsOfUser, getUser, listMembers } from './store.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
@@ -15,6 +30,28 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const account = accounts[0]
       if (account === undefined) throw new ServiceError('forbidden', 'You are not a member of any account.')
       return { user: await getUser(deps.db, caller.actor.user_id), account, accounts }
+    }),
+    handle(listMembersRoute, async ({ account, query }) => {
+      const { rows, next } = await listMembers(deps.db, account.account_id, query)
+      return new Page(rows, next)
+    }),
+    handle(addMemberRoute, async ({ account, body, caller }) => addMember(deps, { account, caller, ...body })),
+    handle(changeRoleRoute, async ({ account, body, caller, params }) =>
+      changeRole(deps, { account, caller, userId: params.userId, role: body.role }),
+    ),
+    handle(removeMemberRoute, async ({ account, caller, params }) => {
+      await removeMember(deps, { account, caller, userId: params.userId })
+      return { ok: true }
+    }),
+    handle(listAuditRoute, async ({ account, query }) => {
+      const of = {
+        accountId: account.account_id,
+        projectId: query.project_id,
+        action: query.action,
+        userId: query.actor_user_id,
+      }
+      const { rows, next } = await listAudit(deps.db, of, query)
+      return new Page(rows, next)
     }),
     handle(createOwnerLinkRoute, async ({ caller }) => {
       const accounts = await accountsOfUser(deps.db, caller.actor.user_id)
@@ -37,7 +74,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
       refuseForeignOrigin(originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
-        await recordAudit(trx, pageCaller(userId, request), onUser('user.sign_in', userId))
+        await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
         return withCookie(await startDashboardSession({ ...deps, db: trx }, userId))
       })
     }),
@@ -45,7 +82,8 @@ export function accountRoutes(deps: Deps): Mounted[] {
       refuseForeignOrigin(originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const { cookie, userId } = await endDashboardSession({ ...deps, db: trx }, request.headers.get('cookie'))
-        if (userId !== null) await recordAudit(trx, pageCaller(userId, request), onUser('user.sign_out', userId))
+        if (userId !== null)
+          await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_out', userId))
         return withCookie(cookie)
       })
     }),
@@ -58,8 +96,10 @@ function pageCaller(userId: string, request: RequestInfo): Caller<UserActor> {
   return { actor, requestId: request.id, address: request.address }
 }
 
-function onUser(action: string, userId: string) {
-  return { account_id: null, project_id: null, action, object_type: 'user', object_id: userId }
+/** What concerns a user alone is told in the account they start in. */
+async function onUser(db: DbOrTransaction, action: string, userId: string) {
+  const [account] = await accountsOfUser(db, userId)
+  return { account_id: account?.account_id ?? null, project_id: null, action, object_type: 'user', object_id: userId }
 }
 
 function originOf(request: { method: string; headers: Headers }) {

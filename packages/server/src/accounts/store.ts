@@ -1,5 +1,6 @@
 import type { Role } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { cutPage, readIdCursor } from '../http/page.ts'
 
 export async function getUser(db: DbOrTransaction, userId: string) {
   return db
@@ -46,6 +47,96 @@ export async function insertMember(
   member: { account_id: string; user_id: string; role: Role },
 ): Promise<void> {
   await db.insertInto('account_members').values(member).execute()
+}
+
+const memberColumns = [
+  'users.user_id',
+  'users.name',
+  'users.email',
+  'account_members.role',
+  'account_members.created_at',
+] as const
+
+function members(db: DbOrTransaction, accountId: string) {
+  return db
+    .selectFrom('account_members')
+    .innerJoin('users', 'users.user_id', 'account_members.user_id')
+    .select(memberColumns)
+    .where('account_members.account_id', '=', accountId)
+}
+
+/** In the order in which they joined. */
+export async function listMembers(
+  db: DbOrTransaction,
+  accountId: string,
+  page: { limit: number; cursor?: string | undefined },
+) {
+  const after = readIdCursor(page.cursor)
+  let query = members(db, accountId)
+    .orderBy('account_members.created_at')
+    .orderBy('users.user_id')
+    .limit(page.limit + 1)
+  if (after !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('account_members.created_at', 'users.user_id'), '>', tuple(after[0], after[1])),
+    )
+  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.user_id])
+}
+
+export async function getMember(db: DbOrTransaction, accountId: string, userId: string) {
+  return (await members(db, accountId).where('users.user_id', '=', userId).executeTakeFirst()) ?? null
+}
+
+/** Changes of who is in an account take turns, until the transaction ends: two owners who remove each other would leave none. */
+export async function holdMembers(trx: DbOrTransaction, accountId: string): Promise<void> {
+  await trx.selectFrom('accounts').select('account_id').where('account_id', '=', accountId).forUpdate().execute()
+}
+
+export async function countOwners(db: DbOrTransaction, accountId: string): Promise<number> {
+  const { owners } = await db
+    .selectFrom('account_members')
+    .select(({ fn }) => fn.countAll<number>().as('owners'))
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  return Number(owners)
+}
+
+export async function setRole(db: DbOrTransaction, accountId: string, userId: string, role: Role): Promise<void> {
+  await db
+    .updateTable('account_members')
+    .set({ role })
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+export async function deleteMember(db: DbOrTransaction, accountId: string, userId: string): Promise<void> {
+  await db.deleteFrom('account_members').where('account_id', '=', accountId).where('user_id', '=', userId).execute()
+}
+
+/** The user of an address, made when there is none; two who ask at once get the same one. */
+export async function ensureUser(
+  db: DbOrTransaction,
+  user: { user_id: string; email: string; name: string },
+): Promise<{ user_id: string }> {
+  await db
+    .insertInto('users')
+    .values(user)
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .execute()
+  return db.selectFrom('users').select('user_id').where('email', '=', user.email).executeTakeFirstOrThrow()
+}
+
+/** Whether this user was ever here: signing in leaves an audit row, as every change does. */
+export async function hasActed(db: DbOrTransaction, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('audit_events')
+    .select('event_id')
+    .where('actor_user_id', '=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** The first owner there is: whom the owner link of a fresh server signs in. */

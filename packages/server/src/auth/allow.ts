@@ -36,31 +36,75 @@ function refuseOtherProject(actor: Actor, projectId: string): void {
     throw new ServiceError('forbidden', 'This token belongs to another project.')
 }
 
-/** Access x actor x project, for HTTP and WebSocket alike. Answers with the project when the route is of one. */
+export interface AuthorizedAccount {
+  account_id: string
+  /** The caller's. */
+  role: Role
+}
+
+export interface Allowed {
+  project: AuthorizedProject | null
+  account: AuthorizedAccount | null
+}
+
+/** Access x actor x project or account, for HTTP and WebSocket alike. Answers with the one the route is of. */
 export async function allow(
   deps: Pick<Deps, 'db'>,
-  input: { access: Access; actor: Actor; projectId: string | undefined },
-): Promise<AuthorizedProject | null> {
+  input: { access: Access; actor: Actor; projectId: string | undefined; accountId?: string | undefined },
+): Promise<Allowed> {
   const { access, actor } = input
   switch (access) {
     case 'public':
     case 'token':
-      return null
+      return { project: null, account: null }
     case 'account':
     case 'user':
-      if (actor.kind !== 'user')
-        throw new ServiceError('forbidden', 'A project token reaches its own project only.', {
-          hint: 'Use a user token: `svc login`.',
-        })
-      return null
+      refuseProjectToken(actor)
+      return { project: null, account: null }
+    case 'account-read':
+    case 'account-admin':
+      refuseProjectToken(actor)
+      return { project: null, account: await authorizeAccount(deps, access, actor, input.accountId ?? '') }
     case 'sandbox':
     case 'project-read':
     case 'project-write':
     case 'project-admin':
-      return authorizeProject(deps, access, actor, input.projectId ?? '')
+      return { project: await authorizeProject(deps, access, actor, input.projectId ?? ''), account: null }
     default:
       return access satisfies never
   }
+}
+
+function refuseProjectToken(actor: Actor): void {
+  if (actor.kind !== 'user')
+    throw new ServiceError('forbidden', 'A project token reaches its own project only.', {
+      hint: 'Use a user token: `svc login`.',
+    })
+}
+
+async function authorizeAccount(
+  deps: Pick<Deps, 'db'>,
+  access: 'account-read' | 'account-admin',
+  actor: Actor,
+  accountId: string,
+): Promise<AuthorizedAccount> {
+  if (!isUuid(accountId)) throw notFound('account')
+  const row = await deps.db
+    .selectFrom('accounts')
+    .leftJoin('account_members', (join) =>
+      join
+        .onRef('account_members.account_id', '=', 'accounts.account_id')
+        .on('account_members.user_id', '=', actor.user_id),
+    )
+    .select(['accounts.account_id', 'account_members.role'])
+    .where('accounts.account_id', '=', accountId)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('account')
+  const { account_id, role } = row
+  if (role === null) throw new ServiceError('forbidden', 'You are not a member of this account.')
+  if (access === 'account-admin' && !mayAdminister(role))
+    throw new ServiceError('forbidden', `Your role here is ${role}; this needs an owner or admin of the account.`)
+  return { account_id, role }
 }
 
 async function authorizeProject(

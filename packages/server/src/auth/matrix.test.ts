@@ -32,6 +32,11 @@ const table: Record<Access, Record<Kind, Verdict>> = {
   public: all('in'),
   token: { ...all(401), ...foreignCookies, ...users, ...projectTokens, otherProject: 'in', otherAccountsProject: 'in' },
   account: { ...ofProject, bound: 403, unbound: 403, viewersProjectToken: 403, stranger: 'in' },
+  'account-read': { ...ofProject, bound: 403, unbound: 403, viewersProjectToken: 403 },
+  'account-admin': {
+    ...ofProject,
+    ...{ viewer: 403, viewersProjectToken: 403, member: 403, bound: 403, unbound: 403 },
+  },
   user: { ...ofProject, bound: 403, unbound: 403, viewersProjectToken: 403, stranger: 'in' },
   'project-read': ofProject,
   'project-write': { ...ofProject, viewer: 403, viewersProjectToken: 403 },
@@ -48,6 +53,11 @@ const answers: Record<string, number> = {
   getHealth: 200,
   getReady: 200,
   getMe: 200,
+  listMembers: 200,
+  addMember: 400,
+  changeRole: 400,
+  removeMember: 404,
+  listAudit: 200,
   createOwnerLink: 201,
   signInWithOwnerLink: 400,
   signOut: 200,
@@ -99,6 +109,8 @@ const answers: Record<string, number> = {
 /** Where a route has a rule of its own beside its access. */
 const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
   createOwnerLink: { viewer: 403, member: 403, admin: 403 },
+  // Everybody may leave; somebody else is removed by an owner or admin.
+  removeMember: { viewer: 403, member: 403 },
   // Asks for a request of our own page, whoever it is from.
   signOut: { ...all(403), cookie: 'in', cookieUnknown: 'in' },
 }
@@ -232,7 +244,10 @@ describe('each route of the contract', () => {
       const verdict = exceptions[name]?.[kind] ?? expected(route.access, route.method, kind)
       // Deleting works when it is let in, so each such try gets a project to delete.
       const project = name === 'deleteProject' && verdict === 'in' ? (await app.managedProject()).project : app.project
-      const path = route.path.replace(':projectId', project.project_id).replaceAll(/:[A-Za-z]+/g, () => randomUUID())
+      const path = route.path
+        .replace(':projectId', project.project_id)
+        .replace(':accountId', app.owner.account_id)
+        .replaceAll(/:[A-Za-z]+/g, () => randomUUID())
       const probe = { method: route.method, path, ...(route.body === null ? {} : { body: '[]' }) }
       return { probe, want: verdict === 'in' ? answers[name]! : verdict }
     })

@@ -2,7 +2,7 @@ import { type Access, type Route, ServiceError } from '@svc/contract'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import type { Actor, Caller, ProjectActor, SandboxActor, UserActor } from '../auth/actor.ts'
-import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import { allow, type AuthorizedAccount, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import { authenticate, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
@@ -12,7 +12,7 @@ import { Page } from './page.ts'
 import { replyError } from './reply-error.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
 
-type ActorOf<A extends Access> = A extends 'account' | 'user' | 'project-admin'
+type ActorOf<A extends Access> = A extends 'account' | 'account-read' | 'account-admin' | 'user' | 'project-admin'
   ? UserActor
   : A extends 'sandbox'
     ? SandboxActor
@@ -24,6 +24,7 @@ export interface Input<R extends Route> {
   body: z.output<NonNullable<R['body']>>
   caller: R['access'] extends 'public' ? null : Caller<ActorOf<R['access']>>
   project: R['access'] extends `project-${string}` | 'sandbox' ? AuthorizedProject : null
+  account: R['access'] extends `account-${string}` ? AuthorizedAccount : null
   request: RequestInfo
 }
 
@@ -67,13 +68,16 @@ function leftEarly(error: unknown): ServiceError {
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   const actor = route.access === 'public' ? null : await authenticateFor(deps, route.access, c.req.raw, request.path)
   const params = c.req.param() as Record<string, string>
-  const project =
-    actor === null ? null : await allow(deps, { access: route.access, actor, projectId: params.projectId })
+  const { projectId, accountId } = params
+  const { project, account } =
+    actor === null
+      ? { project: null, account: null }
+      : await allow(deps, { access: route.access, actor, projectId, accountId })
   const query = parseWith(route.query, Object.fromEntries(new URL(c.req.url).searchParams), 'query')
   const bytes = route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw)
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
-  const input = { params, query, body, caller, project, request } as unknown as Input<Route>
+  const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
   if (key === null || actor === null) return reply(route, request, await run(input))

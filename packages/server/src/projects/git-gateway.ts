@@ -31,7 +31,7 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Pr
   const actor = await gitActor(deps, c.req.header('authorization') ?? null)
   refuseByPath(actor, c.req.path)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
-  const project = await allow(deps, {
+  const { project } = await allow(deps, {
     access: pushes ? 'project-write' : 'project-read',
     actor,
     projectId: c.req.param('projectId'),

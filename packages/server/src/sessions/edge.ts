@@ -50,7 +50,9 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
   const session = sandbox === null ? null : await getSessionById(deps.db, sandbox.session_id)
   if (sandbox === null || session === null) throw notFound('sandbox')
   const project =
-    actor === null ? null : await allow(deps, { access: 'project-write', actor, projectId: session.project_id })
+    actor === null
+      ? null
+      : (await allow(deps, { access: 'project-write', actor, projectId: session.project_id })).project
   if (actor?.kind === 'project' && actor.project_id !== session.project_id)
     throw new ServiceError('forbidden', 'This token belongs to another project.')
   if (sandbox.status !== 'active' && sandbox.status !== 'provisioning')
