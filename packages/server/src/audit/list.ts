@@ -43,6 +43,6 @@ export async function listAudit(
 }
 
 function eventId(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw invalidCursor()
 }

@@ -48,6 +48,8 @@ function send(
 function known(param: string): string {
   const ids: Record<string, string> = {
     projectId: app.project.project_id,
+    accountId: app.owner.account_id,
+    userId: randomUUID(),
     sessionId: session.session_id,
     crId: cr.cr_id,
     tokenId: randomUUID(),
@@ -138,6 +140,8 @@ describe('an id that is none', () => {
 
   async function validBody(route: Route): Promise<unknown> {
     const bodies: Record<string, unknown> = {
+      addMember: { email: 'a@example.test' },
+      changeRole: { role: 'viewer' },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
       openChangeRequest: { title: 't', head_ref: 'work' },
