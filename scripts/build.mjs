@@ -13,16 +13,30 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'
+import { buildDashboard, pack } from './dashboard.mjs'
 import { isMain, main, root, runQuietly, step } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 export const program = join(root, 'dist/svc')
 const stampFile = join(root, 'dist/.svc-built-from')
+const pagesStampFile = join(root, 'dist/.pages-built-from')
 
 export async function ensureBuilt() {
+  await ensurePages()
   const stamp = sourceStamp()
   if (existsSync(program) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   await step('Building dist/svc', () => build(stamp))
+}
+
+/** The program carries the pages within it, so they come first. */
+async function ensurePages() {
+  const stamp = stampOf(['dashboard', 'contract'], ['scripts/dashboard.mjs', 'packages/dashboard/vite.config.ts'])
+  if (existsSync(pack) && existsSync(pagesStampFile) && readFileSync(pagesStampFile, 'utf8') === stamp) return
+  await step('Building the pages', async () => {
+    rmSync(pagesStampFile, { force: true })
+    await buildDashboard()
+    writeFileSync(pagesStampFile, stamp)
+  })
 }
 
 /** Built aside and renamed, so that a program that runs keeps its file and a failed build leaves the last good one. */
@@ -64,12 +78,17 @@ function buildValues() {
   return values
 }
 
-/** Every source's size and time of change: reading the files themselves would cost more than it is worth on each start. */
 function sourceStamp() {
+  const packages = readdirSync(join(root, 'packages')).filter((name) => name !== 'dashboard')
+  return stampOf(packages, ['scripts/build.mjs', 'dist/.pages-built-from'])
+}
+
+/** Every source's size and time of change: reading the files themselves would cost more than it is worth on each start. */
+function stampOf(packages, otherFiles) {
   const hash = createHash('sha256')
   hash.update(JSON.stringify([buildValues(), process.platform, process.arch]))
-  const files = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs']
-  for (const name of readdirSync(join(root, 'packages')).sort()) {
+  const files = ['package-lock.json', 'tsconfig.json', ...otherFiles]
+  for (const name of packages.toSorted()) {
     files.push(`packages/${name}/package.json`)
     const sources = join(root, 'packages', name, 'src')
     for (const file of existsSync(sources) ? readdirSync(sources, { recursive: true }).sort() : []) {

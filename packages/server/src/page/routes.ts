@@ -1,32 +1,59 @@
-/** A plain page until the dashboard stands: what runs, what waits for a merge, and the commands to go on with. */
+/** The pages: one document for every address of theirs, and the files it loads. */
+import { randomBytes } from 'node:crypto'
+import { ServiceError } from '@svc/contract'
 import type { App } from '../http/mount.ts'
-import icon from './icon.svg' with { type: 'text' }
-import html from './index.html' with { type: 'text' }
-import style from './page.css' with { type: 'text' }
-import script from './page.client.js' with { type: 'text' }
+import { type PageFile, pageFiles } from './pack.ts'
 
-/** Own scripts and styles only; nothing inline, nothing from elsewhere, framed by nobody. */
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** The first part of every address the dashboard knows: packages/dashboard/src/paths.ts. */
+const addresses = ['/', '/sign-in', '/authorize', '/projects', '/projects/*', '/account/*']
+
+/** Own scripts and styles only; nothing inline, nothing from elsewhere, framed by nobody. A library that makes a style element gives it the nonce. */
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 export function dashboardRoutes(app: App): void {
-  const serve = (path: string, type: string, text: string) =>
-    app.get(
-      path,
-      () =>
-        new Response(text, {
-          headers: {
-            'content-type': `${type}; charset=utf-8`,
-            'content-security-policy': policy,
-            'x-content-type-options': 'nosniff',
-            'referrer-policy': 'no-referrer',
-            'cache-control': 'no-cache',
-          },
-        }),
-    )
-  serve('/', 'text/html', html as unknown as string)
-  serve('/sign-in', 'text/html', html as unknown as string)
-  serve('/assets/icon.svg', 'image/svg+xml', icon)
-  serve('/assets/page.css', 'text/css', style)
-  serve('/assets/page.js', 'text/javascript', script)
+  for (const address of addresses) app.get(address, (c) => document(c.req.raw))
+  // Their names hold a hash of what they are.
+  app.get('/assets/*', async (c) => {
+    const file = (await pageFiles())?.get(c.req.path)
+    if (file === undefined) throw new ServiceError('not_found', 'There is no such file.')
+    return send(c.req.raw, file, file.type, 'public, max-age=31536000, immutable')
+  })
+}
+
+async function document(request: Request): Promise<Response> {
+  const file = (await pageFiles())?.get('/index.html')
+  if (file === undefined)
+    throw new ServiceError('unavailable', 'The pages were not built.', { hint: 'npm run build makes them.' })
+  const nonce = randomBytes(16).toString('base64')
+  const html = file.plain().toString('utf8').replace('{nonce}', nonce)
+  const page = { ...file, gzip: Buffer.from(Bun.gzipSync(html)), plain: () => Buffer.from(html) }
+  return send(request, page, file.type, 'no-cache', nonce)
+}
+
+function send(request: Request, file: PageFile, type: string, cache: string, nonce = 'none'): Response {
+  const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+  return new Response(new Uint8Array(zipped ? file.gzip : file.plain()), {
+    headers: {
+      'content-type': type,
+      ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+      vary: 'accept-encoding',
+      'content-security-policy': policy(nonce),
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cache-control': cache,
+    },
+  })
 }

@@ -1,0 +1,16 @@
+import { ApiError } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+
+/** What the service said, with its next step, and a way to ask again. */
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const hint = error instanceof ApiError ? error.hint : null
+  return (
+    <Notice
+      title={error instanceof Error ? error.message : 'Something went wrong on this page.'}
+      action={retry && <Button onClick={retry}>Try again</Button>}
+    >
+      {hint}
+    </Notice>
+  )
+}

@@ -1,0 +1,82 @@
+/** Every page by its address. A page's code is loaded when it is first opened; a link under the pointer loads it ahead. */
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import { ApiError } from './api.ts'
+import { Failure } from './components/failure.tsx'
+import { Shell } from './components/shell.tsx'
+import { HomePage } from './pages/home.tsx'
+import { NotFoundPage } from './pages/not-found.tsx'
+import { paths } from './paths.ts'
+import { me } from './queries.ts'
+import { Loading } from './ui/loading.tsx'
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFoundPage,
+})
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: paths.signIn,
+  validateSearch: (search): { next?: string } => ({ ...(isOwnPath(search.next) ? { next: search.next } : {}) }),
+  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+})
+
+/** Everything but sign-in asks who it is first. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    try {
+      await context.queries.ensureQueryData(me)
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'unauthenticated')
+        throw redirect({ to: paths.signIn, search: location.href === '/' ? {} : { next: location.href } })
+      throw error
+    }
+  },
+})
+
+const home = createRoute({ getParentRoute: () => shell, path: paths.home, component: HomePage })
+
+const projects = createRoute({
+  getParentRoute: () => shell,
+  path: paths.projects,
+  component: lazyRouteComponent(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
+})
+
+const tree = root.addChildren([signIn, shell.addChildren([home, projects])])
+
+export function makeRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { queries },
+    defaultPreload: 'intent',
+    defaultPendingComponent: () => <Loading what="the page" />,
+    defaultErrorComponent: ({ error, reset }) => (
+      <div className="mx-auto max-w-2xl p-6">
+        <Failure error={error} retry={reset} />
+      </div>
+    ),
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>
+  }
+}
+
+/** Where sign-in may lead on to: a path of ours, never another origin (`//evil.test`). */
+function isOwnPath(value: unknown): value is string {
+  return typeof value === 'string' && /^\/(?![/\\])/.test(value)
+}

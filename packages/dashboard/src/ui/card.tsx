@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react'
+
+export function Card({ title, aside, children }: { title?: ReactNode; aside?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="rounded-lg border border-line">
+      {title !== undefined && (
+        <header className="flex flex-wrap items-center justify-between gap-2 rounded-t-lg border-b border-line bg-raised px-4 py-2">
+          <h2 className="text-sm font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      {children}
+    </section>
+  )
+}
+
+/** Rows with lines between them. */
+export function Rows({ children, label }: { children: ReactNode; label: string }) {
+  return (
+    <ul aria-label={label} className="divide-y divide-line">
+      {children}
+    </ul>
+  )
+}
+
+export function Row({ children }: { children: ReactNode }) {
+  return <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">{children}</li>
+}
+
+export function Empty({ children }: { children: ReactNode }) {
+  return <div className="px-4 py-6 text-center text-dim">{children}</div>
+}

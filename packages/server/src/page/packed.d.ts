@@ -1,0 +1,4 @@
+declare module '*.pack' {
+  const path: string
+  export default path
+}

@@ -1,0 +1,47 @@
+// Builds the pages and packs them into one file, dist/dashboard.pack, which the program carries within it.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { findBun } from './bun.mjs'
+import { root, runQuietly } from './console.mjs'
+
+export const pack = join(root, 'dist/dashboard.pack')
+
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+  '.woff2': 'font/woff2',
+}
+
+/** Packed aside and renamed, so that a failed build leaves the last good one. */
+export async function buildDashboard() {
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const aside = mkdtempSync(join(root, 'dist/.pages-'))
+  try {
+    const vite = join(root, 'node_modules/vite/bin/vite.js')
+    const home = join(root, 'packages/dashboard')
+    await runQuietly(findBun(), [vite, 'build', '--outDir', join(aside, 'pages'), '--logLevel', 'warn'], { cwd: home })
+    writeFileSync(join(aside, 'pack'), packFolder(join(aside, 'pages')))
+    renameSync(join(aside, 'pack'), pack)
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** `{ path: { type, gzip } }` as JSON, the contents compressed once here instead of at every request. */
+function packFolder(folder) {
+  const files = {}
+  for (const path of readdirSync(folder, { recursive: true }).sort()) {
+    const file = join(folder, path)
+    if (!statSync(file).isFile()) continue
+    const type = types[extname(path)]
+    if (type === undefined)
+      throw new Error(`The pages hold ${path}, whose kind of file scripts/dashboard.mjs does not know.`)
+    files[`/${path}`] = { type, gzip: gzipSync(readFileSync(file), { level: 9 }).toString('base64') }
+  }
+  return JSON.stringify(files)
+}
