@@ -256,3 +256,28 @@ describe('the credential helper', () => {
     },
   )
 })
+
+describe('the setup command of svc.toml', () => {
+  test('runs in the work tree before the runtime starts, and what it leaves running holds nobody up', async () => {
+    const under = await start({ SVC_SANDBOX_SETUP: 'echo "$0 in $PWD" > made-by-setup; sleep 60 & echo done' })
+    await under.daemon.booted
+    const { status, boot } = await under.daemon.health()
+    expect(status).toBe('ready')
+    const steps = boot.map((entry) => entry.step)
+    expect(steps.indexOf('setup')).toBeLessThan(steps.indexOf('runtime'))
+    expect(readFileSync(join(under.folder, 'workspace', 'made-by-setup'), 'utf8')).toContain('/workspace')
+    expect(readFileSync(join(under.folder, 'runtime', 'setup.log'), 'utf8')).toBe('done\n')
+  })
+
+  test('that fails fails the boot with its last lines', async () => {
+    const under = await start({ SVC_SANDBOX_SETUP: 'echo one; echo no such package >&2; exit 3' })
+    await under.daemon.booted
+    const { status, error, runtime } = await under.daemon.health()
+    expect({ status, error, runtime }).toEqual({
+      status: 'failed',
+      runtime: 'stopped',
+      error:
+        'The setup command of svc.toml ([sandbox] setup) failed with exit code 3. Its last lines: one / no such package',
+    })
+  })
+})

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 
-import { type BootStep, daemonPort, type DaemonHealth, relayPort, runtimePort } from '@svc/contract/daemon'
+import { type BootStep, daemonPort, type DaemonHealth, egressPort, relayPort, runtimePort } from '@svc/contract/daemon'
 
 import { createAccess } from './access.ts'
 import { type AgentRuntime, createAgentRuntime } from './agent-runtime.ts'
@@ -11,8 +11,10 @@ import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } f
 import { createConversation } from './conversation.ts'
 import { type HttpParts, listen } from './http.ts'
 import { startRelay } from './relay.ts'
-import { runtimeConfig, runtimeEnvironment } from './runtime-config.ts'
+import { proxyEnvironment, runtimeConfig, runtimeEnvironment } from './runtime-config.ts'
 import { createSessionEnv } from './session-env.ts'
+import { runSetup } from './setup.ts'
+import type { OwnPorts } from './target.ts'
 import { createWorkspace, type RefreshOutcome, type Workspace } from './workspace.ts'
 
 export interface DaemonOptions {
@@ -25,7 +27,9 @@ export interface DaemonOptions {
   listen: { tcp: { host: string; port: number } | null; socketPath: string | null }
   /** Null where the sandbox has a way out of its own. */
   relay: { port: number; socketPath: string } | null
-  ports?: { daemon: number; relay: number; runtime: number }
+  /** The way out to other hosts, as an HTTP proxy; null where the sandbox has none. */
+  egress: { port: number; socketPath: string } | null
+  ports?: OwnPorts
   log: (message: string) => void
 }
 
@@ -39,7 +43,7 @@ export interface Daemon {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const startedAt = performance.now()
   const timeline = createTimeline(startedAt)
-  const ports = options.ports ?? { daemon: daemonPort, relay: relayPort, runtime: runtimePort }
+  const ports = options.ports ?? { daemon: daemonPort, relay: relayPort, egress: egressPort, runtime: runtimePort }
   const read = readConfig(options.env)
   const config = 'problems' in read ? null : read
   let bootError = 'problems' in read ? `The boot environment is wrong: ${read.problems.join(' ')}` : null
@@ -81,13 +85,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   // Before anything else: whoever waits for this sandbox sees from here what it is doing.
   const listeners = await timeline.step('listen', () => listen(parts, options.listen))
-  let relay: Server | null = null
+  const relays: Server[] = []
 
   async function boot(): Promise<void> {
     if (config === null) throw new Error(bootError ?? 'The boot environment is wrong.')
     const { token, sessionId, generation } = config
     parts.access = await createAccess({ token, sessionId, generation })
-    if (options.relay !== null) relay = await startRelay(options.relay)
+    for (const relay of [options.relay, options.egress]) if (relay !== null) relays.push(await startRelay(relay))
     const tree = createWorkspace({ ...options, config })
     tree.prepare()
     workspace = tree
@@ -105,13 +109,22 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // The runtime takes a second to load itself and looks at no file of the repository before it is first asked
     // something, so the clone happens meanwhile.
     runtime = started
-    started.start()
-    const runtimeReady = timeline.step('runtime', () => started.whenReady())
-    // It is awaited below; should the clone fail first, its own failure is still no unhandled one.
-    runtimeReady.catch(() => {})
+    const startRuntime = () => {
+      started.start()
+      const ready = timeline.step('runtime', () => started.whenReady())
+      // It is awaited below; should the clone fail first, its own failure is still no unhandled one.
+      ready.catch(() => {})
+      return ready
+    }
+    const { setup } = config
+    const startedMeanwhile = setup === null ? startRuntime() : null
     if (config.clone) await timeline.step('clone', () => tree.clone())
     await timeline.step('configure', () => (config.clone ? tree.copyConfigDir() : Promise.resolve()))
-    await runtimeReady
+    if (setup !== null) {
+      const env = runtimeVariables(config, options, sessionEnv.secrets)
+      await timeline.step('setup', () => runSetup({ ...options, command: setup, env }))
+    }
+    await (startedMeanwhile ?? startRuntime())
 
     const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
     await timeline.step('prime', () => conversation.warm())
@@ -136,7 +149,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     booted,
     async stop() {
       listeners.close()
-      relay?.close()
+      for (const relay of relays) relay.close()
       await runtime?.stop()
     },
   }
@@ -151,12 +164,17 @@ function createRuntime(
   return createAgentRuntime({
     command: options.runtimeCommand,
     cwd: options.paths.workspace,
-    env: () => runtimeEnvironment(config, options.paths, secrets()),
+    env: () => runtimeVariables(config, options, secrets()),
     identity: options.identity,
     port,
     log: options.log,
   })
 }
+
+const runtimeVariables = (config: DaemonConfig, options: DaemonOptions, secrets: Record<string, string>) => ({
+  ...runtimeEnvironment(config, options.paths, secrets),
+  ...proxyEnvironment(options.egress),
+})
 
 /** A prompt given with the session is sent once; without one the conversation may still be opened. */
 async function firstPrompt(config: DaemonConfig, send: (text: string | null) => Promise<void>): Promise<void> {

@@ -15,6 +15,8 @@ export interface DaemonConfig {
   initialPrompt: string | null
   openSessionAtBoot: boolean
   clone: boolean
+  /** A command for the fresh work tree, before the runtime starts. */
+  setup: string | null
   token: string
   generation: number
   configDir: string
@@ -87,6 +89,7 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     initialPrompt: env['SVC_INITIAL_PROMPT'] || null,
     openSessionAtBoot: env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1',
     clone: env['SVC_PROJECT_AUTO_CLONE'] === '1',
+    setup: env['SVC_SANDBOX_SETUP'] || null,
     generation,
     configDir,
     llm: baseUrl ? { baseUrl, apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '' } : null,

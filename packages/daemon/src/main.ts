@@ -6,7 +6,10 @@ export async function runAgent(args: string[]): Promise<void> {
 }
 
 async function runDaemon(args: string[]): Promise<void> {
-  const { daemonPort, daemonSocketPath, relayPort, relaySocketPath, runtimePort } = await import('@svc/contract/daemon')
+  const { existsSync } = await import('node:fs')
+  const contract = await import('@svc/contract/daemon')
+  const { daemonPort, daemonSocketPath, egressPort, egressSocketPath, relayPort, relaySocketPath, runtimePort } =
+    contract
   const { readIdentity, sandboxPaths } = await import('./config.ts')
   const { startDaemon } = await import('./boot.ts')
   const { readUidMap } = await import('./workspace.ts')
@@ -24,6 +27,7 @@ async function runDaemon(args: string[]): Promise<void> {
     runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
     listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath },
     relay: { port: relayPort, socketPath: relaySocketPath },
+    egress: existsSync(egressSocketPath) ? { port: egressPort, socketPath: egressSocketPath } : null,
     log,
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

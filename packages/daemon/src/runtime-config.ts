@@ -73,3 +73,17 @@ export function runtimeEnvironment(
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
   }
 }
+
+/**
+ * What makes programs use the way out. curl reads the lower-case names for http alone, others only the upper-case ones;
+ * Node looks at them since 24, when it is told to. The relay to the service is on loopback, and no proxy's business.
+ */
+export function proxyEnvironment(egress: { port: number } | null): Record<string, string> {
+  if (egress === null) return {}
+  const proxy = `http://127.0.0.1:${egress.port}`
+  const direct = 'localhost,127.0.0.1,::1'
+  return {
+    ...{ HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: direct, NODE_USE_ENV_PROXY: '1' },
+    ...{ http_proxy: proxy, https_proxy: proxy, no_proxy: direct },
+  }
+}

@@ -10,6 +10,7 @@ export type Target =
 export interface OwnPorts {
   daemon: number
   relay: number
+  egress: number
   runtime: number
 }
 
@@ -31,7 +32,7 @@ export function targetOf(path: string, own: OwnPorts): Target {
   if (!(port <= 65_535)) {
     return refused('That is no port.', 'Use /proxy/<port>/ with a number from 1 to 65535, without leading zeros.')
   }
-  if (port === own.daemon || port === own.relay || port === own.runtime) {
+  if (Object.values(own).includes(port)) {
     return refused(`Port ${port} belongs to the platform.`, 'Start your program on another port.')
   }
   return { kind: 'port', port, path: after.startsWith('/') ? after : `/${after}` }

@@ -39,7 +39,7 @@ export async function startTestDaemon(
   options: Partial<Pick<DaemonOptions, 'runtimeCommand'>> = {},
 ): Promise<DaemonUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
-  const [port, runtimePort, relayPort] = await Promise.all([freePort(), freePort(), freePort()])
+  const [port, runtimePort, relayPort, egressPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   const standIn = join(import.meta.dir, 'runtime-stand-in.ts')
   const socket = join(folder, 'd.sock')
   const daemon = await startDaemon({
@@ -55,7 +55,8 @@ export async function startTestDaemon(
     runtimeCommand: options.runtimeCommand ?? [process.execPath, standIn, String(runtimePort)],
     listen: { tcp: { host: '127.0.0.1', port }, socketPath: socket },
     relay: null,
-    ports: { daemon: port, relay: relayPort, runtime: runtimePort },
+    egress: null,
+    ports: { daemon: port, relay: relayPort, egress: egressPort, runtime: runtimePort },
     log: () => {},
   })
   return {

@@ -1,5 +1,6 @@
 export { GitError } from './git.ts'
 export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
+export { closedNetwork } from './addresses.ts'
 export { judgeRepositoryUrl, type UrlVerdict } from './url.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'

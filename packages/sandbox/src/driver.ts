@@ -8,6 +8,8 @@ export interface SandboxSpec {
   limits: SandboxLimits
   /** Unix socket on the host that answers what the sandbox sends to its relay on 127.0.0.1:61080 (API, git gateway, model gateway). */
   relaySocket: string
+  /** Unix socket on the host that answers as an HTTP proxy what the sandbox sends to 127.0.0.1:61081; none, no way out. */
+  egressSocket?: string | null
 }
 
 export interface SandboxLimits {

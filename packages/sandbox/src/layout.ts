@@ -5,6 +5,7 @@
 export const runDir = '/run/svc'
 export const daemonSocketName = 'daemon.sock'
 export const relaySocketName = 'relay.sock'
+export const egressSocketName = 'egress.sock'
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
 export const binDir = '/usr/local/bin'

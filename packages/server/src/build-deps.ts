@@ -12,6 +12,7 @@ import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import type { Db } from './db/schema.ts'
+import { closingEgress, type EgressGate, makeEgressGate } from './egress/gate.ts'
 import { type Keyring, makeKeyring } from './keyring/keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
 import { SessionFeed } from './sessions/feed.ts'
@@ -19,6 +20,8 @@ import { SessionKeeper } from './sessions/keeper.ts'
 
 /** The kernel's limit for the path of a unix socket. */
 const socketPathBytesMax = 107
+/** sandboxes/run/<id>/daemon.sock, as far as it is longer than relay.sock. */
+const longestBelow = 52
 
 export interface Built {
   deps: Deps
@@ -37,13 +40,15 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
     await migrate(url)
     const database = openDatabase(url, log)
     const keyring = await openKeyring(config, database.db)
+    const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
     const base = {
       config,
       db: database.db,
       locks: database.locks,
       localLocks: new LocalLocks(),
       keyring,
-      sandboxes: makeDriver(config, runDir, log),
+      sandboxes: makeDriver(config, runDir, egress, log),
+      egress,
       feed: new SessionFeed(),
       relaySocket: join(runDir, 'relay.sock'),
       instanceId: randomUUID(),
@@ -70,7 +75,7 @@ async function makeRunDir(config: Config): Promise<string> {
   const inData = join(config.dataDir, 'run')
   const id = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 12)
   const runDir =
-    Buffer.byteLength(join(inData, 'relay.sock')) < socketPathBytesMax - 30
+    Buffer.byteLength(join(inData, 'relay.sock')) < socketPathBytesMax - longestBelow
       ? inData
       : join(tmpdir(), `svc-${process.getuid?.() ?? 0}-${id}`)
   await mkdir(runDir, { recursive: true, mode: 0o700 })
@@ -103,14 +108,15 @@ async function openKeyring(config: Config, db: Db): Promise<Keyring> {
   return keyring
 }
 
-function makeDriver(config: Config, runDir: string, log: Logger): SandboxDriver | null {
+function makeDriver(config: Config, runDir: string, egress: EgressGate, log: Logger): SandboxDriver | null {
   if (config.sandboxDriver === 'none') return null
-  return createLocalDriver({
+  const driver = createLocalDriver({
     stateDir: join(runDir, 'sandboxes'),
     svcBinary: process.execPath,
     runtimeBinary: findRuntime(config),
     log: (message, facts) => log.info(facts ?? {}, message),
   })
+  return closingEgress(driver, egress)
 }
 
 /** The agent runtime npm installed, or one the operator put on the path of the system. */

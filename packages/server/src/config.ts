@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
+import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
 export interface Config {
@@ -14,6 +15,9 @@ export interface Config {
   databaseUrl: string | null
   bootstrapToken: string | null
   sandboxDriver: 'auto' | 'local' | 'none'
+  /** The most that one sandbox may ask for. */
+  sandboxMax: SandboxMax
+  egress: OperatorEgress
   model: { url: string; key: string | null; name: string } | null
   masterKeyFile: string
   sessionLimit: number | null
@@ -106,6 +110,7 @@ export function parseConfig(env: Env): Config {
             'auto'),
       true,
     ),
+    ...readSandboxes(env, problems),
     model:
       modelUrl === null
         ? null

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
+import type { EgressGate } from './egress/gate.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
@@ -16,6 +17,7 @@ export interface Deps {
   localLocks: LocalLocks
   keyring: Keyring
   sandboxes: SandboxDriver | null
+  egress: EgressGate
   feed: SessionFeed
   keeper: SessionKeeper
   /** Unix socket on which this server answers what sandboxes send to their relay. */

@@ -9,6 +9,7 @@ import pino from 'pino'
 import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
+import { makeEgressGate } from './egress/gate.ts'
 import { type Config, parseConfig } from './config.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
@@ -182,6 +183,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     locks: database.locks,
     localLocks: new LocalLocks(),
     sandboxes: null,
+    egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     feed: new SessionFeed(),
     relaySocket: join(config.dataDir, 'relay.sock'),
     instanceId: randomUUID(),

@@ -7,6 +7,7 @@ import {
   baseEnvironment,
   binDir,
   daemonSocketName,
+  egressSocketName,
   isLoaderName,
   relaySocketName,
   runDir,
@@ -21,6 +22,8 @@ export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6, watched: 7 } 
 export interface Sources {
   run: string
   relay: string
+  /** Null for a sandbox without a way out. */
+  egress: string | null
   svc: string
   runtime: string
   /** A folder with the files of `etcFiles`. */
@@ -104,6 +107,7 @@ export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: {
 
     ...['--perms', '0755', '--dir', '/run', '--bind', from.run, runDir],
     ...['--bind', from.relay, join(runDir, relaySocketName)],
+    ...(from.egress === null ? [] : ['--bind', from.egress, join(runDir, egressSocketName)]),
 
     // /usr is read-only, so a mount point for our programs has to come from a tmpfs over the host's folder.
     ...['--perms', '0755', '--size', String(megabyte), '--tmpfs', binDir],

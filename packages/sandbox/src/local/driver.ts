@@ -178,10 +178,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       const owner = firstUidOf(entry.slot)
       chownSync(folder, owner, owner)
       lendSocket(spec.relaySocket, owner)
+      if (spec.egressSocket) lendSocket(spec.egressSocket, owner)
     }
     return {
       run: folder,
       relay: resolve(spec.relaySocket),
+      egress: spec.egressSocket ? resolve(spec.egressSocket) : null,
       svc: resolve(options.svcBinary),
       runtime: resolve(options.runtimeBinary),
       etc: join(stage, 'etc'),
@@ -293,7 +295,9 @@ function refuseBadSpec(spec: SandboxSpec): void {
     if (!namePattern.test(name)) throw bad(`${JSON.stringify(name)} is no name of an environment variable.`)
     if (value.includes('\0')) throw bad(`The value of ${name} holds a NUL.`)
   }
-  if (!isSocket(spec.relaySocket)) throw bad(`There is no socket at ${spec.relaySocket}.`)
+  for (const path of [spec.relaySocket, spec.egressSocket]) {
+    if (path && !isSocket(path)) throw bad(`There is no socket at ${path}.`)
+  }
 }
 
 function isSocket(path: string): boolean {

@@ -72,14 +72,14 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
   const filter = openSync(options.filterFile, 'r')
   try {
     const first = firstUidOf(options.slot)
-    const seen = identity.kind === 'ranges' ? staged : options.sources
+    const seen = identity.kind === 'ranges' ? stagedFor(options.sources) : options.sources
     const bubblewrap = [options.bubblewrap, '--args', String(fds.args), '--', ...entrypointCommand(spec)]
     const [program, ...args] = (
       identity.kind === 'ranges'
         ? [
             ...['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', stageScript, 'svc-launch'],
             ...[...options.cgroupFiles, '--', options.stage],
-            ...stagedNames.flatMap((name) => [options.sources[name], name]),
+            ...stagedNames.flatMap((name) => (options.sources[name] === null ? [] : [options.sources[name], name])),
             ...['--', 'setpriv', `--reuid=${first}`, `--regid=${first}`, '--clear-groups', ...bubblewrap],
           ]
         : ['/bin/sh', '-c', plainScript, 'svc-launch', ...options.cgroupFiles, '--', ...bubblewrap]
@@ -117,14 +117,15 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
 }
 
 /** `etc` lies in the stage itself and needs no mount. */
-export const stagedNames = ['run', 'relay', 'svc', 'runtime'] as const
-const staged: Sources = {
+export const stagedNames = ['run', 'relay', 'egress', 'svc', 'runtime'] as const
+const stagedFor = (sources: Sources): Sources => ({
   run: '/tmp/run',
   relay: '/tmp/relay',
+  egress: sources.egress === null ? null : '/tmp/egress',
   svc: '/tmp/svc',
   runtime: '/tmp/runtime',
   etc: '/tmp/etc',
-}
+})
 
 export class LaunchFailed extends Error {
   constructor(code: number | null, signal: string | null) {

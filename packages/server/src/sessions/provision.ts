@@ -10,21 +10,22 @@ import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from './branch.ts'
 import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
 import { readHealth } from './daemon-client.ts'
+import { makeSandbox } from './make-sandbox.ts'
 import { PhaseJournal } from './phases.ts'
 import { insertSandbox, type SessionWithSandbox, updateSandbox } from './store.ts'
 
 export type ProvisionDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'now' | 'newId' | 'randomBytes' | 'instanceId' | 'log' | 'relaySocket'
+  'db' | 'config' | 'keyring' | 'now' | 'newId' | 'randomBytes' | 'instanceId' | 'log' | 'relaySocket' | 'egress'
 >
 
 /** A boot that shows no end by then is stuck; the longest honest one is a large clone. */
-const bootMsMax = 10 * 60_000
+const bootMsMax = 20 * 60_000
 /** A boot in which no step ends for this long is stuck. */
 const stepMsMax = 3 * 60_000
+/** The project's own command; the daemon ends it before. */
+const setupMsMax = 10 * 60_000
 const healthEveryMs = 25
-
-const limits = { memoryBytesMax: 4 * 1024 ** 3, cpuMax: 2, processesMax: 1024, diskBytesMax: 10 * 1024 ** 3 }
 
 /** Another server makes this generation: nothing is wrong, and there is nothing to do. */
 export class ClaimedElsewhere extends Error {}
@@ -48,17 +49,19 @@ export async function provision(
   const repository = await openRepository(deps, project)
   await journal.run('branch', () => ensureSessionBranch(deps, repository, session))
   await failpoint('session.provision.after_branch')
-  const { env } = await journal.run('prepare', async () => {
+  const { env, settings } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
     const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
+    const configDir = manifest.runtime.config_dir
     return {
-      env: await environment(deps, { project, session, sandboxId, keys, configDir: manifest.runtime.config_dir }),
+      env: await environment(deps, { project, session, sandboxId, keys, configDir }),
+      settings: manifest.sandbox,
     }
   })
   await failpoint('session.provision.after_claim')
   const sandbox = await journal.run('sandbox', async () => {
     await requireIsolation(driver)
-    return driver.create({ sandboxId, env, limits, relaySocket: deps.relaySocket }, signal)
+    return makeSandbox(deps, driver, { sandboxId, projectId: project.project_id, env, settings }, signal)
   })
   await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
   const runtimeSessionId = await awaitReady(sandbox, journal, signal)
@@ -147,7 +150,8 @@ async function awaitReady(sandbox: Sandbox, journal: PhaseJournal, signal: Abort
         return value.runtime_session_id
       }
     }
-    if (now - movedAt > stepMsMax || now - startedAt > bootMsMax)
+    const isSetup = outcome.kind === 'ok' && outcome.value.boot.findLast((step) => step.ms === null)?.step === 'setup'
+    if (now - movedAt > (isSetup ? setupMsMax : stepMsMax) || now - startedAt > bootMsMax)
       throw new SandboxError(
         'boot-failed',
         `The sandbox did not get ready: ${outcome.kind === 'ok' ? lastStep(outcome.value.boot) : outcome.reason}`,

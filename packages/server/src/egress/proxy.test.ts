@@ -1,0 +1,255 @@
+/** The way out, spoken to over its socket. Canaries listen on loopback; every other address is judged and never dialled. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { closedNetwork } from '@svc/git'
+import pino from 'pino'
+import type { DialPolicy } from './dial.ts'
+import { makeEgressGate } from './gate.ts'
+import type { ProxyLimits } from './proxy.ts'
+
+let folder: string
+let canary: Server
+let port: number
+/** First lines that reached the canary. */
+const heard: string[] = []
+const closers: (() => Promise<void>)[] = []
+
+/** Names of the test, and what they lead to. Only `*.canary.test` may lead to this machine. */
+const names: Record<string, string[]> = {
+  'open.canary.test': ['127.0.0.1'],
+  'other.canary.test': ['127.0.0.1'],
+  'inside.test': ['10.1.2.3'],
+  'metadata.test': ['169.254.169.254'],
+  'rebinding.test': ['203.0.114.7', '127.0.0.1'],
+  'loopback.test': ['127.0.0.1'],
+  'mapped.test': ['::ffff:127.0.0.1'],
+  'sixtofour.test': ['2002:7f00:1::1'],
+  'translated.test': ['64:ff9b::a00:1'],
+}
+const policy = (host: string): DialPolicy => ({
+  resolve: async (name) => names[name] ?? [],
+  // What a production policy never does: this one host of the test may be on this machine.
+  closed: (address) => (host.endsWith('.canary.test') && address === '127.0.0.1' ? null : closedNetwork(address)),
+})
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-egress-'))
+  canary = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (chunk: Buffer) => {
+      heard.push(chunk.toString('latin1'))
+      if (chunk.toString('latin1').startsWith('GET')) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello')
+      else socket.pipe(socket)
+    })
+  })
+  await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve))
+  port = (canary.address() as { port: number }).port
+})
+afterAll(async () => {
+  for (const close of closers) await close()
+  canary.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+let serial = 0
+/** One sandbox's way out; what it was refused is collected. */
+async function way(
+  patterns: string[],
+  options: { operator?: string; limits?: Partial<ProxyLimits>; host?: string } = {},
+): Promise<{ path: string; refused: { host: string; port: number }[]; close(): Promise<void> }> {
+  const { readSandboxes } = await import('../config-sandboxes.ts')
+  const refused: { host: string; port: number }[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void refused.push(JSON.parse(line) as (typeof refused)[0]) })
+  const gate = makeEgressGate({
+    folder: join(folder, 'ways'),
+    operator: readSandboxes({ SVC_EGRESS: options.operator }, []).egress,
+    log,
+    dial: policy(options.host ?? 'open.canary.test'),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  })
+  const id = `sandbox-${++serial}`
+  const path = (await gate.open(id, patterns, { project_id: 'p' }))!
+  const close = () => gate.close(id)
+  closers.push(close)
+  return { path, refused, close }
+}
+
+/** Everything that comes back for these bytes. */
+function say(path: string, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect({ path, allowHalfOpen: true }, () => socket.write(text, 'latin1'))
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')))
+    socket.on('end', () => {
+      socket.destroy()
+      resolve(answer)
+    })
+    socket.on('close', () => resolve(answer))
+    // Cut while it is being made, it has said nothing.
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' ? resolve(answer) : reject(error),
+    )
+  })
+}
+
+const tunnel = (host: string, at = 443) => `CONNECT ${host}:${at} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+
+describe('what the project allows', () => {
+  test('passes as a tunnel, bytes in both directions and each half closed on its own', async () => {
+    const { path } = await way([`open.canary.test:${port}`])
+    const socket = await new Promise<Socket>((resolve) => {
+      const made: Socket = connect({ path, allowHalfOpen: true }, () => resolve(made))
+    })
+    let answer = ''
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
+    // What comes with the request, before the answer, is for the host.
+    socket.write(`${tunnel('open.canary.test', port)}echo this`)
+    const deadline = Date.now() + 20_000
+    while (!answer.includes('\r\n\r\n') && Date.now() < deadline) await Bun.sleep(2)
+    socket.end(' and that')
+    await new Promise((resolve) => socket.on('close', resolve))
+    const [head, body] = answer.split('\r\n\r\n')
+    expect(head).toBe('HTTP/1.1 200 Connection Established')
+    expect(heard.at(-1)).toBe('echo this')
+    expect(body).toBe(' and that')
+  })
+
+  test('passes as plain http, without what is said to the proxy alone', async () => {
+    const { path } = await way([`*.canary.test:${port}`])
+    const asked = `GET http://open.canary.test:${port}/a?b=c HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nAccept: */*\r\n\r\n`
+    expect(await say(path, asked)).toEndWith('hello')
+    expect(heard.at(-1)).toBe(
+      `GET /a?b=c HTTP/1.1\r\nHost: open.canary.test:${port}\r\nAccept: */*\r\nConnection: close\r\n\r\n`,
+    )
+  })
+})
+
+describe('what it does not allow', () => {
+  test('is refused in words, and noted once a host', async () => {
+    const { path, refused } = await way(['@packages'])
+    const said = await say(path, tunnel('evil.example.com'))
+    expect(said).toStartWith('HTTP/1.1 403 Forbidden\r\n')
+    expect(said).toEndWith(
+      'svc: evil.example.com:443 is blocked by the project\'s egress list. Add "evil.example.com" to egress under [sandbox] in svc.toml, by a change request; sessions started after its merge reach it.\n',
+    )
+    await say(path, tunnel('evil.example.com'))
+    expect(await say(path, `GET http://open.canary.test:${port}/ HTTP/1.1\r\n\r\n`)).toContain('403 Forbidden')
+    expect(refused).toMatchObject([
+      { host: 'evil.example.com', port: 443, sandbox_id: `sandbox-${serial}`, project_id: 'p' },
+      { host: 'open.canary.test', port },
+    ])
+  })
+
+  test('the operator narrows what a project may ask for, down to nothing', async () => {
+    const { path } = await way(['*', `*:${port}`], { operator: '@packages' })
+    expect(await say(path, tunnel('open.canary.test', port))).toContain('blocked by the operator of this server')
+    const { readSandboxes } = await import('../config-sandboxes.ts')
+    const { egress } = readSandboxes({ SVC_EGRESS: 'none' }, [])
+    const gate = makeEgressGate({ folder, operator: egress, log: pino({ level: 'silent' }) })
+    expect(await gate.open('x', ['*'], {})).toBeNull()
+  })
+})
+
+describe('closed networks stay closed, whatever the lists say', () => {
+  const hosts = [
+    ...Object.keys(names).filter((name) => !name.endsWith('.canary.test')),
+    ...['127.0.0.1', '10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0'],
+    ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[fe80::1]', '[fd00::1]'],
+    ...['[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:0:0:0:0:0:80ff:fffe]', '255.255.255.255', '224.0.0.1'],
+  ]
+  test.each(hosts)('%s', async (host) => {
+    const before = heard.length
+    const { path, refused } = await way(['*', `*:${port}`], { host: 'inside.test' })
+    for (const text of [tunnel(host, port), `GET http://${host}:${port}/ HTTP/1.1\r\n\r\n`]) {
+      const said = await say(path, text)
+      expect(said).toStartWith('HTTP/1.1 403 Forbidden\r\n')
+      expect(said).toContain('Private addresses cannot be reached')
+    }
+    expect(refused).toHaveLength(1)
+    expect(heard.length).toBe(before)
+  })
+
+  test.each([
+    '0x7f000001',
+    '2130706433',
+    '0177.0.0.1',
+    '127.1',
+    'a b',
+    'x@127.0.0.1',
+    '[::1%25lo]',
+    '127.0.0.1%00.test',
+  ])('the spelling %j is no host', async (host) => {
+    const { path } = await way(['*', `*:${port}`], { host: 'inside.test' })
+    expect(await say(path, tunnel(host, port))).toStartWith('HTTP/1.1 400 Bad Request\r\n')
+  })
+})
+
+describe('what is no request of a proxy', () => {
+  test.each([
+    ['GET / HTTP/1.1\r\n\r\n'],
+    ['GET https://open.canary.test/ HTTP/1.1\r\n\r\n'],
+    ['GET ftp://open.canary.test/ HTTP/1.1\r\n\r\n'],
+    ['CONNECT open.canary.test HTTP/1.1\r\n\r\n'],
+    ['CONNECT open.canary.test:0 HTTP/1.1\r\n\r\n'],
+    ['CONNECT open.canary.test:99999 HTTP/1.1\r\n\r\n'],
+    ['CONNECT open.canary.test:443 HTTP/1.0.0\r\n\r\n'],
+    ['GET http://open.canary.test/ HTTP/1.1\r\nBad Header: x\r\n\r\n'],
+    ['GET http://open.canary.test/ HTTP/1.1\r\nX: a\rb\r\n\r\n'],
+    ['GET http://open.canary.test/ HTTP/1.1\r\n folded: x\r\n\r\n'],
+    ['\x16\x03\x01\x02\r\n\r\n'],
+  ])('%j is refused', async (text) => {
+    const { path } = await way(['*'])
+    expect(await say(path, text)).toStartWith('HTTP/1.1 400 Bad Request\r\n')
+  })
+
+  test('a head without end is cut', async () => {
+    const { path } = await way(['*'])
+    expect(await say(path, `GET http://x.test/ HTTP/1.1\r\nX: ${'a'.repeat(40_000)}`)).toBe('')
+    const slow = await way(['*'], { limits: { headMs: 50 } })
+    expect(await say(slow.path, 'GET http://x.test/ HTTP/1.1\r\n')).toBe('')
+  })
+})
+
+describe('limits', () => {
+  test('of connections: one more is told to wait', async () => {
+    const { path } = await way([`*:${port}`], { limits: { connectionsMax: 2 } })
+    const held = await Promise.all(
+      [1, 2].map(
+        () =>
+          new Promise<Socket>((resolve) => {
+            const socket: Socket = connect(path, () => socket.write(tunnel('open.canary.test', port)))
+            socket.once('data', () => resolve(socket))
+          }),
+      ),
+    )
+    expect(await say(path, tunnel('open.canary.test', port))).toStartWith('HTTP/1.1 429 ')
+    for (const socket of held) socket.destroy()
+  })
+
+  test('of idleness and of bytes: the connection ends', async () => {
+    const idle = await way([`*:${port}`], { limits: { idleMs: 50 } })
+    expect(await say(idle.path, tunnel('open.canary.test', port))).toContain('200 Connection Established')
+    const small = await way([`*:${port}`], { limits: { bytesMax: 1000 } })
+    const answer = await say(small.path, `${tunnel('open.canary.test', port)}x${'y'.repeat(5000)}`)
+    expect(answer.length).toBeLessThan(1200)
+  })
+
+  test('a way that is closed ends its connections and takes its socket along', async () => {
+    const { path, close } = await way([`*:${port}`])
+    const ended = say(path, tunnel('open.canary.test', port))
+    const deadline = Date.now() + 20_000
+    while (heard.length === 0 && Date.now() < deadline) await Bun.sleep(2)
+    await close()
+    await ended
+    expect(await Bun.file(path).exists()).toBeFalse()
+  })
+})
+
+test('a host that is away is told apart from one that is not allowed', async () => {
+  const { path } = await way(['*', '*:1'])
+  expect(await say(path, tunnel('nowhere.canary.test'))).toContain('could not be resolved')
+  expect(await say(path, tunnel('open.canary.test', 1))).toStartWith('HTTP/1.1 502 Bad Gateway')
+})
