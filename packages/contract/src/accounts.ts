@@ -135,3 +135,68 @@ export const signOutRoute = route({
   access: 'public',
   reply: ok,
 })
+
+/** Addresses differ by more than case nowhere that matters, and people type theirs in any. */
+const email = z.string().trim().toLowerCase().max(254).pipe(z.email())
+const password = z.string().min(10, 'has to have 10 characters or more').max(200)
+
+export const signInWithPasswordRoute = route({
+  name: 'signInWithPassword',
+  summary: 'Sign in to the dashboard with e-mail and password; wrong ones are limited per e-mail and address',
+  method: 'POST',
+  path: '/v1/sign-in/password',
+  access: 'public',
+  body: z.object({ email, password: z.string().min(1).max(200) }),
+  reply: ok,
+})
+
+export const getPasswordRoute = route({
+  name: 'getPassword',
+  summary: 'Whether the caller can sign in with a password, and by which e-mail address',
+  method: 'GET',
+  path: '/v1/accounts/password',
+  access: 'account',
+  reply: z.object({ email: z.string().nullable(), is_set: z.boolean() }),
+})
+
+export const setPasswordRoute = route({
+  name: 'setPassword',
+  summary:
+    'Set e-mail and password of the caller, from the dashboard only; ends their other dashboard sessions. A password that is set is asked for, except soon after an owner link',
+  method: 'POST',
+  path: '/v1/accounts/password',
+  access: 'account',
+  body: z.object({ email, password, current_password: z.string().max(200).optional() }),
+  reply: ok,
+})
+
+export const dashboardSession = z.object({
+  dashboard_session_id: uuid,
+  began_by: z.enum(['link', 'password']),
+  address: z.string().nullable(),
+  user_agent: z.string().nullable(),
+  created_at: timestamp,
+  last_used_at: timestamp.nullable(),
+  expires_at: timestamp,
+  /** The one that asks. */
+  current: z.boolean(),
+})
+export type DashboardSession = z.infer<typeof dashboardSession>
+
+export const listDashboardSessionsRoute = route({
+  name: 'listDashboardSessions',
+  summary: 'Where the caller is signed in to the dashboard',
+  method: 'GET',
+  path: '/v1/accounts/dashboard-sessions',
+  access: 'account',
+  reply: z.array(dashboardSession),
+})
+
+export const endDashboardSessionRoute = route({
+  name: 'endDashboardSession',
+  summary: 'Sign a browser out of the dashboard; its next request fails',
+  method: 'DELETE',
+  path: '/v1/accounts/dashboard-sessions/:dashboardSessionId',
+  access: 'account',
+  reply: ok,
+})

@@ -98,3 +98,27 @@ export const revokeProjectTokenRoute = route({
   access: 'project-write',
   reply: ok,
 })
+
+/** base64url of the SHA-256 of the verifier, which only the client that waits knows. */
+const challenge = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'is not the SHA-256 of a verifier in base64url')
+
+export const approveCliLoginRoute = route({
+  name: 'approveCliLogin',
+  summary: 'Let the client of a terminal sign in as the caller: a click on our page, never a token',
+  method: 'POST',
+  path: '/v1/accounts/cli-logins',
+  access: 'account',
+  body: z.object({ challenge, name }),
+  status: 201,
+  reply: z.object({ code: z.string(), expires_at: timestamp }),
+})
+
+export const redeemCliLoginRoute = route({
+  name: 'redeemCliLogin',
+  summary: 'Exchange the code of a click, once, for a token of one minute that mints the user token',
+  method: 'POST',
+  path: '/v1/cli-logins/redeem',
+  access: 'public',
+  body: z.object({ code: z.string().min(1).max(200), verifier: z.string().min(32).max(200) }),
+  reply: mintedToken,
+})

@@ -2,26 +2,39 @@ import {
   addMemberRoute,
   changeRoleRoute,
   createOwnerLinkRoute,
+  endDashboardSessionRoute,
   getMeRoute,
+  getPasswordRoute,
   listAuditRoute,
+  listDashboardSessionsRoute,
   listMembersRoute,
   removeMemberRoute,
   ServiceError,
+  setPasswordRoute,
   signInRoute,
+  signInWithPasswordRoute,
   signOutRoute,
 } from '@svc/contract'
 import { listAudit } from '../audit/list.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
-import { endDashboardSession, refuseForeignOrigin, startDashboardSession } from '../auth/dashboard-session.ts'
-import type { DbOrTransaction } from '../db/schema.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import {
+  endDashboardSession,
+  endDashboardSessionById,
+  listDashboardSessions,
+  refuseForeignOrigin,
+  startDashboardSession,
+} from '../auth/dashboard-session.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { addMember, changeRole, removeMember } from './members.ts'
+import { onUser } from './on-user.ts'
 import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
-import { accountsOfUser, getUser, listMembers } from './store.ts'
+import { checkPassword, setPassword } from './password.ts'
+import { accountsOfUser, findPassword, getUser, listMembers } from './store.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
@@ -75,8 +88,44 @@ export function accountRoutes(deps: Deps): Mounted[] {
       return deps.db.transaction().execute(async (trx) => {
         const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
         await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId))
+        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'link')))
       })
+    }),
+    handle(signInWithPasswordRoute, async ({ body, request }) => {
+      refuseForeignOrigin(originOf(request))
+      const userId = await checkPassword(deps, { ...body, address: request.address })
+      return deps.db.transaction().execute(async (trx) => {
+        await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
+        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')))
+      })
+    }),
+    handle(getPasswordRoute, async ({ caller }) => {
+      const found = await findPassword(deps.db, { user_id: caller.actor.user_id })
+      return { email: found?.email ?? null, is_set: found?.hash != null }
+    }),
+    handle(setPasswordRoute, async ({ caller, body }) => {
+      await setPassword(deps, caller, body)
+      return { ok: true }
+    }),
+    handle(listDashboardSessionsRoute, async ({ caller: { actor } }) => {
+      const sessions = await listDashboardSessions(deps, actor.user_id)
+      return sessions.map((session) => ({
+        ...session,
+        current: session.dashboard_session_id === actor.dashboard_session?.id,
+      }))
+    }),
+    handle(endDashboardSessionRoute, async ({ caller, params }) => {
+      const { user_id: userId } = caller.actor
+      const id = params.dashboardSessionId
+      await deps.db.transaction().execute(async (trx) => {
+        if (!isUuid(id) || !(await endDashboardSessionById(trx, { id, userId }))) throw notFound('dashboard session')
+        await recordAudit(trx, caller, {
+          ...(await onUser(trx, 'dashboard_session.end', userId)),
+          object_type: 'dashboard_session',
+          object_id: id,
+        })
+      })
+      return { ok: true }
     }),
     handle(signOutRoute, async ({ request }) => {
       refuseForeignOrigin(originOf(request))
@@ -90,16 +139,14 @@ export function accountRoutes(deps: Deps): Mounted[] {
   ]
 }
 
+function browserOf(request: RequestInfo, began_by: 'link' | 'password') {
+  return { began_by, address: request.address, user_agent: request.headers.get('user-agent')?.slice(0, 300) ?? null }
+}
+
 /** Who signs in or out: known by the link or the cookie, and by no token. */
 function pageCaller(userId: string, request: RequestInfo): Caller<UserActor> {
   const actor = { kind: 'user', user_id: userId, token_id: null, expires_at: null } as const
   return { actor, requestId: request.id, address: request.address }
-}
-
-/** What concerns a user alone is told in the account they start in. */
-async function onUser(db: DbOrTransaction, action: string, userId: string) {
-  const [account] = await accountsOfUser(db, userId)
-  return { account_id: account?.account_id ?? null, project_id: null, action, object_type: 'user', object_id: userId }
 }
 
 function originOf(request: { method: string; headers: Headers }) {

@@ -1,4 +1,4 @@
-import type { Role } from '@svc/contract'
+import { type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
@@ -149,4 +149,38 @@ export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string
     .orderBy('user_id')
     .executeTakeFirst()
   return row ?? null
+}
+
+export async function findPassword(
+  db: DbOrTransaction,
+  by: { email: string } | { user_id: string },
+): Promise<{ user_id: string; email: string | null; hash: string | null } | null> {
+  const users = db
+    .selectFrom('users')
+    .leftJoin('user_passwords', 'user_passwords.user_id', 'users.user_id')
+    .select(['users.user_id', 'users.email', 'user_passwords.hash'])
+  const found =
+    'email' in by ? users.where('users.email', '=', by.email) : users.where('users.user_id', '=', by.user_id)
+  return (await found.executeTakeFirst()) ?? null
+}
+
+/** Throws `conflict` when the address is another user's. */
+export async function setUserPassword(
+  db: DbOrTransaction,
+  user: { user_id: string; email: string; hash: string; changed_at: Date },
+): Promise<void> {
+  const { user_id, email, hash, changed_at } = user
+  const other = await db
+    .selectFrom('users')
+    .select('user_id')
+    .where('email', '=', email)
+    .where('user_id', '!=', user_id)
+    .executeTakeFirst()
+  if (other !== undefined) throw new ServiceError('conflict', 'Another user signs in with this e-mail address.')
+  await db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
+  await db
+    .insertInto('user_passwords')
+    .values({ user_id, hash, changed_at })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, changed_at }))
+    .execute()
 }

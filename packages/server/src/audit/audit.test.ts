@@ -1,7 +1,7 @@
 /** Exactly one row for every change somebody made, whichever route made it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { randomUUID } from 'node:crypto'
 import type { AuditRow, ChangeRequest, MintedToken, Project } from '@svc/contract'
+import { createHash, randomUUID } from 'node:crypto'
 import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
@@ -49,6 +49,22 @@ async function linkCode(): Promise<string> {
 
 const fromOurPage = () => ({ origin: app.deps.config.publicUrl })
 
+const account = { email: 'owner@example.test', password: 'canary-value-of-a-password' }
+const verifier = 'v'.repeat(43)
+const challenge = createHash('sha256').update(verifier).digest('base64url')
+const browser = async () => ({
+  cookie: (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!,
+  ...fromOurPage(),
+})
+const newPassword = async () =>
+  app.request('POST', '/v1/accounts/password', { token: null, body: account, headers: await browser() })
+const approve = async () =>
+  app.request('POST', '/v1/accounts/cli-logins', {
+    token: null,
+    body: { challenge, name: 'laptop' },
+    headers: await browser(),
+  })
+
 const changes: Record<string, Change> = {
   createOwnerLink: { action: 'owner_link.create', prepare: async () => post('/v1/accounts/owner-links') },
   signInWithOwnerLink: {
@@ -81,6 +97,37 @@ const changes: Record<string, Change> = {
     async prepare() {
       const { user_id } = await app.makeUser('member')
       return () => app.request('DELETE', `${members()}/${user_id}`)
+    },
+  },
+  signInWithPassword: {
+    action: 'user.sign_in',
+    async prepare() {
+      await newPassword()
+      return () => app.request('POST', '/v1/sign-in/password', { token: null, body: account, headers: fromOurPage() })
+    },
+  },
+  setPassword: {
+    action: 'user.set_password',
+    async prepare() {
+      const headers = await browser()
+      return () => app.request('POST', '/v1/accounts/password', { token: null, body: account, headers })
+    },
+  },
+  endDashboardSession: {
+    action: 'dashboard_session.end',
+    async prepare() {
+      const headers = await browser()
+      const path = '/v1/accounts/dashboard-sessions'
+      const { body } = await app.request<{ dashboard_session_id: string }[]>('GET', path)
+      return () => app.request('DELETE', `${path}/${body[0]!.dashboard_session_id}`, { token: null, headers })
+    },
+  },
+  approveCliLogin: { action: 'cli_login.approve', prepare: async () => approve },
+  redeemCliLogin: {
+    action: 'cli_login.redeem',
+    async prepare() {
+      const { code } = (await approve()).body as { code: string }
+      return () => app.request('POST', '/v1/cli-logins/redeem', { token: null, body: { code, verifier } })
     },
   },
   mintUserToken: { action: 'token.create', prepare: async () => post('/v1/accounts/tokens', { name: 'x' }) },

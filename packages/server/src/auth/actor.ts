@@ -6,6 +6,8 @@ export interface UserActor {
   /** Null when a dashboard cookie and no token speaks. */
   token_id: string | null
   expires_at: string | null
+  /** The browser that speaks, when one does. */
+  dashboard_session?: { id: string; began_by: 'link' | 'password'; created_at: string }
 }
 
 export interface ProjectActor {

@@ -1,6 +1,7 @@
 /** The dashboard's cookie: who it is, and that the request comes from our own page. */
 import { parse } from 'hono/utils/cookie'
 import { base62, ServiceError } from '@svc/contract'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
 import { sha256, unauthenticated } from './credentials.ts'
@@ -13,7 +14,7 @@ export function cookieName(publicUrl: string): string {
 }
 
 export async function actorOfCookie(
-  deps: Pick<Deps, 'db' | 'now' | 'config'>,
+  deps: Pick<Deps, 'db' | 'now' | 'config' | 'log'>,
   request: {
     cookie: string | null
     method: string
@@ -27,13 +28,34 @@ export async function actorOfCookie(
   refuseForeignOrigin(request)
   const row = await deps.db
     .selectFrom('dashboard_sessions')
-    .select(['user_id', 'expires_at'])
+    .select(['user_id', 'created_at', 'expires_at', 'dashboard_session_id', 'began_by', 'last_used_at'])
     .where('sha256', '=', sha256(value))
     .where('expires_at', '>', deps.now().toISOString())
     .executeTakeFirst()
   if (row === undefined)
-    throw unauthenticated('Your sign-in has ended.', 'Sign in again: `svc self-host owner-link` makes a new link.')
-  return { kind: 'user', user_id: row.user_id, token_id: null, expires_at: row.expires_at }
+    throw unauthenticated(
+      'Your sign-in has ended.',
+      'Sign in again on the page; an owner can also make a link with `svc self-host owner-link`.',
+    )
+  if (row.last_used_at === null || Date.parse(row.last_used_at) < deps.now().getTime() - 60_000)
+    noteUse(deps, row.dashboard_session_id)
+  return {
+    kind: 'user',
+    user_id: row.user_id,
+    token_id: null,
+    expires_at: row.expires_at,
+    dashboard_session: { id: row.dashboard_session_id, began_by: row.began_by, created_at: row.created_at },
+  }
+}
+
+/** When a browser was last seen is a courtesy to its owner: it must not slow or fail the request. */
+function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
+  deps.db
+    .updateTable('dashboard_sessions')
+    .set({ last_used_at: deps.now() })
+    .where('dashboard_session_id', '=', id)
+    .execute()
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a sign-in was not noted'))
 }
 
 /** A cookie travels with requests other sites make; those are told apart by where they come from. */
@@ -56,14 +78,63 @@ export function refuseForeignOrigin(request: {
 export async function startDashboardSession(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'randomBytes'>,
   userId: string,
+  browser: { began_by: 'link' | 'password'; address: string | null; user_agent: string | null } = {
+    began_by: 'link',
+    address: null,
+    user_agent: null,
+  },
 ): Promise<string> {
   const value = base62(40, deps.randomBytes)
-  const expires = new Date(deps.now().getTime() + sessionDays * 86_400_000)
+  const now = deps.now()
+  const expires = new Date(now.getTime() + sessionDays * 86_400_000)
+  await deps.db
+    .deleteFrom('dashboard_sessions')
+    .where('user_id', '=', userId)
+    .where('expires_at', '<', now.toISOString())
+    .execute()
   await deps.db
     .insertInto('dashboard_sessions')
-    .values({ sha256: sha256(value), user_id: userId, expires_at: expires })
+    .values({ sha256: sha256(value), user_id: userId, created_at: now, expires_at: expires, ...browser })
     .execute()
   return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
+}
+
+/** The newest first. */
+export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, userId: string) {
+  return deps.db
+    .selectFrom('dashboard_sessions')
+    .select(['dashboard_session_id', 'began_by', 'address', 'user_agent', 'created_at', 'last_used_at', 'expires_at'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', deps.now().toISOString())
+    .orderBy('created_at', 'desc')
+    .limit(200)
+    .execute()
+}
+
+/** Whether there was such a one of that user. */
+export async function endDashboardSessionById(
+  db: DbOrTransaction,
+  input: { id: string; userId: string },
+): Promise<boolean> {
+  const ended = await db
+    .deleteFrom('dashboard_sessions')
+    .where('dashboard_session_id', '=', input.id)
+    .where('user_id', '=', input.userId)
+    .returning('user_id')
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
+/** A new password signs every other browser out. */
+export async function endOtherDashboardSessions(
+  db: DbOrTransaction,
+  input: { userId: string; keep: string },
+): Promise<void> {
+  await db
+    .deleteFrom('dashboard_sessions')
+    .where('user_id', '=', input.userId)
+    .where('dashboard_session_id', '!=', input.keep)
+    .execute()
 }
 
 /** Set-Cookie that ends the session the request carries, and whose it was. */

@@ -14,6 +14,7 @@ export interface Schema {
   server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now }
   accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }
   users: { user_id: string; name: string; email: string | null; created_at: Now }
+  user_passwords: { user_id: string; hash: string; changed_at: Timestamp }
   account_members: { account_id: string; user_id: string; role: Role; created_at: Now }
   projects: {
     project_id: string
@@ -124,7 +125,26 @@ export interface Schema {
     created_at: Now
   }
   owner_links: { sha256: Buffer; user_id: string; expires_at: Timestamp; used_at: Timestamp | null }
-  dashboard_sessions: { sha256: Buffer; user_id: string; created_at: Now; expires_at: Timestamp }
+  dashboard_sessions: {
+    sha256: Buffer
+    user_id: string
+    created_at: Now
+    expires_at: Timestamp
+    dashboard_session_id: Default<string>
+    began_by: Default<'link' | 'password'>
+    address: string | null
+    user_agent: string | null
+    last_used_at: Timestamp | null
+  }
+  cli_logins: {
+    sha256: Buffer
+    challenge: string
+    name: string
+    user_id: string
+    expires_at: Timestamp
+    used_at: Timestamp | null
+  }
+  sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
   secrets: {
     project_id: string
     name: string

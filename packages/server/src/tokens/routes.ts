@@ -1,8 +1,10 @@
 import {
+  approveCliLoginRoute,
   listProjectTokensRoute,
   listUserTokensRoute,
   mintProjectTokenRoute,
   mintUserTokenRoute,
+  redeemCliLoginRoute,
   revokeProjectTokenRoute,
   revokeUserTokenRoute,
   whoAmIRoute,
@@ -15,6 +17,7 @@ import { unauthenticated } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
+import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
 import { mintToken } from './mint.ts'
 import { holdBoundToken, listTokens, revokeToken } from './store.ts'
 
@@ -58,6 +61,8 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       await revoke(deps, caller, params.tokenId, { userId: caller.actor.user_id }, null)
       return { ok: true }
     }),
+    handle(approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
+    handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
     handle(mintProjectTokenRoute, async ({ caller, body, project }) =>
       deps.db.transaction().execute(async (trx) => {
         const { actor } = caller

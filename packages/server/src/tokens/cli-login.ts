@@ -1,0 +1,92 @@
+/**
+ * Signing the client of a terminal in by a click. The page gives the terminal a code; only the terminal that began knows the
+ * verifier that makes it worth something, so a code that was seen on the way is of no use. The code is exchanged for a token
+ * of one minute, with which the client mints its own by `POST /v1/accounts/tokens`.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { base62, type MintedToken, ServiceError } from '@svc/contract'
+import { onUser } from '../accounts/on-user.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller, UserActor } from '../auth/actor.ts'
+import { sha256 } from '../auth/credentials.ts'
+import type { Deps } from '../deps.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import { mintToken } from './mint.ts'
+
+const codeMs = 60_000
+const tokenMs = 60_000
+
+export async function approveCliLogin(
+  deps: Pick<Deps, 'db' | 'now' | 'randomBytes'>,
+  caller: Caller<UserActor>,
+  input: { challenge: string; name: string },
+): Promise<{ code: string; expires_at: string }> {
+  const { user_id, dashboard_session: session } = caller.actor
+  // A token must not beget another without anybody seeing it; whoever holds one needs no sign-in.
+  if (session === undefined)
+    throw new ServiceError('forbidden', 'A sign-in of a terminal is approved in the dashboard, not with a token.')
+  const code = base62(32, deps.randomBytes)
+  const now = deps.now()
+  const expires = new Date(now.getTime() + codeMs)
+  await deps.db.transaction().execute(async (trx) => {
+    await trx.deleteFrom('cli_logins').where('expires_at', '<', now.toISOString()).execute()
+    await trx
+      .insertInto('cli_logins')
+      .values({ sha256: sha256(code), ...input, user_id, expires_at: expires, used_at: null })
+      .execute()
+    await recordAudit(trx, caller, {
+      ...(await onUser(trx, 'cli_login.approve', user_id)),
+      after: { name: input.name },
+    })
+  })
+  return { code, expires_at: expires.toISOString() }
+}
+
+export async function redeemCliLogin(
+  deps: Pick<Deps, 'db' | 'now' | 'newId' | 'randomBytes'>,
+  input: { code: string; verifier: string },
+  request: RequestInfo,
+): Promise<MintedToken> {
+  const now = deps.now()
+  const minted = await deps.db.transaction().execute(async (trx) => {
+    // Used up by the first who shows it, whether or not the verifier fits: nobody tries twice.
+    const row = await trx
+      .updateTable('cli_logins')
+      .set({ used_at: now })
+      .where('sha256', '=', sha256(input.code))
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', now.toISOString())
+      .returning(['user_id', 'name', 'challenge'])
+      .executeTakeFirst()
+    if (row === undefined || !fits(input.verifier, row.challenge)) return null
+    const actor = { kind: 'user', user_id: row.user_id, token_id: null, expires_at: null } as const
+    const token = await mintToken(deps, trx, {
+      name: `sign-in of ${row.name}`.slice(0, 100),
+      user_id: row.user_id,
+      project_id: null,
+      session_id: null,
+      generation: null,
+      expires_at: new Date(now.getTime() + tokenMs).toISOString(),
+    })
+    const caller = { actor, requestId: request.id, address: request.address }
+    await recordAudit(trx, caller, {
+      ...(await onUser(trx, 'cli_login.redeem', row.user_id)),
+      after: { name: row.name },
+    })
+    return token
+  })
+  if (minted !== null) return minted
+  throw new ServiceError(
+    'unauthenticated',
+    'This sign-in was used already, has expired or belongs to another terminal.',
+    {
+      hint: 'Start again with `svc login`.',
+    },
+  )
+}
+
+function fits(verifier: string, challenge: string): boolean {
+  const made = Buffer.from(createHash('sha256').update(verifier).digest('base64url'))
+  const wanted = Buffer.from(challenge)
+  return made.length === wanted.length && timingSafeEqual(made, wanted)
+}
