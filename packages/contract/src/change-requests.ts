@@ -1,27 +1,15 @@
 import { z } from 'zod'
+import { changeRequestStatuses } from './change-request-moves.ts'
 import { branchName } from './projects.ts'
 import { metadata, page, route, timestamp, uuid } from './route.ts'
 
-export const changeRequestStatuses = ['open', 'merged', 'closed'] as const
-export type ChangeRequestStatus = (typeof changeRequestStatuses)[number]
-
-/** The one table of allowed moves; the dashboard reads it too. Closing a closed one changes nothing. */
-export const changeRequestMoves = {
-  edit: { from: ['open', 'closed'], to: null },
-  close: { from: ['open', 'closed'], to: 'closed' },
-  reopen: { from: ['closed'], to: 'open' },
-  merge: { from: ['open'], to: 'merged' },
-} as const satisfies Record<string, { from: readonly ChangeRequestStatus[]; to: ChangeRequestStatus | null }>
-
-export type ChangeRequestMove = keyof typeof changeRequestMoves
-
-/** Why a move is refused now, or null when it is allowed. */
-export function refuseMove(move: ChangeRequestMove, status: ChangeRequestStatus): string | null {
-  const from: readonly ChangeRequestStatus[] = changeRequestMoves[move].from
-  if (from.includes(status)) return null
-  const past = { edit: 'edited', close: 'closed', reopen: 'reopened', merge: 'merged' }[move]
-  return `This change request is ${status}, so it cannot be ${past}.`
-}
+export {
+  changeRequestMoves,
+  changeRequestStatuses,
+  type ChangeRequestMove,
+  type ChangeRequestStatus,
+  refuseMove,
+} from './change-request-moves.ts'
 
 export const titleMax = 256
 export const descriptionBytesMax = 64 * 1024

@@ -1,6 +1,10 @@
 /** What the pages ask of the service, with the keys under which answers are kept. */
 import { queryOptions } from '@tanstack/react-query'
-import { api, reply } from './api.ts'
+import type { paths } from '@svc/contract/api'
+import { api, ApiError, reply } from './api.ts'
+
+export type ChangeRequest =
+  paths['/v1/projects/{projectId}/change-requests/{crId}']['get']['responses'][200]['content']['application/json']['change_request']
 
 /** Until an event says that something moved, this is how old an answer may get while it is looked at. */
 const liveMs = 5_000
@@ -15,6 +19,22 @@ export const projects = queryOptions({
   queryKey: ['projects'],
   queryFn: ({ signal }) => reply(api.GET('/v1/projects', { params: { query: { limit: 1000 } }, signal })),
 })
+
+/** By slug or id. */
+export const project = (name: string) =>
+  queryOptions({
+    ...projects,
+    select: (all) => {
+      const found = all.find(({ slug, project_id }) => slug === name || project_id === name)
+      if (found === undefined)
+        throw new ApiError(404, {
+          error: `There is no project ${name}, or you may not see it.`,
+          code: 'not_found',
+          hint: 'Projects lists those you may see.',
+        })
+      return found
+    },
+  })
 
 export const changeRequests = (projectId: string, status: 'open' | 'merged' | 'closed' | 'all') =>
   queryOptions({
@@ -50,6 +70,51 @@ export const mergePreview = (projectId: string, crId: string) =>
       reply(
         api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
           params: { path: { projectId, crId } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+  })
+
+/** By its number, as addresses and people name it. */
+export const changeRequest = (projectId: string, number: number) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'change-request', number],
+    queryFn: async ({ signal }) => {
+      const { change_requests } = await reply(
+        api.GET('/v1/projects/{projectId}/change-requests', {
+          params: { path: { projectId }, query: { number } },
+          signal,
+        }),
+      )
+      const found = change_requests[0]
+      if (found === undefined)
+        throw new ApiError(404, { error: `There is no change request #${number} in this project.`, code: 'not_found' })
+      return found
+    },
+    refetchInterval: liveMs,
+  })
+
+export const session = (projectId: string, sessionId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'sessions', sessionId],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}', {
+          params: { path: { projectId, sessionId } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+  })
+
+export const transcript = (projectId: string, sessionId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'sessions', sessionId, 'transcript'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/transcript', {
+          params: { path: { projectId, sessionId } },
           signal,
         }),
       ),

@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router'
 import { ApiError } from './api.ts'
 import { Failure } from './components/failure.tsx'
+import { ProjectShell } from './components/project-shell.tsx'
 import { Shell } from './components/shell.tsx'
 import { HomePage } from './pages/home.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
@@ -53,7 +54,58 @@ const projects = createRoute({
   component: lazyRouteComponent(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
 })
 
-const tree = root.addChildren([signIn, shell.addChildren([home, projects])])
+const project = createRoute({
+  getParentRoute: () => shell,
+  path: paths.project,
+  component: ProjectShell,
+})
+/** Addresses of a project's pages, cut to what stands below it. */
+const below = <P extends `/projects/$project/${string}`>(path: P) =>
+  path.slice(paths.project.length) as P extends `/projects/$project${infer Rest}` ? Rest : never
+
+const projectIndex = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: paths.changeRequests, params })
+  },
+})
+
+const changeRequests = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.changeRequests),
+  validateSearch: (search): { status?: ListedStatus } => ({
+    ...(isListedStatus(search.status) ? { status: search.status } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
+})
+
+const sessions = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.sessions),
+  component: lazyRouteComponent(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
+})
+
+const changeRequest = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.changeRequest),
+  component: lazyRouteComponent(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
+})
+
+const session = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.session),
+  component: lazyRouteComponent(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
+})
+
+const tree = root.addChildren([
+  signIn,
+  shell.addChildren([
+    home,
+    projects,
+    project.addChildren([projectIndex, changeRequests, changeRequest, sessions, session]),
+  ]),
+])
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({
@@ -79,4 +131,11 @@ declare module '@tanstack/react-router' {
 /** Where sign-in may lead on to: a path of ours, never another origin (`//evil.test`). */
 function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value)
+}
+
+const listedStatuses = ['open', 'merged', 'closed', 'all'] as const
+type ListedStatus = (typeof listedStatuses)[number]
+
+function isListedStatus(value: unknown): value is ListedStatus {
+  return listedStatuses.some((status) => status === value)
 }

@@ -1,6 +1,8 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Failure } from '../components/failure.tsx'
 import { ChangeRequestStatus, SessionStatus } from '../components/status.tsx'
+import { paths } from '../paths.ts'
 import { changeRequests, projects, sessions } from '../queries.ts'
 import { Card, Empty, Row, Rows } from '../ui/card.tsx'
 import { Command } from '../ui/copy.tsx'
@@ -22,7 +24,7 @@ export function HomePage() {
   )
 }
 
-type Projects = { project_id: string; name: string }[]
+type Projects = { project_id: string; name: string; slug: string }[]
 
 function OpenChangeRequests({ projects }: { projects: Projects }) {
   const answers = useQueries({ queries: projects.map(({ project_id }) => changeRequests(project_id, 'open')) })
@@ -36,9 +38,13 @@ function OpenChangeRequests({ projects }: { projects: Projects }) {
           {rows.map(({ cr, project }) => (
             <Row key={cr.cr_id}>
               <ChangeRequestStatus status={cr.status} />
-              <span className="min-w-0 flex-1 font-medium">
+              <Link
+                to={paths.changeRequest}
+                params={{ project: project.slug, number: String(cr.number) }}
+                className="min-w-0 flex-1 font-medium hover:underline"
+              >
                 #{cr.number} {cr.title}
-              </span>
+              </Link>
               <span className="text-dim">{project.name}</span>
               <Time at={cr.updated_at} />
             </Row>
@@ -62,7 +68,13 @@ function Sessions({ projects }: { projects: Projects }) {
             <Row key={session.session_id}>
               <SessionStatus status={session.status} />
               <span className="min-w-0 flex-1">
-                <span className="font-medium">{session.name}</span>
+                <Link
+                  to={paths.session}
+                  params={{ project: project.slug, sessionId: session.session_id }}
+                  className="font-medium hover:underline"
+                >
+                  {session.name}
+                </Link>
                 {session.error !== null && <span className="block text-sm text-bad">{session.error}</span>}
               </span>
               <span className="text-dim">{project.name}</span>

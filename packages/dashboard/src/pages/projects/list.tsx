@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Failure } from '../../components/failure.tsx'
+import { paths } from '../../paths.ts'
 import { projects } from '../../queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 import { Loading } from '../../ui/loading.tsx'
@@ -19,7 +21,13 @@ export function ProjectsPage() {
             {list.data.map((project) => (
               <Row key={project.project_id}>
                 <span className="min-w-0 flex-1">
-                  <span className="font-medium">{project.name}</span>
+                  <Link
+                    to={paths.changeRequests}
+                    params={{ project: project.slug }}
+                    className="font-medium hover:underline"
+                  >
+                    {project.name}
+                  </Link>
                   <span className="block text-sm text-dim">
                     {project.managed ? 'managed repository' : project.repo_url} · {project.default_branch}
                   </span>
