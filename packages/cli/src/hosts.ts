@@ -4,7 +4,7 @@ import type { Config } from './config-file.ts'
 import { Refusal, UsageError } from './errors.ts'
 import type { Io } from './io.ts'
 import type { Link } from './link-file.ts'
-import { closest } from './suggest.ts'
+import { closest } from '@svc/contract/closest'
 
 export const builtInNames = ['cloud', 'selfhost', 'local-dev', 'internal-dev'] as const
 export const defaultHost = 'selfhost'

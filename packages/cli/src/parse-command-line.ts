@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { type AnyCommand, type Args, type Flag, type Flags, type Globals, globalFlags } from './command.ts'
 import { UsageError } from './errors.ts'
 import { quote } from './shell.ts'
-import { closest } from './suggest.ts'
+import { closest } from '@svc/contract/closest'
 
 /** Global flags with a value, wherever they stand: needed to find the command's words among them. */
 export const globalFlagsWithValue: readonly string[] = ['--host', '--project']

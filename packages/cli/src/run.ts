@@ -7,7 +7,7 @@ import type { Io } from './io.ts'
 import { createOutput } from './output.ts'
 import { globalFlagsWithValue, parseCommandLine } from './parse-command-line.ts'
 import { inProject, quote } from './shell.ts'
-import { closest } from './suggest.ts'
+import { closest } from '@svc/contract/closest'
 
 export type ExitCode = 0 | 1 | 2
 

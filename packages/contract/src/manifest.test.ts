@@ -4,29 +4,125 @@ import { emptyManifest, manifestBytesMax, parseManifest } from './manifest.ts'
 
 const pathsOf = (text: string) => parseManifest(text).issues.map((issue) => issue.path)
 
+const trigger = {
+  ...{ type: 'cron' as const, cron: null, timezone: 'UTC', run_at: null, agent: null, model: null },
+  ...{ enabled: true, secret_env: null },
+}
+
+const whole = `svc_version = 1
+[project]
+name = "Demo"
+description = "A demo"
+[env]
+required = ["A_KEY"]
+optional = ["B"]
+[runtime]
+config_dir = "agents"
+command = "node runtime.js"
+model = "svc/x"
+[sandbox]
+dockerfile = ".svc/Dockerfile"
+cpu = 2
+memory = "4GiB"
+idle_minutes = 5
+egress = ["@packages"]
+
+[[triggers]]
+slug = "nightly"
+type = "cron"
+cron = "0 3 * * 1-5"
+timezone = "Europe/Berlin"
+prompt = "Go."
+enabled = false
+
+[[triggers]]
+slug = "once"
+type = "cron"
+run_at = 2027-01-31T09:00:00
+prompt = "Once."
+
+[[triggers]]
+slug = "hook"
+type = "webhook"
+secret_env = "HOOK"
+agent = "triage"
+prompt = "{{ payload.a }}"
+
+[[apps]]
+slug = "site"
+static_dir = "public"
+build = "npm run build"
+[apps.env]
+A = "b"
+
+[[connectors]]
+slug = "tickets"
+type = "mcp"
+url = "https://tickets.example/mcp"
+auth = { type = "bearer", secret_env = "TICKETS" }
+
+[[channels]]
+platform = "slack"
+events = ["change_request.merged"]
+
+[[checks]]
+name = "unit"
+command = "npm test"
+`
+
 describe('svc.toml', () => {
   test('that is empty or about other things is the empty manifest', () => {
-    for (const text of ['', '\n', '# nothing\n', '[apps]\nx = 1\n', 'svc_version = 1\n[[triggers]]\nslug = "a"\n'])
+    for (const text of ['', '\n', '# nothing\n', '\u{feff}svc_version = 1\n', '[env]\n[sandbox]\n'])
       expect(parseManifest(text)).toEqual({ manifest: emptyManifest, issues: [] })
   })
 
   test('gives what it says', () => {
-    const { manifest, issues } = parseManifest(
-      '[env]\nrequired = ["A_KEY"]\noptional = ["B"]\n[runtime]\nconfig_dir = "agents"\nmodel = "svc/x"\n',
-    )
-    expect(manifest).toEqual({
-      env: { required: ['A_KEY'], optional: ['B'] },
-      runtime: { config_dir: 'agents', model: 'svc/x' },
-      sandbox: {},
-    })
+    const { manifest, issues } = parseManifest(whole)
     expect(issues).toEqual([])
+    expect(manifest).toEqual({
+      svc_version: 1,
+      project: { name: 'Demo', description: 'A demo' },
+      env: { required: ['A_KEY'], optional: ['B'] },
+      runtime: { config_dir: 'agents', command: ['node', 'runtime.js'], model: 'svc/x' },
+      sandbox: { dockerfile: '.svc/Dockerfile', cpu: 2, memory: '4GiB', idle_minutes: 5, egress: ['@packages'] },
+      triggers: [
+        { ...trigger, slug: 'nightly', cron: '0 3 * * 1-5', timezone: 'Europe/Berlin', prompt: 'Go.', enabled: false },
+        { ...trigger, slug: 'once', run_at: '2027-01-31T09:00:00.000', prompt: 'Once.' },
+        { ...trigger, slug: 'hook', type: 'webhook', secret_env: 'HOOK', agent: 'triage', prompt: '{{ payload.a }}' },
+      ],
+      apps: [
+        {
+          ...{ slug: 'site', command: null, static_dir: 'public', build: 'npm run build', port: null },
+          ...{ env: { A: 'b' }, enabled: true },
+        },
+      ],
+      connectors: [
+        {
+          ...{ slug: 'tickets', type: 'mcp', url: 'https://tickets.example/mcp' },
+          auth: { type: 'bearer', secret_env: 'TICKETS', header: null },
+        },
+      ],
+      channels: [{ platform: 'slack', agent: null, events: ['change_request.merged'] }],
+      checks: [{ name: 'unit', command: 'npm test' }],
+    })
   })
 
   test('with one broken table keeps the others', () => {
     const { manifest, issues } = parseManifest('[env]\nrequired = "A"\n[runtime]\nconfig_dir = "agents"\n')
     expect(manifest.runtime.config_dir).toBe('agents')
     expect(manifest.env).toEqual({ required: [], optional: [] })
-    expect(issues).toMatchObject([{ path: 'env.required', severity: 'error' }])
+    expect(issues).toMatchObject([{ path: 'env.required', severity: 'error', line: 2, column: 12 }])
+    const mixed = parseManifest(
+      '[env]\nrequired = ["A", "B C"]\n[runtime]\nconfig_dir = "/etc"\nmodel = "m"\n',
+    ).manifest
+    expect(mixed.env.required).toEqual(['A'])
+    expect(mixed.runtime).toEqual({ config_dir: emptyManifest.runtime.config_dir, command: null, model: 'm' })
+  })
+
+  test('with one broken trigger keeps the others, and what is not a trigger', () => {
+    const { manifest } = parseManifest(whole.replace('0 3 * * 1-5', 'at night'))
+    expect(manifest.triggers.map((one) => one.slug)).toEqual(['once', 'hook'])
+    expect(manifest.apps).toHaveLength(1)
   })
 
   test('that is not TOML says where', () => {
@@ -58,8 +154,8 @@ describe('svc.toml', () => {
 
   test('that asks for a name of the platform gets a warning and keeps working', () => {
     const { manifest, issues } = parseManifest('[env]\nrequired = ["SVC_TOKEN", "A"]\n')
-    expect(issues).toMatchObject([{ path: 'env.SVC_TOKEN', severity: 'warning' }])
-    expect(manifest.env.required).toContain('A')
+    expect(issues).toMatchObject([{ path: 'env.required.0', severity: 'warning', line: 2, column: 13 }])
+    expect(manifest.env.required).toEqual(['A'])
   })
 
   test('larger than 256 KiB is not read', () => {
@@ -71,6 +167,7 @@ describe('svc.toml', () => {
   })
 
   test('is never a crash, and never changes an object of ours', () => {
+    const before = structuredClone(emptyManifest)
     const line = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom(
@@ -110,10 +207,6 @@ describe('svc.toml', () => {
       }),
       { numRuns: 500 },
     )
-    expect(emptyManifest).toEqual({
-      env: { required: [], optional: [] },
-      runtime: { config_dir: '.svc/runtime' },
-      sandbox: {},
-    })
+    expect(emptyManifest).toEqual(before)
   })
 })

@@ -1,6 +1,17 @@
 /** `[sandbox]` of `svc.toml`: from what a session's sandbox is made, and what it may use. */
-import { z } from 'zod'
 import { egressPatternsMax, parseEgressPattern } from './egress.ts'
+import {
+  kindOf,
+  list,
+  maybe,
+  number,
+  type Read,
+  relativePath,
+  type Shaped,
+  shortened,
+  text,
+  wrong,
+} from './manifest-fields.ts'
 
 const units: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 }
 
@@ -10,34 +21,40 @@ export function bytesOf(text: string): number | null {
   return number === undefined ? null : Math.round(Number(number) * units[unit.toLowerCase()]!)
 }
 
-const size = (smallest: string) =>
-  z
-    .string()
-    .refine((text) => bytesOf(text) !== null, 'is no size: write it like "4GiB" or "512MiB"')
-    .refine((text) => (bytesOf(text) ?? Infinity) >= bytesOf(smallest)!, `is less than ${smallest}`)
+const size =
+  (smallest: string): Read<string> =>
+  (value, path, report) => {
+    const bytes = typeof value === 'string' ? bytesOf(value) : null
+    if (typeof value === 'string' && bytes !== null && bytes >= bytesOf(smallest)!) return value
+    const what = typeof value === 'string' ? shortened(value) : kindOf(value)
+    report(path, bytes === null ? `has to be a size such as "4GiB", but is ${what}` : `is less than ${smallest}`)
+    return wrong
+  }
 
-const egressPattern = z
-  .string()
-  .max(300)
-  .superRefine((pattern, context) => {
+const egressPattern = text({
+  max: 300,
+  judge(pattern) {
     const parsed = parseEgressPattern(pattern)
-    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed })
-  })
-
-const repositoryFile = z
-  .string()
-  .regex(/^[A-Za-z0-9._][A-Za-z0-9._/-]{0,199}$/, 'is not a file of the repository')
-  .refine((path) => !path.split('/').includes('..'), 'leaves the repository')
-
-export const sandboxSettings = z.object({
-  /** Built from the default branch by the container driver; without it `.svc/Dockerfile`, when there is one. */
-  dockerfile: repositoryFile.optional(),
-  /** Run once as the agent in the work tree, before the agent runtime starts. */
-  setup: z.string().min(1).max(8192).optional(),
-  cpu: z.number().min(0.1).max(1024).optional(),
-  memory: size('512MiB').optional(),
-  disk: size('64MiB').optional(),
-  idle_minutes: z.int().min(1).max(43_200).optional(),
-  egress: z.array(egressPattern).max(egressPatternsMax).optional(),
+    return typeof parsed === 'string' ? parsed : null
+  },
 })
-export type SandboxSettings = z.infer<typeof sandboxSettings>
+
+export const sandboxShape = {
+  dockerfile: maybe(relativePath),
+  setup: maybe(text({ max: 8192 })),
+  cpu: maybe(number(0.1, 1024, { whole: false })),
+  memory: maybe(size('512MiB')),
+  disk: maybe(size('64MiB')),
+  idle_minutes: maybe(number(1, 43_200, { whole: true })),
+  egress: maybe(list(egressPattern, egressPatternsMax)),
+}
+
+export interface SandboxSettings extends Partial<Shaped<typeof sandboxShape>> {
+  /** Built from the default branch by the container driver; without it `.svc/Dockerfile`, when there is one. */
+  dockerfile?: string | undefined
+  /** Run once as the agent in the work tree, before the agent runtime starts. */
+  setup?: string | undefined
+  /** Text with a unit: bytesOf() tells the bytes. */
+  memory?: string | undefined
+  disk?: string | undefined
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { refuseSecretName } from './secrets.ts'
+import { refuseSecretName } from './secret-name.ts'
 
 describe('a secret name', () => {
   test.each(['A', 'a', '_', 'OPENAI_API_KEY', 'x9', 'PATHS', 'MY_PATH', 'GITHUB_TOKEN', 'HOMEPAGE', 'A'.repeat(128)])(

@@ -2,7 +2,7 @@ import type { ApiClient } from '@svc/contract/api'
 import type { Project } from '../../wire.ts'
 import { reply, replyPage } from '../../api.ts'
 import { Refusal } from '../../errors.ts'
-import { closest } from '../../suggest.ts'
+import { closest } from '@svc/contract/closest'
 
 const pageSize = 1000
 const pagesMax = 20
