@@ -8,6 +8,7 @@ import { $ } from 'bun'
 
 import { escapeProbes, probeScript } from '../../packages/sandbox/src/escape-probes.ts'
 import * as layout from '../../packages/sandbox/src/layout.ts'
+import { type CanaryHosts, startCanaryHosts } from './canary-hosts.ts'
 import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer, until } from './sandbox-relay.ts'
 
 // Generous: the machines that run this are busy with everything else.
@@ -17,6 +18,7 @@ const agentFile = '---\ndescription: helps\nmode: primary\n---\nYou are the hous
 let relay: Relay
 let driver: SandboxDriver
 let sandbox: Sandbox
+let hosts: CanaryHosts
 
 const limits = { memoryBytesMax: 1536 * 1024 ** 2, cpuMax: 2, processesMax: 400, diskBytesMax: 256 * 1024 ** 2 }
 const bearer = { authorization: 'Bearer svc_sbx_test', 'content-type': 'application/json' }
@@ -66,14 +68,23 @@ beforeAll(async () => {
   const probed = await driver.probe()
   if (probed.kind === 'missing') throw new Error(`${probed.problem} ${probed.install ?? ''}`)
   const env = relay.bootEnvironment({ SVC_AGENT_NAME: 'house', MY_SECRET: 'from the start' })
+  hosts = await startCanaryHosts(`${relay.folder}/hosts`, relay.origin)
+  const egress = ['port', 'tlsPort'] as const
+  const egressSocket = await hosts.gate.open(
+    'story',
+    egress.map((name) => `*.canary.test:${hosts[name]}`),
+    {},
+  )
   sandbox = await driver.create(
-    { sandboxId: 'story', env, limits, relaySocket: relay.socket },
+    { sandboxId: 'story', env, limits, relaySocket: relay.socket, egressSocket },
     AbortSignal.timeout(120_000),
   )
 })
 
 afterAll(async () => {
   await driver?.stop('story')
+  await hosts?.gate.close('story')
+  await hosts?.close()
   await relay?.close()
 })
 
@@ -131,6 +142,32 @@ async function agentRuns(command: string): Promise<string> {
   const tools = messages.flatMap((message) => message.parts).filter((part) => part['type'] === 'tool')
   return (tools.at(-1)!['state'] as { output: string }).output.trim()
 }
+
+test('curl, git, npm and pip reach the hosts that are allowed, and only those', async () => {
+  const at = (name: string) => `http://${name}.canary.test:${hosts.port}`
+  const commands = [
+    `curl -fsS ${at('web')}/page && echo`,
+    `curl -fsSk https://tls.canary.test:${hosts.tlsPort}/page && echo`,
+    `git clone -q ${at('git')}/repo.git /tmp/cloned && ls /tmp/cloned/README.md`,
+    `cd /tmp && mkdir n && cd n && npm install --no-audit --no-fund --registry ${at('npm')} demo >/dev/null && ls node_modules/demo/package.json`,
+    `cd /tmp && pip3 download -q --no-deps --index-url ${at('pip')}/simple --trusted-host pip.canary.test demo && ls demo-*.whl`,
+    // What is not on the list, what is private, and what would go around the proxy.
+    'curl -s http://elsewhere.example.com/',
+    'curl -s -o /dev/null -w "%{http_connect}\n" https://169.254.169.254/',
+    `curl -s --noproxy "*" --max-time 5 http://127.0.0.1:${hosts.port}/page || echo no way around`,
+  ]
+  expect((await agentRuns(commands.map((command) => `( ${command} ) 2>&1`).join('; '))).split('\n')).toEqual([
+    'the page',
+    'the page',
+    '/tmp/cloned/README.md',
+    'node_modules/demo/package.json',
+    'demo-1.0.0-py3-none-any.whl',
+    `svc: elsewhere.example.com:80 is blocked by the project's egress list. Add "elsewhere.example.com" to egress under [sandbox] in svc.toml, by a change request; sessions started after its merge reach it.`,
+    '403',
+    'no way around',
+  ])
+  expect(hosts.asked).toContain('npm.canary.test/demo')
+})
 
 test('a prompt delivered twice under one id runs once', async () => {
   const before = relay.asked.length
