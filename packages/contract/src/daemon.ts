@@ -52,11 +52,15 @@ export interface BootEnvironment {
   SVC_SANDBOX_SETUP?: string
 }
 
-export type BootStep = 'listen' | 'clone' | 'configure' | 'setup' | 'runtime' | 'prime' | 'prompt'
+/** Told to the daemon alone: `1` where it waits in the pool for a session to claim it. */
+export const warmName = 'SVC_SANDBOX_WARM'
+
+export type BootStep = 'listen' | 'clone' | 'configure' | 'setup' | 'runtime' | 'prime' | 'claim' | 'prompt'
 
 export interface DaemonHealth {
   daemon: 'ok'
-  status: 'booting' | 'ready' | 'failed'
+  /** `warm`: filled and primed, and waiting for a session to claim it. */
+  status: 'booting' | 'warm' | 'ready' | 'failed'
   runtime: 'starting' | 'ready' | 'stopped' | 'failed'
   repository: string
   branch: string
@@ -92,6 +96,29 @@ export interface EnvReply {
   ok: true
   /** Names only. */
   changed: string[]
+}
+
+/** Brings the work tree of a warm sandbox to that commit of the default branch. */
+export interface FollowBody {
+  commit: string
+  /** A git credential that reads this project and nothing else. */
+  credential: string
+}
+export interface FollowReply {
+  ok: true
+  commit: string
+}
+
+/** A session takes a warm sandbox: from here on it is that session's, as if it had booted for it. */
+export interface ClaimBody {
+  /** The whole of BootEnvironment, as a cold start would be given it. */
+  env: Record<string, string>
+  /** Tip of the session branch. */
+  commit: string
+}
+export interface ClaimReply {
+  ok: true
+  runtime_session_id: string | null
 }
 
 export const userContextHeader = 'x-svc-user-context'

@@ -8,13 +8,14 @@ import { type BootStep, daemonPort, type DaemonHealth, egressPort, relayPort, ru
 import { createAccess } from './access.ts'
 import { type AgentRuntime, createAgentRuntime } from './agent-runtime.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
-import { createConversation } from './conversation.ts'
+import { type Conversation, createConversation } from './conversation.ts'
 import { type HttpParts, listen } from './http.ts'
 import { startRelay } from './relay.ts'
 import { proxyEnvironment, runtimeConfig, runtimeEnvironment } from './runtime-config.ts'
 import { createSessionEnv } from './session-env.ts'
 import { runSetup } from './setup.ts'
 import type { OwnPorts } from './target.ts'
+import { createWarmSandbox } from './warm.ts'
 import { createWorkspace, type RefreshOutcome, type Workspace } from './workspace.ts'
 
 export interface DaemonOptions {
@@ -75,6 +76,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     conversation: null,
     sessionEnv: null,
     refresh: null,
+    warm: null,
     health,
     ports,
     serviceKey: () => config?.token ?? '',
@@ -118,24 +120,50 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     }
     const { setup } = config
     const startedMeanwhile = setup === null ? startRuntime() : null
-    if (config.clone) await timeline.step('clone', () => tree.clone())
+    const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
+    const claimed = () => begin(config, tree, started, conversation)
+    const warm = config.warm ? wait({ config, tree, runtime: started, conversation, sessionEnv, claimed }) : null
+    if (config.clone) await timeline.step('clone', () => warm?.filled ?? tree.clone())
     await timeline.step('configure', () => (config.clone ? tree.copyConfigDir() : Promise.resolve()))
     if (setup !== null) {
       const env = runtimeVariables(config, options, sessionEnv.secrets)
       await timeline.step('setup', () => runSetup({ ...options, command: setup, env }))
     }
     await (startedMeanwhile ?? startRuntime())
+    if (warm === null) return claimed()
+    await timeline.step('prime', () => warm.prime())
+    status = 'warm'
+  }
 
-    const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
-    await timeline.step('prime', () => conversation.warm())
+  /** From here on a session can claim it. */
+  function wait(of: Parameters<typeof createWarmSandbox>[0]): ReturnType<typeof createWarmSandbox> {
+    const warm = createWarmSandbox(of)
+    parts.warm = {
+      follow: warm.follow,
+      claim: (env, commit) => timeline.step('claim', () => warm.claim(env, commit)),
+    }
+    return warm
+  }
+
+  /** From here on it is a session's: its first prompt goes out, and it can be prompted. */
+  async function begin(
+    config: DaemonConfig,
+    tree: Workspace,
+    runtime: AgentRuntime,
+    conversation: Conversation,
+  ): Promise<void> {
     parts.conversation = conversation
-    parts.refresh = singleFlight(() => refresh(tree, started))
+    parts.refresh = singleFlight(() => refresh(tree, runtime))
+    parts.warm = null
     await firstPrompt(config, async (text) => {
       await timeline.step('prompt', async () => {
         await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt'))
       })
     })
     status = 'ready'
+    // Nobody need wait for it: a prompt that comes first does the same work.
+    if (!config.warm && !config.openSessionAtBoot)
+      conversation.warm().catch((error: unknown) => options.log(`the runtime was not primed: ${String(error)}`))
   }
 
   const booted = boot().catch((error: unknown) => {

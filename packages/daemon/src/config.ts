@@ -1,5 +1,5 @@
 /** The environment a sandbox boots with, read once. Nothing else in the daemon looks at process.env. */
-import { agentUid, runtimeHome, workspaceDir } from '@svc/contract/daemon'
+import { agentUid, runtimeHome, warmName, workspaceDir } from '@svc/contract/daemon'
 
 export interface DaemonConfig {
   projectId: string
@@ -17,6 +17,8 @@ export interface DaemonConfig {
   clone: boolean
   /** A command for the fresh work tree, before the runtime starts. */
   setup: string | null
+  /** Waits in the pool for a session that claims it. */
+  warm: boolean
   token: string
   generation: number
   configDir: string
@@ -90,6 +92,7 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     openSessionAtBoot: env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1',
     clone: env['SVC_PROJECT_AUTO_CLONE'] === '1',
     setup: env['SVC_SANDBOX_SETUP'] || null,
+    warm: env[warmName] === '1',
     generation,
     configDir,
     llm: baseUrl ? { baseUrl, apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '' } : null,
@@ -97,7 +100,7 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     secrets: {},
   }
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined) continue
+    if (value === undefined || name === warmName) continue
     if (name.startsWith('SVC_')) config.platform[name] = value
     else if (refuseSecretName(name) === null) config.secrets[name] = value
   }

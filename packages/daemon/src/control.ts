@@ -1,12 +1,13 @@
 /** The routes under /svc: what the server says to the daemon. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { DaemonHealth, EnvReply, PromptReply, RefreshReply } from '@svc/contract/daemon'
+import type { ClaimReply, DaemonHealth, EnvReply, FollowReply, PromptReply, RefreshReply } from '@svc/contract/daemon'
 
 import type { Access, RequestHead } from './access.ts'
 import type { Conversation } from './conversation.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { SessionEnv } from './session-env.ts'
+import type { WarmSandbox } from './warm.ts'
 import type { RefreshOutcome } from './workspace.ts'
 
 /** What exists once the boot has come so far; null before. */
@@ -15,6 +16,8 @@ export interface ControlParts {
   conversation: Conversation | null
   sessionEnv: SessionEnv | null
   refresh: (() => Promise<RefreshOutcome>) | null
+  /** Null where no session can claim this sandbox: it has one. */
+  warm: WarmSandbox | null
   health: () => Promise<DaemonHealth>
 }
 
@@ -52,7 +55,7 @@ const actions = {
     if (promptId !== undefined && (typeof promptId !== 'string' || promptId === '' || promptId.length > 200)) {
       throw invalid('"prompt_id" must be a text of 1 to 200 characters.')
     }
-    if (parts.conversation === null) throw runtimeBooting()
+    if (parts.conversation === null || parts.warm !== null) throw runtimeBooting()
     return { ok: true, runtime_session_id: await parts.conversation.prompt(text, promptId ?? null) }
   },
 
@@ -86,6 +89,32 @@ const actions = {
     if (parts.sessionEnv === null) throw runtimeBooting()
     return { ok: true, changed: parts.sessionEnv.replace(revision, env as Record<string, string>) }
   },
+
+  async follow(body: Record<string, unknown>, parts: ControlParts): Promise<FollowReply> {
+    const { commit, credential } = body
+    if (typeof commit !== 'string' || !commitId.test(commit)) throw invalid('"commit" must be a commit id.')
+    if (typeof credential !== 'string' || !/^[A-Za-z0-9_]{1,200}$/.test(credential))
+      throw invalid('"credential" must be a git credential.')
+    await requireWarm(parts).follow(commit, credential)
+    return { ok: true, commit }
+  },
+
+  async claim(body: Record<string, unknown>, parts: ControlParts): Promise<ClaimReply> {
+    const { commit, env } = body
+    if (typeof commit !== 'string' || !commitId.test(commit)) throw invalid('"commit" must be a commit id.')
+    if (typeof env !== 'object' || env === null || Object.values(env).some((value) => typeof value !== 'string'))
+      throw invalid('"env" must be an object of texts.')
+    const claimed = requireWarm(parts)
+    const runtimeSessionId = await claimed.claim(env as Record<string, string>, commit)
+    return { ok: true, runtime_session_id: runtimeSessionId }
+  },
+}
+
+const commitId = /^[0-9a-f]{40}([0-9a-f]{24})?$/
+
+function requireWarm(parts: ControlParts): WarmSandbox {
+  if (parts.warm === null) throw new ControlError(409, 'conflict', 'This sandbox has a session already.')
+  return parts.warm
 }
 
 const invalid = (message: string) => new ControlError(400, 'invalid', message)

@@ -10,23 +10,34 @@ export interface Conversation {
   open(): Promise<string>
   /** First use makes the runtime read its configuration; doing it early costs the first prompt nothing. */
   warm(): Promise<void>
+  /** Has the runtime go through a whole turn of a conversation that is then gone, so that the first real one meets nothing new. */
+  rehearse(): Promise<void>
+  /** The agent that prompts go to from now on. */
+  setAgent(agentName: string | null): void
 }
 
 const promptsKept = 2000
 const callMs = 30_000
+const rehearsalMs = 60_000
 
 export function createConversation(options: {
   runtime: AgentRuntime
   agentName: string | null
   title: string
 }): Conversation {
-  const { runtime, agentName } = options
+  const { runtime } = options
+  let { agentName } = options
   let sessionId: string | null = null
   let opening: Promise<string> | null = null
   let agentChecked = false
   const delivered = new Map<string, Promise<string>>()
 
-  async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response> {
+  async function call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    timeoutMs = callMs,
+  ): Promise<Response> {
     if (runtime.state === 'failed') {
       throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime does not run.')
     }
@@ -36,7 +47,7 @@ export function createConversation(options: {
       reply = await fetch(`http://127.0.0.1:${runtime.port}${path}`, {
         method,
         ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-        signal: AbortSignal.timeout(callMs),
+        signal: AbortSignal.timeout(timeoutMs),
         keepalive: false,
       })
     } catch (cause) {
@@ -62,15 +73,15 @@ export function createConversation(options: {
     agentChecked = true
   }
 
+  async function make(title: string): Promise<string> {
+    const made = (await (await call('POST', '/session', { title })).json()) as { id?: unknown }
+    if (typeof made.id !== 'string') throw new ControlError(502, 'runtime_failed', 'The agent runtime gave no session.')
+    return made.id
+  }
+
   async function open(): Promise<string> {
     if (sessionId !== null) return sessionId
-    opening ??= (async () => {
-      const made = (await (await call('POST', '/session', { title: options.title })).json()) as { id?: unknown }
-      if (typeof made.id !== 'string')
-        throw new ControlError(502, 'runtime_failed', 'The agent runtime gave no session.')
-      sessionId = made.id
-      return made.id
-    })()
+    opening ??= make(options.title).then((id) => (sessionId = id))
     try {
       return await opening
     } finally {
@@ -109,6 +120,18 @@ export function createConversation(options: {
     },
     async warm() {
       await call('GET', '/agent')
+    },
+    async rehearse() {
+      const path = `/session/${encodeURIComponent(await make('warm-up'))}`
+      try {
+        await call('POST', `${path}/message`, { parts: [{ type: 'text', text: 'Say ok.' }] }, rehearsalMs)
+      } finally {
+        await call('DELETE', path)
+      }
+    },
+    setAgent(next) {
+      agentName = next
+      agentChecked = false
     },
   }
 }

@@ -35,6 +35,11 @@ export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
   }
 }
 
+/** Whether a prompt goes through the service's gateway, and not to a provider that the project's own keys open. */
+export function promptsReachGateway(config: DaemonConfig): boolean {
+  return config.llm !== null && modelName(config)?.startsWith('svc/') === true
+}
+
 function modelName(config: DaemonConfig): string | null {
   if (config.model !== null) return config.model.includes('/') ? config.model : `svc/${config.model}`
   // The gateway knows which model that is.

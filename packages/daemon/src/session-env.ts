@@ -1,4 +1,4 @@
-/** Secrets that change while the runtime runs. It reads its environment once, but every bash it starts sources this file. */
+/** What becomes known, or changes, while the runtime runs. It reads its environment once, but every bash it starts sources this file. */
 import { renameSync, writeFileSync } from 'node:fs'
 
 import { refuseSecretName } from './config.ts'
@@ -10,6 +10,8 @@ export interface SessionEnv {
   readonly revision: string
   /** The whole set of secrets from now on. Answers the names that came, went or changed. */
   replace(revision: string, env: Record<string, string>): string[]
+  /** The platform's variables from now on, for a runtime that was started with others. */
+  setPlatform(atLaunch: Record<string, string>, now: Record<string, string>): void
 }
 
 const valueBytesMax = 64 * 1024
@@ -22,14 +24,15 @@ export function createSessionEnv(options: {
 }): SessionEnv {
   let secrets = { ...options.atStart }
   let revision = options.revision
+  let platform: Record<string, string | undefined> = {}
   const everKnown = new Set(Object.keys(secrets))
   write()
 
   function write(): void {
-    const lines = [...everKnown].sort().map((name) => {
-      const value = secrets[name]
-      return value === undefined ? `unset ${name}` : `export ${name}=${quoted(value)}`
-    })
+    const all = { ...Object.fromEntries([...everKnown].map((name) => [name, secrets[name]])), ...platform }
+    const lines = Object.keys(all)
+      .sort()
+      .map((name) => (all[name] === undefined ? `unset ${name}` : `export ${name}=${quoted(all[name])}`))
     // A bash that starts this moment reads the old file or the new one, never half of one.
     const next = `${options.file}.next`
     writeFileSync(next, `${lines.join('\n')}\n`, { mode: 0o644 })
@@ -52,6 +55,13 @@ export function createSessionEnv(options: {
       revision = nextRevision
       write()
       return changed
+    },
+    setPlatform(atLaunch, now) {
+      const names = new Set([...Object.keys(atLaunch), ...Object.keys(now)])
+      platform = Object.fromEntries(
+        [...names].filter((name) => atLaunch[name] !== now[name]).map((name) => [name, now[name]]),
+      )
+      write()
     },
   }
 }

@@ -14,6 +14,10 @@ export interface Workspace {
   /** The agents and skills that sessions use are those of the default branch, whatever the session branch holds. */
   copyConfigDir(): Promise<void>
   refresh(): Promise<RefreshOutcome>
+  /** In the pool: the work tree at that commit of the default branch, as a clone for a session cut there would leave it. */
+  follow(commit: string, credential: string): Promise<void>
+  /** The session branch as it is on the remote now; `null` when the tree is at its tip already. */
+  claim(commit: string | null): Promise<void>
   commit(): Promise<string | null>
 }
 
@@ -37,11 +41,15 @@ export function createWorkspace(options: {
   const branchRef = `refs/remotes/origin/${config.branch}`
   const defaultRef = `refs/remotes/origin/${config.defaultBranch}`
 
-  const git = (args: string[], timeoutMs = shortMs): Promise<Finished> =>
-    finish(asAgent(identity, ['git', ...args]), { cwd: paths.workspace, env: gitEnvironment(config, paths), timeoutMs })
+  const git = (args: string[], timeoutMs = shortMs, env: Record<string, string> = {}): Promise<Finished> =>
+    finish(asAgent(identity, ['git', ...args]), {
+      cwd: paths.workspace,
+      env: { ...gitEnvironment(config, paths), ...env },
+      timeoutMs,
+    })
 
-  async function need(args: string[], timeoutMs?: number): Promise<string> {
-    const done = await git(args, timeoutMs)
+  async function need(args: string[], timeoutMs?: number, env?: Record<string, string>): Promise<string> {
+    const done = await git(args, timeoutMs, env)
     if (done.code !== 0) throw new Error(`git ${args[0]} failed: ${lastLines(done.stderr) || `exit code ${done.code}`}`)
     return done.stdout.trim()
   }
@@ -103,7 +111,38 @@ export function createWorkspace(options: {
     return { kind: 'updated', before, after: await need(['rev-parse', 'HEAD']) }
   }
 
-  return { prepare, clone, copyConfigDir, refresh, commit: () => readCommit(paths.workspace) }
+  const specOf = (name: string) => `+refs/heads/${name}:refs/remotes/origin/${name}`
+
+  async function initialise(): Promise<void> {
+    await need(['init', '--quiet', `--initial-branch=${config.branch}`, '.'])
+    await need(['remote', 'add', 'origin', config.repoUrl])
+    for (const name of new Set([config.branch, config.defaultBranch]))
+      await need(['config', '--add', 'remote.origin.fetch', specOf(name)])
+  }
+
+  async function follow(commit: string, credential: string): Promise<void> {
+    if ((await git(['remote', 'get-url', 'origin'])).code !== 0) await initialise()
+    // Not in an argument, which every process may read, and in no file.
+    const header = `Authorization: Basic ${btoa(`x-access-token:${credential}`)}`
+    const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: header }
+    await need(['fetch', '--quiet', 'origin', specOf(config.defaultBranch)], cloneMs, env)
+    // The session branch will be cut here, so the tree can be on it before it exists.
+    await need(['update-ref', branchRef, commit])
+    await need(['checkout', '--quiet', '--force', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
+  }
+
+  async function claim(commit: string | null): Promise<void> {
+    const hasOtherBase = config.baseRef !== config.defaultBranch
+    if (hasOtherBase) await need(['config', '--add', 'remote.origin.fetch', specOf(config.baseRef)])
+    if (commit === null && !hasOtherBase) return
+    const branches = [...new Set([config.branch, config.defaultBranch, config.baseRef])]
+    const all = await git(['fetch', '--quiet', 'origin', ...branches.map(specOf)], cloneMs)
+    // A base may be a commit, or be gone by now; the session's own branch must be there.
+    if (all.code !== 0) await need(['fetch', '--quiet', 'origin', specOf(config.branch)], cloneMs)
+    await need(['reset', '--quiet', '--hard', branchRef], cloneMs)
+  }
+
+  return { prepare, clone, copyConfigDir, refresh, follow, claim, commit: () => readCommit(paths.workspace) }
 }
 
 function give(folder: string, identity: AgentIdentity): void {
