@@ -100,6 +100,8 @@ export class Server {
         SVC_MASTER_KEY_FILE: join(dir, 'master.key'),
         SVC_CONFIG_FILE: join(dir, 'config.json'),
         SVC_LOG: 'json',
+        // Their runtimes would take the machine from the tests; those of warm sandboxes ask for them.
+        SVC_WARM_SANDBOXES: '0',
         ...env,
       },
       around,

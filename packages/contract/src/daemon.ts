@@ -111,7 +111,7 @@ export interface FollowReply {
 
 /** A session takes a warm sandbox: from here on it is that session's, as if it had booted for it. */
 export interface ClaimBody {
-  /** The whole of BootEnvironment, as a cold start would be given it. */
+  /** What of BootEnvironment was not known when it was made; the rest holds as it was given. */
   env: Record<string, string>
   /** Tip of the session branch. */
   commit: string

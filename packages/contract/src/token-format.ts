@@ -5,6 +5,8 @@ export const tokenPrefix = 'svc_pat_'
 /** Identifies one sandbox generation, never a user. */
 export const sandboxKeyPrefix = 'svc_sbx_'
 export const cloneCredentialPrefix = 'svc_git_'
+/** Reads one project's repository, for minutes: what a sandbox has before it has a session. */
+export const readCredentialPrefix = 'svc_read_'
 export const modelKeyPrefix = 'svc_llm_'
 
 const crcTable = new Uint32Array(256).map((_, n) => {

@@ -47,7 +47,7 @@ export function createWarmSandbox(parts: Parts): WarmSandbox & {
 
   async function claim(env: Record<string, string>, commit: string): Promise<string | null> {
     if (!primed || runtime.state !== 'ready') throw runtimeBooting()
-    const next = readConfig(env)
+    const next = readConfig({ ...config.platform, ...env })
     if ('problems' in next) throw new ControlError(400, 'invalid', next.problems.join(' '))
     const { sessionId, token, generation } = next
     if (sessionId !== config.sessionId || token !== config.token || generation !== config.generation)

@@ -45,18 +45,21 @@ export function startFakeDaemon(input: {
   const runtime = createFakeRuntime()
   let env = { ...spec.env }
   let stopped = false
+  // Named as the contract names it, which a driver may not import.
+  let waits = spec.env['SVC_SANDBOX_WARM'] === '1'
+  let commit: string | null = null
 
   const booted = () => Date.now() - startedAt >= (input.options().bootMs ?? 0)
 
   function health() {
-    const ready = booted()
+    const ready = booted() && (!waits || commit !== null)
     return {
       daemon: 'ok',
-      status: ready ? 'ready' : 'booting',
+      status: ready ? (waits ? 'warm' : 'ready') : 'booting',
       runtime: ready ? 'ready' : 'starting',
       repository: spec.env['SVC_REPO_URL'] ?? '',
       branch: spec.env['SVC_BRANCH_NAME'] ?? '',
-      commit: null,
+      commit,
       generation: Number(spec.env['SVC_SANDBOX_GENERATION'] ?? 0),
       uptime_ms: Date.now() - startedAt,
       boot: [
@@ -71,7 +74,7 @@ export function startFakeDaemon(input: {
   async function prompt(body: Record<string, unknown>): Promise<unknown> {
     const { text, prompt_id: promptId } = body
     if (typeof text !== 'string' || text.trim() === '') throw new Refusal(400, 'invalid', '"text" must be a text.')
-    if (!booted()) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
+    if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
     const id = typeof promptId === 'string' ? promptId : null
     const before = id === null ? undefined : delivered.get(id)
     const now = before ?? deliver({ sandboxId: spec.sandboxId, text, promptId: id })
@@ -98,11 +101,29 @@ export function startFakeDaemon(input: {
     return { ok: true, changed: changed.sort() }
   }
 
+  function follow(body: Record<string, unknown>): unknown {
+    if (!waits) throw new Refusal(409, 'conflict', 'This sandbox has a session already.')
+    commit = String(body['commit'])
+    return { ok: true, commit }
+  }
+
+  function claim(body: Record<string, unknown>): unknown {
+    if (!waits) throw new Refusal(409, 'conflict', 'This sandbox has a session already.')
+    waits = false
+    commit = String(body['commit'])
+    env = { ...env, ...(body['env'] as Record<string, string>) }
+    delete env['SVC_SANDBOX_WARM']
+    if (env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1') void bootstrap()
+    return { ok: true, runtime_session_id: runtime.sessionId }
+  }
+
   const control: Record<string, (body: Record<string, unknown>) => unknown> = {
     '/svc/prompt': prompt,
     '/svc/abort': () => (runtime.abort(), { ok: true }),
     '/svc/refresh': () => ({ ok: true, before: '0'.repeat(40), after: '0'.repeat(40) }),
     '/svc/env': replaceEnv,
+    '/svc/follow': follow,
+    '/svc/claim': claim,
   }
 
   async function answer(req: Request): Promise<Response> {
@@ -144,7 +165,7 @@ export function startFakeDaemon(input: {
   if (spec.env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1') void bootstrap()
   async function bootstrap(): Promise<void> {
     while (!booted() && !stopped) await Bun.sleep(5)
-    const text = spec.env['SVC_INITIAL_PROMPT']
+    const text = env['SVC_INITIAL_PROMPT']
     if (stopped) return
     if (text) await deliver({ sandboxId: spec.sandboxId, text, promptId: null })
     else runtime.open()

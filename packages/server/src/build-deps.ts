@@ -17,6 +17,7 @@ import { type Keyring, makeKeyring } from './keyring/keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
+import { WarmPool } from './sessions/warm-pool.ts'
 
 /** The kernel's limit for the path of a unix socket. */
 const socketPathBytesMax = 107
@@ -57,8 +58,9 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
       randomBytes: (count: number) => randomBytes(count),
       log,
     }
+    const pooled = { ...base, warm: new WarmPool(base) }
     return {
-      deps: { ...base, keeper: new SessionKeeper(base) },
+      deps: { ...pooled, keeper: new SessionKeeper(pooled) },
       async close() {
         await database.close()
         await embedded?.stop()

@@ -1,5 +1,5 @@
 /** The only file of the server that reads the environment. Throws once, listing every bad variable. */
-import { homedir } from 'node:os'
+import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
@@ -21,6 +21,8 @@ export interface Config {
   model: { url: string; key: string | null; name: string } | null
   masterKeyFile: string
   sessionLimit: number | null
+  /** Sandboxes that wait for a session: of each project in use, and together. */
+  warmSandboxes: { perProject: number; inAll: number }
   previewDomain: string
   allowPrivateGitHosts: boolean
   github: GitHubConfig
@@ -44,6 +46,16 @@ type Env = Record<string, string | undefined>
 export function readConfig(): Config {
   return parseConfig(process.env)
 }
+
+/** One waits for each project in use where there is memory for it, and all together take at most a fifth of the machine. */
+function warmSandboxes(perProject: number | null, memoryBytes: number): Config['warmSandboxes'] {
+  const inAll = Math.floor(memoryBytes / 5 / warmSandboxBytes)
+  const chosen = perProject ?? (inAll > 0 ? 1 : 0)
+  return { perProject: chosen, inAll: Math.max(inAll, chosen) }
+}
+
+/** A daemon and an agent runtime that have done one turn. */
+const warmSandboxBytes = 400 * 1024 ** 2
 
 export function parseConfig(env: Env): Config {
   const problems: string[] = []
@@ -117,6 +129,7 @@ export function parseConfig(env: Env): Config {
         : { url: modelUrl, key: env.SVC_LLM_UPSTREAM_KEY || null, name: env.SVC_LLM_MODEL ?? '' },
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
+    warmSandboxes: warmSandboxes(read<number | null>('SVC_WARM_SANDBOXES', null, integer(0, 100)), totalmem()),
     previewDomain,
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),

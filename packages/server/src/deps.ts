@@ -8,6 +8,7 @@ import type { EgressGate } from './egress/gate.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
+import type { WarmPool } from './sessions/warm-pool.ts'
 
 /** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they touch. */
 export interface Deps {
@@ -19,6 +20,7 @@ export interface Deps {
   sandboxes: SandboxDriver | null
   egress: EgressGate
   feed: SessionFeed
+  warm: WarmPool
   keeper: SessionKeeper
   /** Unix socket on which this server answers what sandboxes send to their relay. */
   relaySocket: string

@@ -21,6 +21,7 @@ import { managedDir } from './projects/repository.ts'
 import { registerInstance } from './scheduler/instance.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
+import { WarmPool } from './sessions/warm-pool.ts'
 import { mintToken } from './tokens/mint.ts'
 
 export interface TestRequest {
@@ -67,6 +68,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   const config: Config = {
     ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
     sandboxDriver: 'none',
+    warmSandboxes: { perProject: 0, inAll: 0 },
     ...configure,
   }
   const first = await startServer(config, { keyring, ...replaced })
@@ -193,7 +195,8 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     log,
     ...replaced,
   }
-  const deps: Deps = { ...base, keeper: replaced.keeper ?? new SessionKeeper(base) }
+  const pooled = { ...base, warm: replaced.warm ?? new WarmPool(base) }
+  const deps: Deps = { ...pooled, keeper: replaced.keeper ?? new SessionKeeper(pooled) }
   await registerInstance(deps)
   const app = buildApp(deps)
   const host = new URL(config.publicUrl).host

@@ -63,6 +63,30 @@ function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, tokenId: string): void 
     .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a token was not noted'))
 }
 
+/** The one project whose repository a read credential reads. Throws `unauthenticated` for one that is unknown or has expired. */
+export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, credential: string): Promise<string> {
+  const row = await deps.db
+    .selectFrom('warm_sandboxes')
+    .select(['project_id', 'read_expires_at'])
+    .where('read_sha256', '=', sha256(credential))
+    .executeTakeFirst()
+  if (row === undefined) throw unauthenticated('This credential is unknown.')
+  if (row.read_expires_at === null || Date.parse(row.read_expires_at) <= deps.now().getTime())
+    throw unauthenticated('This credential has expired.')
+  return row.project_id
+}
+
+/** Whether it is the model key of a sandbox that still waits for a session, and so pays for nothing. */
+export async function isModelKeyInWaiting(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
+  if (!key.startsWith(modelKeyPrefix)) return false
+  const row = await deps.db
+    .selectFrom('warm_sandboxes')
+    .select('sandbox_id')
+    .where('model_sha256', '=', sha256(key))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 const kindOfPrefix = {
   [sandboxKeyPrefix]: 'service',
   [cloneCredentialPrefix]: 'clone',

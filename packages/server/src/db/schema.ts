@@ -51,9 +51,29 @@ export interface Schema {
     initial_prompt_delivered_at: Timestamp | null
     created_by: string | null
     metadata: Json
+    asked_as: string | null
     created_at: Now
     updated_at: Now
     last_active_at: Now
+  }
+  warm_sandboxes: {
+    sandbox_id: string
+    session_id: string
+    project_id: string
+    instance_id: string
+    driver: string
+    external_id: string | null
+    endpoint: string | null
+    status: Default<'filling' | 'ready'>
+    fingerprint: string
+    commit_sha: string | null
+    service_sha256: Buffer
+    token_sha256: Buffer
+    model_sha256: Buffer
+    read_sha256: Buffer | null
+    read_expires_at: Timestamp | null
+    created_at: Now
+    updated_at: Now
   }
   session_sandboxes: {
     sandbox_id: string

@@ -1,6 +1,6 @@
 /** The model gateway: OpenAI-compatible, per-session keys in front, the operator's upstream behind. */
 import { modelGatewayPath, scriptedModelName, ServiceError } from '@svc/contract'
-import { actorOfSandboxCredential, unauthenticated } from '../auth/credentials.ts'
+import { actorOfSandboxCredential, isModelKeyInWaiting, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, parseJson, readBody } from '../http/body.ts'
@@ -9,6 +9,7 @@ import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { scriptedCompletion } from './scripted.ts'
+import { completion } from './scripted-reply.ts'
 import { askUpstream } from './upstream.ts'
 
 /** Conversations are long: more than the API's 1 MiB, less than what would hurt. */
@@ -28,11 +29,15 @@ export function modelRoutes(app: App, deps: Deps): void {
   app.get(`${modelGatewayPath}/models`, guarded(listModels))
 }
 
-async function modelOfCaller(deps: Deps, c: AppContext): Promise<{ name: string; scripted: boolean }> {
+function keyOf(c: AppContext): string {
   const authorization = c.req.header('authorization')
   if (authorization === undefined)
     throw unauthenticated('The model gateway needs the key of a session.', 'Inside a sandbox it is SVC_LLM_API_KEY.')
-  const actor = await actorOfSandboxCredential(deps, 'model', bearerToken(authorization))
+  return bearerToken(authorization)
+}
+
+async function modelOfCaller(deps: Deps, c: AppContext): Promise<{ name: string; scripted: boolean }> {
+  const actor = await actorOfSandboxCredential(deps, 'model', keyOf(c))
   const session = await getSessionById(deps.db, actor.session_id)
   if (session === null || session.generation !== actor.generation)
     throw unauthenticated('The sandbox of this key was stopped.')
@@ -45,10 +50,14 @@ async function modelOfCaller(deps: Deps, c: AppContext): Promise<{ name: string;
 }
 
 async function complete(deps: Deps, c: AppContext): Promise<Response> {
-  const model = await modelOfCaller(deps, c)
+  // A runtime that rehearses before there is a session: no model is asked for that.
+  const isRehearsal = await isModelKeyInWaiting(deps, keyOf(c))
+  const model = isRehearsal ? null : await modelOfCaller(deps, c)
   const body = parseJson(await readBody(c.req.raw, ofConversation))
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw invalid('messages is required.', [{ path: 'messages', message: 'is required' }])
+  if (model === null)
+    return completion({ model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
   if (model.scripted) return scriptedCompletion(body as unknown as Parameters<typeof scriptedCompletion>[0])
   return askUpstream(deps, body, c.req.raw.signal)
 }

@@ -1,14 +1,20 @@
 /** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
-import { cloneCredentialPrefix, ServiceError } from '@svc/contract'
+import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
 import { allowOnlyBranch, type PushGate, readTips, type Repository, serveGateway } from '@svc/git'
 import type { Actor } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
-import { actorOfSandboxCredential, actorOfToken, unauthenticated } from '../auth/credentials.ts'
+import {
+  actorOfSandboxCredential,
+  actorOfToken,
+  projectOfReadCredential,
+  unauthenticated,
+} from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { openRepository } from './repository.ts'
+import { getProject } from './store.ts'
 
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
@@ -28,9 +34,11 @@ export function gitGatewayRoutes(app: App, deps: Deps): void {
 
 async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Promise<Response> {
   const url = new URL(c.req.url)
-  const actor = await gitActor(deps, c.req.header('authorization') ?? null)
-  refuseByPath(actor, c.req.path)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
+  const password = passwordOf(c.req.header('authorization') ?? null)
+  if (password.startsWith(readCredentialPrefix)) return read(deps, c, { path, url, pushes, password })
+  const actor = await gitActor(deps, password)
+  refuseByPath(actor, c.req.path)
   const { project } = await allow(deps, {
     access: pushes ? 'project-write' : 'project-read',
     actor,
@@ -40,21 +48,33 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Pr
   const repository = await openRepository(deps, project)
   return serveGateway(
     repository,
-    {
-      method: c.req.method,
-      path,
-      query: url.searchParams,
-      headers: c.req.raw.headers,
-      body: c.req.raw.body,
-      signal: c.req.raw.signal,
-    },
+    gitRequest(c, path, url),
     gateFor(actor, project, repository),
     actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {},
   )
 }
 
+function gitRequest(c: AppContext, path: keyof typeof services, url: URL) {
+  const { headers, body, signal } = c.req.raw
+  return { method: c.req.method, path, query: url.searchParams, headers, body, signal }
+}
+
+/** A sandbox that has no session yet fills itself: it reads one project, writes nothing, and is nobody. */
+async function read(
+  deps: Deps,
+  c: AppContext,
+  asked: { path: keyof typeof services; url: URL; pushes: boolean; password: string },
+): Promise<Response> {
+  const projectId = await projectOfReadCredential(deps, asked.password)
+  const project = projectId === c.req.param('projectId') ? await getProject(deps.db, projectId) : null
+  if (project === null || asked.pushes)
+    throw new ServiceError('forbidden', 'This credential reads the repository of one project and nothing else.')
+  const gate: PushGate = () => Promise.resolve('This credential only reads.')
+  return serveGateway(await openRepository(deps, project), gitRequest(c, asked.path, asked.url), gate, {})
+}
+
 /** git sends Basic; the token is the password. */
-async function gitActor(deps: Deps, authorization: string | null): Promise<Actor> {
+function passwordOf(authorization: string | null): string {
   const match = authorization === null ? null : /^Basic ([A-Za-z0-9+/=]{1,2048})$/i.exec(authorization.trim())
   if (match === null)
     throw unauthenticated('git needs a credential here.', 'User name `x-access-token`, password your svc_pat_ token.')
@@ -64,6 +84,10 @@ async function gitActor(deps: Deps, authorization: string | null): Promise<Actor
       'The user name has to be x-access-token.',
       'User name `x-access-token`, password your svc_pat_ token.',
     )
+  return password
+}
+
+async function gitActor(deps: Deps, password: string): Promise<Actor> {
   return password.startsWith(cloneCredentialPrefix)
     ? actorOfSandboxCredential(deps, 'clone', password)
     : actorOfToken(deps, password)

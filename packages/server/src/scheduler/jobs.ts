@@ -14,6 +14,7 @@ export function jobs(deps: Deps): Job[] {
   return [
     { name: 'heartbeat', everyMs: heartbeatMs, run: () => beat(deps) },
     { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
+    { name: 'keep sandboxes warm', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },

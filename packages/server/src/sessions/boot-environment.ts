@@ -19,7 +19,7 @@ export function bootEnvironment(
   deps: Pick<Deps, 'config'>,
   input: {
     project: ProjectRow
-    session: SessionRow
+    session: Pick<SessionRow, 'session_id' | 'branch_name'> & SessionChoices
     sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
     keys: SandboxKeys
     secretNames: string[]
@@ -28,7 +28,6 @@ export function bootEnvironment(
   },
 ): BootEnvironment {
   const { project, session, sandbox, keys, model } = input
-  const prompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
   return {
     SVC_PROJECT_ID: project.project_id,
     SVC_SESSION_ID: session.session_id,
@@ -36,12 +35,10 @@ export function bootEnvironment(
     SVC_HEAD_REF: session.branch_name,
     SVC_REPO_URL: `${apiUrlInSandbox}/projects/${project.project_id}/git`,
     SVC_DEFAULT_BRANCH: project.default_branch,
-    SVC_BASE_REF: session.base_ref,
     SVC_SERVICE_PORT: String(daemonPort),
     SVC_API_URL: apiUrlInSandbox,
-    SVC_AGENT_NAME: session.agent_name,
+    ...chosenEnvironment(session),
     ...(model === null ? {} : { SVC_RUNTIME_MODEL: model }),
-    ...(prompt === null ? {} : { SVC_INITIAL_PROMPT: prompt, SVC_BOOTSTRAP_RUNTIME_SESSION: '1' as const }),
     SVC_PROJECT_AUTO_CLONE: '1',
     SVC_PROJECT_SECRET_NAMES: input.secretNames.join(','),
     SVC_PROJECT_SECRETS_REVISION: String(project.secrets_revision),
@@ -52,6 +49,18 @@ export function bootEnvironment(
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
     SVC_WORKSPACE: workspaceDir,
     SVC_CONFIG_DIR: input.configDir,
+  }
+}
+
+type SessionChoices = Pick<SessionRow, 'base_ref' | 'agent_name' | 'initial_prompt' | 'initial_prompt_delivered_at'>
+
+/** What only the user who creates a session says: a warm sandbox hears it at the claim. */
+export function chosenEnvironment(session: SessionChoices) {
+  const prompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
+  return {
+    SVC_BASE_REF: session.base_ref,
+    SVC_AGENT_NAME: session.agent_name,
+    ...(prompt === null ? {} : { SVC_INITIAL_PROMPT: prompt, SVC_BOOTSTRAP_RUNTIME_SESSION: '1' as const }),
   }
 }
 

@@ -31,16 +31,21 @@ export async function ensureSessionBranch(
   if (tips.kind === 'unreachable') throw unreachable(tips.reason)
   if (tips.tips.has(session.branch_name)) return
   const sha = await baseTip(repository, session.base_ref)
-  const outcome = await createBranch(repository, { branch: session.branch_name, sha })
+  await cutSessionBranch(deps, repository, { branch: session.branch_name, sha })
+}
+
+export async function cutSessionBranch(
+  deps: Pick<Deps, 'log'>,
+  repository: Repository,
+  cut: { branch: string; sha: string },
+): Promise<void> {
+  const outcome = await createBranch(repository, cut)
   switch (outcome.kind) {
     case 'created':
     case 'exists':
       // Slower, and maybe a token whose scopes could be better: the operator's to know, nobody's to wait for.
       if (outcome.apiRemark !== undefined)
-        deps.log.info(
-          { branch: session.branch_name, reason: outcome.apiRemark },
-          'the branch was pushed, not made by API',
-        )
+        deps.log.info({ branch: cut.branch, reason: outcome.apiRemark }, 'the branch was pushed, not made by API')
       return
     case 'rejected':
       throw new ServiceError('repository_refused', `The repository refused the session branch: ${outcome.reason}`, {

@@ -1,4 +1,5 @@
 import { planLimits, ServiceError } from '@svc/contract'
+import type { Repository } from '@svc/git'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -8,8 +9,18 @@ import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
-import { baseTip, ensureSessionBranch } from './branch.ts'
-import { countLiveLocked, deleteSessionRow, getSession, insertSession, type SessionWithSandbox } from './store.ts'
+import { baseTip, cutSessionBranch } from './branch.ts'
+import {
+  countLiveLocked,
+  deleteSessionRow,
+  findAskedAs,
+  getSession,
+  insertSession,
+  type SessionWithSandbox,
+} from './store.ts'
+import { adoptWarm } from './warm-claim.ts'
+import { planWarm } from './warm-plan.ts'
+import { takeWarm } from './warm-store.ts'
 
 export interface CreateSession {
   name?: string | undefined
@@ -20,7 +31,7 @@ export interface CreateSession {
   metadata?: object | undefined
 }
 
-type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
+type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'>
 
 export const defaultAgent = 'build'
 
@@ -29,8 +40,8 @@ export async function createSession(
   deps: CreateDeps,
   input: CreateSession & { project: ProjectRow; caller: Caller; sessionId: string },
 ): Promise<SessionWithSandbox> {
-  const { project, caller, sessionId } = input
-  const earlier = await getSession(deps.db, project.project_id, sessionId)
+  const { project, caller } = input
+  const earlier = await findAskedAs(deps.db, project.project_id, input.sessionId)
   if (earlier !== null) return earlier
   const baseRef = input.base_ref ?? project.default_branch
   const agentName = input.agent_name ?? defaultAgent
@@ -38,9 +49,14 @@ export async function createSession(
   const sha = await baseTip(repository, baseRef)
   const manifest = await readManifestAt(repository, sha)
   await requireAgent(repository, { sha, configDir: manifest.runtime.config_dir, agentName })
+  const model = input.model ?? manifest.runtime.model ?? null
+  const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
   await failpoint('session.create.before_row')
-  await deps.db.transaction().execute(async (trx) => {
+  const { sessionId, isWarm } = await deps.db.transaction().execute(async (trx) => {
     await requireRoom(deps, trx, project.account_id)
+    const wanted = { projectId: project.project_id, instanceId: deps.instanceId, commit: sha }
+    const warm = fingerprint === null ? null : await takeWarm(trx, { ...wanted, fingerprint })
+    const sessionId = warm?.session_id ?? input.sessionId
     await insertSession(trx, {
       session_id: sessionId,
       account_id: project.account_id,
@@ -49,14 +65,16 @@ export async function createSession(
       branch_name: sessionId,
       base_ref: baseRef,
       agent_name: agentName,
-      model: input.model ?? manifest.runtime.model ?? null,
+      model,
       status: 'provisioning',
       error: null,
       initial_prompt: input.initial_prompt ?? null,
       initial_prompt_delivered_at: null,
       created_by: caller.actor.user_id,
       metadata: JSON.stringify(input.metadata ?? {}),
+      asked_as: warm === null ? null : input.sessionId,
     })
+    if (warm !== null) await adoptWarm(deps, trx, { warm, caller })
     await recordAudit(trx, caller, {
       account_id: project.account_id,
       project_id: project.project_id,
@@ -65,18 +83,32 @@ export async function createSession(
       object_id: sessionId,
       after: { base_ref: baseRef, agent_name: agentName, model: input.model ?? null },
     })
+    return { sessionId, isWarm: warm !== null }
   })
   await failpoint('session.create.after_row')
   try {
-    await ensureSessionBranch(deps, repository, { branch_name: sessionId, base_ref: baseRef })
+    await cutSessionBranch(deps, repository, { branch: sessionId, sha })
   } catch (error) {
     await deleteSessionRow(deps.db, sessionId)
     throw error
   }
   await failpoint('session.create.after_branch')
+  if (isWarm) deps.keeper.claims(sessionId, sha)
   const made = await getSession(deps.db, project.project_id, sessionId)
   if (made === null) throw new ServiceError('conflict', 'The session was deleted while it was being made.')
   return made
+}
+
+/** What a warm sandbox has to be made from to be this session's; null when none can be. */
+async function fingerprintWanted(
+  deps: CreateDeps,
+  repository: Repository,
+  input: { project: ProjectRow; baseRef: string; sha: string; model: string | null },
+): Promise<string | null> {
+  if (!deps.warm.isOn) return null
+  const { project, baseRef, model } = input
+  const commit = baseRef === project.default_branch ? input.sha : await baseTip(repository, project.default_branch)
+  return (await planWarm(deps, repository, { project, commit, model })).fingerprint
 }
 
 /** Refuses when the account has as many live sessions as it may. Inside a transaction: the account stays locked until it ends. */

@@ -1,10 +1,10 @@
 /** What a sandbox generation holds: its service key, its project token, its model key, and git credentials fetched just in time. */
-import { base62, cloneCredentialPrefix, modelKeyPrefix, sandboxKeyPrefix } from '@svc/contract'
+import { base62, cloneCredentialPrefix, makeToken, modelKeyPrefix, sandboxKeyPrefix } from '@svc/contract'
 import { sha256, unauthenticated } from '../auth/credentials.ts'
 import type { SandboxActor } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { mintToken } from '../tokens/mint.ts'
+import { insertToken } from '../tokens/store.ts'
 import { holdsServiceKey, insertCredential, lockSession, type SandboxRow, type SessionRow } from './store.ts'
 
 const cloneCredentialMinutes = 15
@@ -21,13 +21,47 @@ export interface SandboxKeys {
 }
 
 export async function mintSandboxKeys(
-  deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes' | 'now'>,
+  deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes'>,
   trx: DbOrTransaction,
-  input: { session: SessionRow; sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>; userId: string },
+  input: {
+    session: Pick<SessionRow, 'session_id' | 'project_id'>
+    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+    userId: string
+  },
 ): Promise<SandboxKeys> {
+  const keys = makeSandboxKeys(deps, input.sandbox.sandbox_id)
+  await enliven(deps, trx, {
+    ...input,
+    service: sha256(keys.serviceKey),
+    token: sha256(keys.projectToken),
+    model: sha256(keys.modelKey),
+  })
+  return keys
+}
+
+/** Values without a row: nothing accepts them yet. */
+export function makeSandboxKeys(deps: Pick<Deps, 'keyring' | 'randomBytes'>, sandboxId: string): SandboxKeys {
+  return {
+    serviceKey: sandboxKey(deps, sandboxId),
+    projectToken: makeToken(deps.randomBytes),
+    modelKey: modelKeyPrefix + base62(40, deps.randomBytes),
+  }
+}
+
+/** Writes the rows by which the keys of a sandbox work, for the user who has its session. */
+export async function enliven(
+  deps: Pick<Deps, 'newId'>,
+  trx: DbOrTransaction,
+  input: {
+    session: Pick<SessionRow, 'session_id' | 'project_id'>
+    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+    userId: string
+    service: Buffer
+    token: Buffer
+    model: Buffer
+  },
+): Promise<void> {
   const { session, sandbox, userId } = input
-  const serviceKey = sandboxKey(deps, sandbox.sandbox_id)
-  const modelKey = modelKeyPrefix + base62(40, deps.randomBytes)
   const of = {
     project_id: session.project_id,
     session_id: session.session_id,
@@ -37,17 +71,20 @@ export async function mintSandboxKeys(
     expires_at: null,
     revoked_at: null,
   }
-  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'service', sha256: sha256(serviceKey) })
-  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'model', sha256: sha256(modelKey) })
-  const token = await mintToken(deps, trx, {
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'service', sha256: input.service })
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'model', sha256: input.model })
+  await insertToken(trx, {
+    token_id: deps.newId(),
+    sha256: input.token,
     name: `session ${session.session_id.slice(0, 8)}`,
     user_id: userId,
     project_id: session.project_id,
     session_id: session.session_id,
     generation: sandbox.generation,
     expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
   })
-  return { serviceKey, projectToken: token.secret_key, modelKey }
 }
 
 /** A git credential for one sandbox generation: it may write exactly the session branch, and lives 15 minutes. */

@@ -1,14 +1,22 @@
 /** The server's side of the daemon's control surface. A daemon is not trusted: everything it says is bounded in size and time and checked. */
-import { type DaemonHealth, type PromptReply, signUserContext, userContextHeader, userContextKey } from '@svc/contract'
+import {
+  type ClaimReply,
+  type DaemonHealth,
+  type PromptReply,
+  signUserContext,
+  userContextHeader,
+  userContextKey,
+} from '@svc/contract'
 import { z } from 'zod'
 
 const replyBytesMax = 1024 * 1024
 const controlMs = 30_000
+const followMs = 10 * 60_000
 const healthMs = 2_000
 
 const health = z.object({
   daemon: z.literal('ok'),
-  status: z.enum(['booting', 'ready', 'failed']),
+  status: z.enum(['booting', 'warm', 'ready', 'failed']),
   runtime: z.enum(['starting', 'ready', 'stopped', 'failed']),
   repository: z.string().max(2048),
   branch: z.string().max(512),
@@ -20,6 +28,7 @@ const health = z.object({
   runtime_session_id: z.string().max(200).nullable().default(null),
 })
 const promptReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200) })
+const claimReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200).nullable() })
 const refusal = z.object({ error: z.string().max(20_000), code: z.string().max(100) })
 
 export interface DaemonAddress {
@@ -52,7 +61,24 @@ export async function abortRun(daemon: DaemonAddress): Promise<DaemonOutcome<{ o
   return exchange(daemon.socket, '/svc/abort', control(daemon, {}), controlMs, z.object({ ok: z.literal(true) }))
 }
 
-function control(daemon: DaemonAddress, body: object): RequestInit {
+/** Brings a sandbox that waits for a session to that commit of the default branch. May be a whole clone. */
+export async function followBase(
+  daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey'>,
+  body: { commit: string; credential: string },
+  signal: AbortSignal,
+): Promise<DaemonOutcome<{ ok: true }>> {
+  const init = { ...control(daemon, body), signal }
+  return exchange(daemon.socket, '/svc/follow', init, followMs, z.object({ ok: z.literal(true) }))
+}
+
+export async function claimSandbox(
+  daemon: DaemonAddress,
+  body: { env: Record<string, string>; commit: string },
+): Promise<DaemonOutcome<ClaimReply>> {
+  return exchange(daemon.socket, '/svc/claim', control(daemon, body), controlMs, claimReply)
+}
+
+function control(daemon: Pick<DaemonAddress, 'sandboxKey'>, body: object): RequestInit {
   return {
     method: 'POST',
     headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
@@ -108,7 +134,7 @@ async function exchange<T>(
     response = await fetch(`http://daemon${path}`, {
       ...init,
       unix: socket,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]),
       redirect: 'manual',
     })
     body = JSON.parse(await boundedText(response, replyBytesMax))

@@ -16,6 +16,7 @@ export async function deleteProject(deps: Deps, input: { project: ProjectRow; ca
     if (rows.length === 0) break
     for (const session of rows) await deleteSession(deps, { session, caller })
   }
+  await deps.warm.dropProject(project.project_id)
   await failpoint('project.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
     await deleteProjectRow(trx, project.project_id)

@@ -8,6 +8,7 @@ import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
 import { Follower } from './follow.ts'
 import { staleSeconds } from './jobs.ts'
 import { ClaimedElsewhere, provision } from './provision.ts'
+import { claimWarm } from './warm-claim.ts'
 import {
   acceptedPrompts,
   beginGeneration,
@@ -40,6 +41,8 @@ export class SessionKeeper {
   readonly #deps: Omit<Deps, 'keeper'>
   readonly #kept = new Map<string, Kept>()
   readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
+  /** Sessions that took a warm sandbox, with the commit their branch was cut at. */
+  readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
   #closed = false
 
@@ -67,6 +70,11 @@ export class SessionKeeper {
     this.#provisioning
       .get(sessionId)
       ?.abort.abort(new SandboxError('aborted', 'The session was stopped while it was starting.'))
+  }
+
+  /** The session is written with a warm sandbox of this server: its start is a claim and not a boot. */
+  claims(sessionId: string, commit: string): void {
+    this.#claims.set(sessionId, commit)
   }
 
   turnOf(sessionId: string): 'busy' | 'idle' {
@@ -116,6 +124,7 @@ export class SessionKeeper {
     this.#closed = true
     for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
     await Promise.all(this.#running)
+    await this.#deps.warm.close()
     await Promise.all([...this.#kept.keys()].map((sessionId) => this.#release(sessionId)))
     for (const sandbox of (await this.#deps.sandboxes?.list()) ?? [])
       await this.#deps.sandboxes?.stop(sandbox.sandboxId)
@@ -136,6 +145,10 @@ export class SessionKeeper {
     const { sandboxes } = this.#deps
     if (sandboxes === null)
       return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
+    const commit = this.#claims.get(session.session_id)
+    this.#claims.delete(session.session_id)
+    if (session.sandbox !== null && commit !== undefined)
+      return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
     if (session.sandbox !== null) {
       const lost = this.#lostLately(await sandboxesOf(this.#deps.db, session.session_id))
       if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
@@ -146,15 +159,20 @@ export class SessionKeeper {
     return this.#provision(session)
   }
 
-  async #provision(session: SessionWithSandbox): Promise<void> {
+  /** From nothing, or with a sandbox that waited for it. */
+  async #provision(session: SessionWithSandbox, warm: { sandboxId: string; commit: string } | null = null) {
     const { db, log } = this.#deps
     const driver = this.#deps.sandboxes
     if (driver === null || this.#closed) return
-    const sandboxId = this.#deps.newId()
+    const sandboxId = warm?.sandboxId ?? this.#deps.newId()
     const abort = new AbortController()
     this.#provisioning.set(session.session_id, { sandboxId, abort })
+    if (warm === null) this.#deps.warm.startBegins()
     try {
-      const { sandbox, runtimeSessionId } = await provision(this.#deps, driver, session, sandboxId, abort.signal)
+      const { sandbox, runtimeSessionId } =
+        warm === null
+          ? await provision(this.#deps, driver, session, sandboxId, abort.signal)
+          : await claimWarm(this.#deps, driver, session, warm)
       const becameRunning = await db.transaction().execute(async (trx) => {
         await updateSandbox(trx, sandboxId, { status: 'active' })
         if (session.initial_prompt !== null && session.initial_prompt_delivered_at === null)
@@ -187,11 +205,20 @@ export class SessionKeeper {
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
       if (current.desired === 'stopped') return await this.#stop(current, null)
+      if (warm !== null) return await this.#startCold(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'a session could not be started')
       await this.#fail(session, reasonOf(error))
     } finally {
+      if (warm === null) this.#deps.warm.startEnds()
       this.#provisioning.delete(session.session_id)
     }
+  }
+
+  /** What was kept warm did not hold: the next generation boots from nothing. */
+  async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
+    this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'a warm sandbox could not be claimed')
+    await this.#beginAgain(session, reasonOf(cause))
+    this.kick(session.session_id)
   }
 
   #keep(
@@ -278,13 +305,13 @@ export class SessionKeeper {
     await this.#announce(session.session_id)
   }
 
-  async #beginAgain(session: SessionWithSandbox): Promise<void> {
+  async #beginAgain(session: SessionWithSandbox, reason = 'The server that kept this sandbox stopped.'): Promise<void> {
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')
       if (now?.generation !== session.generation) return
       await revokeCredentials(trx, session.session_id, this.#deps.now())
-      await endSandboxes(trx, session.session_id, 'error', 'The server that kept this sandbox stopped.')
+      await endSandboxes(trx, session.session_id, 'error', reason)
       await beginGeneration(trx, session.session_id)
     })
   }

@@ -1,6 +1,6 @@
 /** A sandbox as its project's svc.toml describes it, within what the operator allows. */
 import { bytesOf, defaultEgress, type SandboxSettings } from '@svc/contract'
-import type { Sandbox, SandboxDriver, SandboxLimits } from '@svc/sandbox'
+import { type Sandbox, type SandboxDriver, SandboxError, type SandboxLimits } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 
 const byDefault = { cpuMax: 2, memoryBytesMax: 4 * 1024 ** 3, diskBytesMax: 10 * 1024 ** 3, processesMax: 1024 }
@@ -19,6 +19,7 @@ export async function makeSandbox(
   input: NewSandbox,
   signal: AbortSignal,
 ): Promise<Sandbox> {
+  await requireIsolation(driver)
   const { sandboxId, settings } = input
   const patterns = settings.egress ?? defaultEgress
   const egressSocket = await deps.egress.open(sandboxId, patterns, { project_id: input.projectId })
@@ -38,6 +39,12 @@ export async function makeSandbox(
     await deps.egress.close(sandboxId)
     throw error
   }
+}
+
+async function requireIsolation(driver: SandboxDriver): Promise<void> {
+  const probe = await driver.probe()
+  if (probe.kind === 'missing')
+    throw new SandboxError('no-isolation', probe.problem, probe.install === null ? {} : { hint: probe.install })
 }
 
 /** What the project asks for, and never more than SVC_SANDBOX_*_MAX. */

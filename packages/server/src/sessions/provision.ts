@@ -59,13 +59,11 @@ export async function provision(
     }
   })
   await failpoint('session.provision.after_claim')
-  const sandbox = await journal.run('sandbox', async () => {
-    await requireIsolation(driver)
-    return makeSandbox(deps, driver, { sandboxId, projectId: project.project_id, env, settings }, signal)
-  })
+  const making = { sandboxId, projectId: project.project_id, env, settings }
+  const sandbox = await journal.run('sandbox', () => makeSandbox(deps, driver, making, signal))
   await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
-  const runtimeSessionId = await awaitReady(sandbox, journal, signal)
-  return { sandbox, runtimeSessionId }
+  const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)
+  return { sandbox, runtimeSessionId: runtime_session_id }
 }
 
 /** The sandbox row is the claim: one a generation, so of two servers that see the same session one makes it. */
@@ -112,13 +110,15 @@ async function environment(
   return { ...secrets, ...platform }
 }
 
-async function requireIsolation(driver: SandboxDriver): Promise<void> {
-  const probe = await driver.probe()
-  if (probe.kind === 'missing')
-    throw new SandboxError('no-isolation', probe.problem, probe.install === null ? {} : { hint: probe.install })
-}
+type Step = Parameters<PhaseJournal['report']>[0][number]
 
-async function awaitReady(sandbox: Sandbox, journal: PhaseJournal, signal: AbortSignal): Promise<string | null> {
+/** Until its daemon says that it is there; `report` hears of each step that began or ended. Throws with the true reason. */
+export async function awaitBoot(
+  sandbox: Sandbox,
+  wanted: 'ready' | 'warm',
+  report: (steps: Step[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<{ runtime_session_id: string | null }> {
   const startedAt = Date.now()
   let movedAt = startedAt
   let seen = ''
@@ -138,16 +138,16 @@ async function awaitReady(sandbox: Sandbox, journal: PhaseJournal, signal: Abort
       if (shape !== seen) {
         seen = shape
         movedAt = now
-        await journal.report(steps)
+        await report(steps)
       }
       if (value.status === 'failed')
         throw new SandboxError(
           'boot-failed',
           value.error ?? 'The sandbox did not boot and its daemon does not say why.',
         )
-      if (value.status === 'ready') {
-        await journal.report(steps)
-        return value.runtime_session_id
+      if (value.status === wanted) {
+        await report(steps)
+        return value
       }
     }
     const isSetup = outcome.kind === 'ok' && outcome.value.boot.findLast((step) => step.ms === null)?.step === 'setup'

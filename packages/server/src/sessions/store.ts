@@ -74,6 +74,21 @@ export async function getSession(
   return row === undefined ? null : nest(row)
 }
 
+/** The session a create made under that id, which is its own unless it took a warm sandbox. */
+export async function findAskedAs(
+  db: DbOrTransaction,
+  projectId: string,
+  askedAs: string,
+): Promise<SessionWithSandbox | null> {
+  const row = await withSandbox(db)
+    .where(({ eb, or }) =>
+      or([eb('project_sessions.session_id', '=', askedAs), eb('project_sessions.asked_as', '=', askedAs)]),
+    )
+    .where('project_sessions.project_id', '=', projectId)
+    .executeTakeFirst()
+  return row === undefined ? null : nest(row)
+}
+
 /** For jobs and sandboxes, which come with a session id of their own and no project to check it against. */
 export async function getSessionById(db: DbOrTransaction, sessionId: string): Promise<SessionWithSandbox | null> {
   const row = await withSandbox(db).where('project_sessions.session_id', '=', sessionId).executeTakeFirst()
@@ -286,7 +301,7 @@ export async function isKeptElsewhere(
   return row !== undefined
 }
 
-/** Those of the sandboxes that a session still means to have. */
+/** Those of the sandboxes that a session still means to have, or that wait for one. In one question: a claim moves one from here to there. */
 export async function livingSandboxes(db: DbOrTransaction, sandboxIds: string[]): Promise<string[]> {
   if (sandboxIds.length === 0) return []
   const rows = await db
@@ -294,6 +309,7 @@ export async function livingSandboxes(db: DbOrTransaction, sandboxIds: string[])
     .select('sandbox_id')
     .where('sandbox_id', 'in', sandboxIds)
     .where('status', 'in', ['provisioning', 'active'])
+    .unionAll(db.selectFrom('warm_sandboxes').select('sandbox_id').where('sandbox_id', 'in', sandboxIds))
     .execute()
   return rows.map((row) => row.sandbox_id)
 }

@@ -14,6 +14,7 @@ import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../
 import { mintToken } from '../tokens/mint.ts'
 import { SessionFeed } from './feed.ts'
 import { SessionKeeper } from './keeper.ts'
+import { WarmPool } from './warm-pool.ts'
 
 export interface SessionApp extends TestApp {
   driver: FakeDriver
@@ -93,7 +94,8 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     feed: new SessionFeed(),
     sandboxes: driver,
   }
-  const deps: Deps = { ...base, keeper: new SessionKeeper(base) }
+  const pooled = { ...base, warm: new WarmPool(base) }
+  const deps: Deps = { ...pooled, keeper: new SessionKeeper(pooled) }
   await registerInstance(deps)
   const served = buildApp(deps)
   return {

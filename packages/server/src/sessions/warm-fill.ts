@@ -1,0 +1,141 @@
+/** Makes one sandbox that waits for a session, and keeps it at the tip of its project's default branch. */
+import { base62, readCredentialPrefix, warmName } from '@svc/contract'
+import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
+import { sha256 } from '../auth/credentials.ts'
+import type { Deps } from '../deps.ts'
+import '../failpoint.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { openSecrets } from '../secrets/change.ts'
+import { bootEnvironment } from './boot-environment.ts'
+import { defaultAgent } from './create.ts'
+import { makeSandboxKeys, sandboxKey } from './credentials.ts'
+import { followBase } from './daemon-client.ts'
+import { makeSandbox } from './make-sandbox.ts'
+import { awaitBoot, type ProvisionDeps } from './provision.ts'
+import type { WarmPlan } from './warm-plan.ts'
+import { deleteWarm, insertWarm, updateWarm, type WarmRow, withholdWarm } from './warm-store.ts'
+
+/** As long as the longest honest clone may take. */
+const readCredentialMs = 15 * 60_000
+
+/** On failure everything of it is gone again. */
+export async function fillWarm(
+  deps: ProvisionDeps,
+  driver: SandboxDriver,
+  input: { project: ProjectRow; plan: WarmPlan },
+  signal: AbortSignal,
+): Promise<void> {
+  const { project, plan } = input
+  const sandboxId = deps.newId()
+  const { env, row } = await allot(deps, { project, plan, sandboxId, driver: driver.name })
+  const read = makeReadCredential(deps)
+  // The row first: a sandbox without one is ended as a stray.
+  await insertWarm(deps.db, { ...row, read_sha256: read.sha256, read_expires_at: read.expiresAt })
+  try {
+    await failpoint('warm.fill.after_row')
+    const making = { sandboxId, projectId: project.project_id, env, settings: plan.manifest.sandbox }
+    const sandbox = await makeSandbox(deps, driver, making, signal)
+    await updateWarm(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
+    await failpoint('warm.fill.after_sandbox')
+    await follow(deps, sandbox, { commit: plan.commit, credential: read.credential }, signal)
+    await awaitBoot(sandbox, 'warm', async () => {}, signal)
+    await makeReady(deps, sandboxId, plan.commit)
+  } catch (error) {
+    await driver.stop(sandboxId)
+    await deleteWarm(deps.db, sandboxId)
+    throw error
+  }
+}
+
+/** The base moved: its sandbox follows now, so that a claim need not. One that cannot is given up. */
+export async function followWarm(
+  deps: ProvisionDeps,
+  driver: SandboxDriver,
+  warm: WarmRow,
+  commit: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const sandbox = await driver.find(warm.sandbox_id)
+  const read = makeReadCredential(deps)
+  if (!(await withholdWarm(deps.db, warm.sandbox_id, read))) return
+  try {
+    if (sandbox === null) throw new SandboxError('boot-failed', 'The sandbox is gone.')
+    await follow(deps, sandbox, { commit, credential: read.credential }, signal)
+    await makeReady(deps, warm.sandbox_id, commit)
+  } catch (error) {
+    await driver.stop(warm.sandbox_id)
+    await deleteWarm(deps.db, warm.sandbox_id)
+    throw error
+  }
+}
+
+/** Ids and values of a session that may come; nothing accepts them before one does. */
+async function allot(
+  deps: ProvisionDeps,
+  input: { project: ProjectRow; plan: WarmPlan; sandboxId: string; driver: string },
+) {
+  const { project, plan, sandboxId } = input
+  const sessionId = deps.newId()
+  const keys = makeSandboxKeys(deps, sandboxId)
+  const secrets = await openSecrets(deps, project)
+  const platform = bootEnvironment(deps, {
+    project,
+    session: {
+      session_id: sessionId,
+      branch_name: sessionId,
+      base_ref: project.default_branch,
+      agent_name: defaultAgent,
+      initial_prompt: null,
+      initial_prompt_delivered_at: null,
+    },
+    sandbox: { sandbox_id: sandboxId, generation: 1 },
+    keys,
+    secretNames: Object.keys(secrets),
+    configDir: plan.manifest.runtime.config_dir,
+    model: plan.model ?? deps.config.model?.name ?? null,
+  })
+  const row = {
+    sandbox_id: sandboxId,
+    session_id: sessionId,
+    project_id: project.project_id,
+    instance_id: deps.instanceId,
+    driver: input.driver,
+    external_id: null,
+    endpoint: null,
+    fingerprint: plan.fingerprint,
+    commit_sha: null,
+    service_sha256: sha256(keys.serviceKey),
+    token_sha256: sha256(keys.projectToken),
+    model_sha256: sha256(keys.modelKey),
+  }
+  return { env: { ...secrets, ...platform, [warmName]: '1' }, row }
+}
+
+function makeReadCredential(deps: Pick<Deps, 'randomBytes' | 'now'>) {
+  const credential = readCredentialPrefix + base62(40, deps.randomBytes)
+  return { credential, sha256: sha256(credential), expiresAt: new Date(deps.now().getTime() + readCredentialMs) }
+}
+
+async function follow(
+  deps: Pick<Deps, 'keyring'>,
+  sandbox: Sandbox,
+  body: { commit: string; credential: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const daemon = { socket: sandbox.daemonSocket, sandboxKey: sandboxKey(deps, sandbox.sandboxId) }
+  const outcome = await followBase(daemon, body, signal)
+  signal.throwIfAborted()
+  if (outcome.kind !== 'ok') throw new SandboxError('boot-failed', outcome.reason)
+}
+
+/** The credential that read for it ends here. */
+async function makeReady(deps: Pick<Deps, 'db'>, sandboxId: string, commit: string): Promise<void> {
+  await failpoint('warm.fill.before_ready')
+  const isKept = await updateWarm(deps.db, sandboxId, {
+    status: 'ready',
+    commit_sha: commit,
+    read_sha256: null,
+    read_expires_at: null,
+  })
+  if (!isKept) throw new SandboxError('aborted', 'Its project was deleted.')
+}
