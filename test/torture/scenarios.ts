@@ -1,8 +1,8 @@
 /** What is done about every failpoint in the sources: failpoints.test.ts fails for a name that is not here. */
 
 export interface Scenario {
-  /** `merges`: the torture of merges kills here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions'
+  /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -57,6 +57,11 @@ export const scenarios: Record<string, Scenario> = {
   'session.stop.after_sandbox': { by: 'sessions' },
   'session.delete.before_row': { by: 'sessions' },
   'session.delete.after_row': { by: 'sessions' },
+  'session.claim.before_daemon': { by: 'sandboxes' },
+  'session.claim.after_daemon': { by: 'sandboxes' },
+  'warm.fill.after_row': { by: 'sandboxes' },
+  'warm.fill.after_sandbox': { by: 'sandboxes' },
+  'warm.fill.before_ready': { by: 'sandboxes' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {
