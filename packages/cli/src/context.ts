@@ -84,13 +84,13 @@ function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
   const held = environment
     ? ` The token of the environment belongs to ${environmentOrigin({ env: ctx.io.env, config }) ?? 'no host'} and stays there.`
     : ''
-  const login = `svc login --host ${host.name} --token -`
+  const login = host.source === 'active' ? 'svc login' : `svc login --host ${host.name}`
   return new Refusal('no_token', `Not signed in to ${host.name} (${host.base})`, {
     hint:
       host.source === 'link'
         ? `A .svc/link.json names this host: sign in only if you trust it.${held}`
         : `Sign in with svc login.${held}`,
-    next: [host.source === 'active' ? 'svc login --token -' : login],
+    next: [login, `${login} --token -`],
   })
 }
 
@@ -110,7 +110,7 @@ async function projectNamed(ctx: Context): Promise<{ project: string; from: 'nam
   const signedIn = tokenFor(host, { env: ctx.io.env, config: await ctx.config() }) !== null
   throw new Refusal('no_project', 'No project is chosen', {
     hint: 'Link this folder to a project, or name one with --project.',
-    next: [...(signedIn ? [] : ['svc login --token -']), 'svc projects link', 'svc projects ls', 'svc projects create'],
+    next: [...(signedIn ? [] : ['svc login']), 'svc projects link', 'svc projects ls', 'svc projects create'],
   })
 }
 

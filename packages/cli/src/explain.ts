@@ -67,7 +67,7 @@ function adviceFor(error: ServiceError): { hint?: string; next?: readonly string
     case 'unauthenticated':
       return {
         hint: 'The token is unknown, expired or revoked. Sign in again.',
-        next: ['svc login --token -', 'svc whoami'],
+        next: ['svc login', 'svc whoami'],
       }
     case 'agent_merge_forbidden':
       return { hint: 'Merging is the decision of a person: give them the number.', next: ['svc cr ls'] }

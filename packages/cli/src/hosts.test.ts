@@ -325,11 +325,11 @@ describe('svc login and logout', () => {
     })
   })
 
-  test('without a token it says what there is instead', async () => {
-    const { code, stdout, stderr } = await svc(['login'])
+  test('in the browser sends nobody to a page of a server that is not there', async () => {
+    const { code, stdout, stderr } = await svc(['login', '--api', 'http://127.0.0.1:1'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('browser comes with the dashboard')
-    expect(stderr).toContain('svc login --host selfhost --token -')
+    expect(stderr).toContain('cannot be reached')
+    expect(stderr).not.toContain('/authorize')
   })
 
   test('a mistyped token is refused before anybody is asked', async () => {

@@ -2,7 +2,6 @@
 export const paths = {
   home: '/',
   signIn: '/sign-in',
-  authorize: '/authorize',
   projects: '/projects',
   newProject: '/projects/new',
   project: '/projects/$project',

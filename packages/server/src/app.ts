@@ -13,6 +13,7 @@ import { replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { modelRoutes } from './models/routes.ts'
+import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -40,6 +41,7 @@ export function buildApp(deps: Deps): App {
   gitGatewayRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
+  authorizeRoutes(app)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) =>

@@ -17,20 +17,22 @@ import { bold, green } from '../output.ts'
 import { readStdin } from '../read-stdin.ts'
 
 export const login = command({
-  summary: 'Sign in to a host with a token',
+  summary: 'Sign in to a host, in the browser or with a token',
   about: [
-    'The token is kept in ~/.config/svc/config.json (SVC_CONFIG_FILE) for this host alone, readable by you alone. --token - reads it from stdin, which keeps it out of the history of your shell.',
+    'Without --token a page is shown to open: it has to show the same code as this terminal, and a click there signs in. SVC_DASHBOARD_URL is where that page is, when not on the host itself.',
+    'The token is kept in ~/.config/svc/config.json (SVC_CONFIG_FILE) for this host alone, readable by you alone. --token - reads one from stdin, which keeps it out of the history of your shell.',
   ],
   scope: 'host',
   args: {},
   flags: {
     token: { kind: 'text', summary: 'A user token (svc_pat_…); - reads it from stdin', value: 'pat' },
     api: { kind: 'text', summary: 'Address of the server, for a host that has no name yet', value: 'url' },
+    'no-browser': { kind: 'switch', summary: 'Only show the address of the page' },
   },
-  examples: ['svc login --token -', 'svc login --host work --api https://svc.example.com --token -'],
+  examples: ['svc login', 'svc login --token -', 'svc login --host work --api https://svc.example.com'],
   async run(ctx, { flags }) {
     const host = await hostToSignInTo(ctx, flags.api)
-    await signIn(ctx, host, flags.token)
+    await signIn(ctx, host, flags.token, { open: !flags['no-browser'] })
   },
 })
 
@@ -48,17 +50,13 @@ async function hostToSignInTo(ctx: Context, api: string | undefined): Promise<Ch
   return { name, base, origin, source: 'flag' }
 }
 
-export async function signIn(ctx: Context, host: ChosenHost, given: string | undefined): Promise<void> {
-  if (given === undefined)
-    throw new Refusal('not_available', 'Signing in through the browser comes with the dashboard', {
-      hint: `Until then give a user token. A server of your own stored one for ${host.name} at its first start.`,
-      next: [`svc login --host ${host.name} --token -`, 'svc whoami'],
-    })
-  const token = (given === '-' ? await readStdin(ctx.io, 'the token') : given).trim()
-  if (!isWellFormedToken(token))
-    throw new Refusal('bad_token', 'This is not a complete token', {
-      hint: 'A token begins with svc_pat_ and has 50 characters; the last six check the others.',
-    })
+export async function signIn(
+  ctx: Context,
+  host: ChosenHost,
+  given: string | undefined,
+  browser: { open: boolean } = { open: true },
+): Promise<void> {
+  const token = given === undefined ? await byBrowser(ctx, host, browser) : await byToken(ctx, given)
   if (isUnencrypted(host.base)) ctx.out.warn(`${host.base} is not encrypted: whoever is on the way can read the token.`)
   const who = await reply(connect(ctx.io, host, token).GET('/v1/token'))
   const active = await store(ctx, host, token)
@@ -74,6 +72,21 @@ export async function signIn(ctx: Context, host: ChosenHost, given: string | und
       ? 'Next: svc tour shows everything once, svc projects create starts for real.'
       : `Next: svc hosts use ${host.name}`,
   )
+}
+
+async function byBrowser(ctx: Context, host: ChosenHost, browser: { open: boolean }): Promise<string> {
+  const { sayHost } = await import('../context.ts')
+  sayHost(ctx, host)
+  const { loginByBrowser } = await import('../browser-login.ts')
+  return loginByBrowser(ctx, host, browser)
+}
+
+async function byToken(ctx: Context, given: string): Promise<string> {
+  const token = (given === '-' ? await readStdin(ctx.io, 'the token') : given).trim()
+  if (isWellFormedToken(token)) return token
+  throw new Refusal('bad_token', 'This is not a complete token', {
+    hint: 'A token begins with svc_pat_ and has 50 characters; the last six check the others.',
+  })
 }
 
 /** A new address gets its name and becomes active; a named host is only signed in to. Answers whether it is active now. */

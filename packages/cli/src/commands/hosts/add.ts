@@ -15,7 +15,7 @@ export const add = command({
   },
   examples: [
     'svc hosts add work --url https://svc.example.com',
-    'svc hosts add work --url https://svc.example.com --login --token -',
+    'svc hosts add work --url https://svc.example.com --login',
   ],
   async run(ctx, { args, flags }) {
     const refused = refuseHostName(args.name)
@@ -35,6 +35,6 @@ export const add = command({
     }
     if (out.json) return out.document({ name: args.name, url })
     out.line(green('✓ '), 'Added ', bold(args.name), ` · ${url}`)
-    out.note(`Next: svc login --host ${args.name} --token - · svc hosts use ${args.name}`)
+    out.note(`Next: svc login --host ${args.name} · svc hosts use ${args.name}`)
   },
 })

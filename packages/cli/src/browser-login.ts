@@ -1,0 +1,93 @@
+/**
+ * Signing in by a click in the browser. The page is opened with what only this process knows kept back: a verifier. What the
+ * page hands over to the listener here is a code that is worth nothing without it, once and for a minute; it is exchanged for
+ * a token by POST. No token is in any address.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { connect, reply } from './api.ts'
+import { openBrowser } from './browser.ts'
+import type { Context } from './context.ts'
+import { Refusal } from './errors.ts'
+import { type ChosenHost, parseHostUrl } from './hosts.ts'
+import { listenForApproval } from './login-listener.ts'
+import { bold, cyan } from './output.ts'
+import { safeJson } from './safe.ts'
+
+const waitMs = 10 * 60_000
+
+/** Answers with a new user token of the host. */
+export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { open: boolean }): Promise<string> {
+  const { io, out } = ctx
+  // Found out before anybody is sent to a page that is not there.
+  await reply(connect(io, host, null).GET('/v1/health'))
+  const verifier = randomBytes(32).toString('base64url')
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
+  const state = randomBytes(24).toString('base64url')
+  const dashboard = io.env.SVC_DASHBOARD_URL ? parseHostUrl(io.env.SVC_DASHBOARD_URL, 'SVC_DASHBOARD_URL') : host.base
+  const name = `${io.env.USER || io.env.LOGNAME || 'svc'}@${hostname()}`.slice(0, 100)
+
+  let token: string | null = null
+  const patience = AbortSignal.timeout(waitMs)
+  const listener = listenForApproval({
+    origin: new URL(dashboard).origin,
+    state,
+    stdin: ctx.interactive ? io.stdin : null,
+    signal: AbortSignal.any([io.signal, patience]),
+    notACode: () => out.warn('This is not the code that the page shows.'),
+    exchange: async (code) => {
+      token = await exchange(ctx, host, { code, verifier, name })
+    },
+  })
+  try {
+    const query = new URLSearchParams({ port: String(listener.port), state, challenge, name })
+    const url = `${dashboard}/authorize#${query.toString()}`
+    await say(ctx, url, shortCode(challenge), options.open)
+    await listener.approved
+  } catch (error) {
+    if (!patience.aborted || io.signal.aborted) throw error
+    throw new Refusal('timed_out', `Nobody signed in within ${waitMs / 60_000} minutes`, {
+      next: [`svc login --host ${host.name}`, `svc login --host ${host.name} --token -`],
+    })
+  } finally {
+    out.clearPassing()
+    await listener.close()
+  }
+  return token!
+}
+
+/** The page makes the same of the same: packages/server/src/page/authorize. */
+export function shortCode(challenge: string): string {
+  const letters = challenge.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
+  return `${letters.slice(0, 4)}-${letters.slice(4, 8)}`
+}
+
+async function say({ io, out, interactive }: Context, url: string, code: string, open: boolean): Promise<void> {
+  if (out.json) return io.stderr.write(`${safeJson({ open: url, code })}\n`)
+  out.progress('Open this page to sign in:')
+  out.progress('  ', cyan(url))
+  out.progress('It has to show this code:  ', bold(code))
+  const opened = open && interactive && (await openBrowser(io, url))
+  if (interactive && !opened)
+    out.note('If the browser is on another machine, paste here what the page shows at the end.')
+  out.passing(opened ? 'opened in the browser; waiting for a click there… (Ctrl-C stops)' : 'waiting… (Ctrl-C stops)')
+}
+
+async function exchange(
+  { io }: Context,
+  host: ChosenHost,
+  input: { code: string; verifier: string; name: string },
+): Promise<string> {
+  const { code, verifier, name } = input
+  const passing = await reply(connect(io, host, null).POST('/v1/cli-logins/redeem', { body: { code, verifier } }))
+  const minted = await reply(connect(io, host, passing.secret_key).POST('/v1/accounts/tokens', { body: { name } }))
+  await endPassing({ io }, host, minted.secret_key, passing.token_id)
+  return minted.secret_key
+}
+
+/** It ends by itself within the minute: that it could not be ended before is no reason to fail the sign-in. */
+async function endPassing({ io }: Pick<Context, 'io'>, host: ChosenHost, token: string, tokenId: string) {
+  await connect(io, host, token)
+    .DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } })
+    .catch(() => {})
+}

@@ -1,0 +1,199 @@
+/** `svc login` with a real browser: the terminal waits, the page shows its code, a click signs in. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
+import { mkdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { program, Server, until } from './harness.ts'
+
+const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-component-update',
+  '--disable-background-networking',
+]
+const email = 'ada@example.test'
+const password = 'correct horse battery'
+
+let server: Server
+let browser: Browser | null = null
+beforeAll(async () => {
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+  if (browserPath) browser = await chromium.launch({ executablePath: browserPath, args: quiet })
+  // What the owner does once: the link signs a browser in, and there a password is set.
+  const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
+  const headers = { 'content-type': 'application/json', origin: server.url }
+  const code = JSON.stringify({ code: new URL(link).hash.slice(1) })
+  const signedIn = await server.api('/v1/sign-in', { method: 'POST', token: null, headers, body: code })
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!
+  const body = JSON.stringify({ email, password })
+  const set = await server.api('/v1/accounts/password', {
+    method: 'POST',
+    token: null,
+    headers: { ...headers, cookie },
+    body,
+  })
+  expect(set.status).toBe(200)
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await server.end()
+})
+
+/** A terminal of somebody who has nothing yet but the address. */
+async function terminal(name: string, args: string[] = []) {
+  const home = join(server.dir, name)
+  await mkdir(home)
+  const child = spawn(program, ['login', '--host', 'work', '--api', server.url, ...args], {
+    cwd: home,
+    env: { PATH: server.env.PATH!, HOME: home, USER: 'ada' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()))
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const url = await until('the address of the page', async () => /(http:\S+\/authorize#\S+)/.exec(said.stderr)?.[1])
+  const code = await until('the code', async () => /code:\s+([A-Z0-9]{4}-[A-Z0-9]{4})/.exec(said.stderr)?.[1])
+  return { home, child, said, exited, url, code }
+}
+
+async function inBrowser(act: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
+  const context = await browser!.newContext({ viewport: { width: 360, height: 640 } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  try {
+    await act(page, context)
+    expect(complaints).toEqual([])
+  } finally {
+    await context.close()
+  }
+}
+
+async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Sign in this terminal?' }).waitFor()
+}
+
+test.skipIf(!browserPath)(
+  'somebody signs in on the page, sees the code of the terminal, clicks, and the token is stored for them alone',
+  async () => {
+    const { home, said, exited, url, code } = await terminal('first')
+    await inBrowser(async (page) => {
+      await page.goto(url)
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Password').fill('wrong horse battery')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('E-mail or password is wrong.').waitFor()
+      await signIn(page, url)
+      await page.getByText(code, { exact: true }).waitFor()
+      await page.getByText(/svc on ada@/).waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
+      await page.getByRole('button', { name: 'Sign it in' }).click()
+      await page.getByText('Your terminal is signed in. You can close this page.').waitFor()
+      expect(page.url()).toBe(`${server.url}/authorize`)
+    })
+    expect([await exited, said.stderr]).toEqual([0, expect.any(String)])
+    expect(said.stdout).toContain('Signed in to work as Owner')
+    const path = join(home, '.config/svc/config.json')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    const text = await readFile(path, 'utf8')
+    const { token } = (JSON.parse(text) as { tokens: Record<string, { token: string }> }).tokens[server.url]!
+    expect(said.stdout + said.stderr + url).not.toContain(token)
+    const mine = await server.api('/v1/accounts/tokens', { token })
+    // The token of the minute that minted it is gone.
+    const names = ((await mine.json()) as { name: string }[]).map(({ name }) => name)
+    expect(names.some((name) => name.startsWith('ada@'))).toBe(true)
+    expect(names.some((name) => name.startsWith('sign-in of'))).toBe(false)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a terminal that the browser cannot reach gets the code by its link, and only once',
+  async () => {
+    const { said, exited, url } = await terminal('second')
+    await inBrowser(async (page) => {
+      await page.route('**/callback', (route) => route.abort())
+      await signIn(page, url)
+      await page.getByRole('button', { name: 'Sign it in' }).click()
+      const link = (await page.getByRole('link', { name: 'hand it over' }).getAttribute('href'))!
+      const wrong = await fetch(link.replace(/state=[^&]+/, 'state=x'))
+      expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('Not signed in')])
+      const handed = await fetch(link)
+      expect([handed.status, await handed.text()]).toEqual([200, expect.stringContaining('is signed in')])
+    })
+    expect(await exited).toBe(0)
+    expect(said.stdout).toContain('Signed in to work')
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'no is no, and nothing is stored',
+  async () => {
+    const { home, said, exited, url } = await terminal('third')
+    await inBrowser(async (page) => {
+      await signIn(page, url)
+      await page.getByRole('button', { name: 'No', exact: true }).click()
+      await page.getByText('Nothing was signed in').waitFor()
+    })
+    expect(await exited).toBe(1)
+    expect(said.stderr).toContain('refused on the page')
+    expect(await Bun.file(join(home, '.config/svc/config.json')).exists()).toBe(false)
+  },
+  120_000,
+)
+
+test('other pages are not heard, Ctrl-C ends the wait', async () => {
+  const { home, said, exited, url, child } = await terminal('fourth')
+  const given = new URLSearchParams(new URL(url).hash.slice(1))
+  const callback = `http://127.0.0.1:${given.get('port')}/callback`
+  const body = JSON.stringify({ state: given.get('state'), code: 'x'.repeat(32) })
+  for (const headers of [
+    {},
+    { origin: 'http://evil.test' },
+    { origin: 'null' },
+    { origin: server.url, host: 'evil.test' },
+  ] as Record<string, string>[]) {
+    const reply = await fetch(callback, { method: 'POST', body, headers })
+    expect([403, 404]).toContain(reply.status)
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull()
+  }
+  const stranger = JSON.stringify({ state: 'y'.repeat(32), code: 'x'.repeat(32) })
+  expect((await fetch(callback, { method: 'POST', body: stranger, headers: { origin: server.url } })).status).toBe(403)
+  child.kill('SIGINT')
+  expect(await exited).toBe(1)
+  expect(said.stderr).toContain('Interrupted')
+  expect(await Bun.file(join(home, '.config/svc/config.json')).exists()).toBe(false)
+})
+
+test('the page is where SVC_DASHBOARD_URL says, and tokens go to the server all the same', async () => {
+  const home = join(server.dir, 'fifth')
+  await mkdir(home)
+  const child = spawn(program, ['login', '--json'], {
+    cwd: home,
+    env: {
+      PATH: server.env.PATH!,
+      HOME: home,
+      SVC_API_URL: server.url,
+      SVC_DASHBOARD_URL: 'https://pages.example.test/',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const line = await until('the address of the page', async () => said.includes('\n') && said.split('\n')[0])
+  expect(JSON.parse(line).open).toStartWith('https://pages.example.test/authorize#port=')
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  child.kill('SIGINT')
+  await ended
+})
