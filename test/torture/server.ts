@@ -14,12 +14,15 @@ export interface TortureServerOptions {
   databaseUrl?: string
   /** Data folder, keys and token of another server, for a second one beside it. */
   beside?: TortureServer
+  /** Where it looks for programs. */
+  path?: string
 }
 
 export class TortureServer {
   readonly dir: string
   readonly token: string
   readonly #databaseUrl: string | null
+  readonly #path: string
   url = ''
   output = ''
   /** From the start of the process to the first answer of GET /v1/ready, of every start. */
@@ -28,17 +31,18 @@ export class TortureServer {
   #child: ChildProcess | null = null
   #port = '0'
 
-  private constructor(dir: string, token: string, databaseUrl: string | null) {
+  private constructor(dir: string, token: string, options: TortureServerOptions) {
     this.dir = dir
     this.token = token
-    this.#databaseUrl = databaseUrl
+    this.#databaseUrl = options.databaseUrl ?? null
+    this.#path = options.path ?? process.env.PATH ?? ''
   }
 
   static async make(options: TortureServerOptions = {}): Promise<TortureServer> {
     const { beside } = options
     const dir = beside?.dir ?? (await mkdtemp(join(tmpdir(), 'svc-torture-')))
     const token = beside?.token ?? makeToken((count) => randomBytes(count))
-    return new TortureServer(dir, token, options.databaseUrl ?? null)
+    return new TortureServer(dir, token, options)
   }
 
   get dataDir(): string {
@@ -62,7 +66,7 @@ export class TortureServer {
       cwd: this.dir,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env.PATH ?? '',
+        PATH: this.#path,
         HOME: this.dir,
         TMPDIR: tmpdir(),
         SVC_PORT: this.#port,

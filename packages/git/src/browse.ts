@@ -36,6 +36,9 @@ export async function listCommits(
   input: { sha: Sha; limit: number; skip?: number; notIn?: Sha; path?: string },
   options: CallOptions = {},
 ): Promise<CommitEntry[]> {
+  const path = input.path === undefined ? undefined : normalisePath(input.path)
+  // No commit has changed what no tree can hold.
+  if (path === null) return []
   const limit = Math.min(Math.max(1, input.limit), commitsMax)
   const range = [requireSha(input.sha), ...(input.notIn ? [`^${requireSha(input.notIn)}`] : [])]
   const format = '--format=%H%x00%P%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b'
@@ -43,12 +46,14 @@ export async function listCommits(
     'log',
     '-z',
     '--no-show-signature',
+    // Nothing that is shown goes through it, and git would read all of it.
+    '--no-mailmap',
     '--no-color',
     format,
     `--max-count=${limit}`,
     `--skip=${input.skip ?? 0}`,
   ]
-  const { stdout } = await runLog(repo, [...args, ...range], input.path, options)
+  const { stdout } = await runLog(repo, [...args, ...range], path === '' ? undefined : path, options)
   const fields = stdout.toString('utf8').split('\0')
   const commits: CommitEntry[] = []
   for (let at = 0; at + 8 <= fields.length; at += 8) commits.push(readCommit(fields.slice(at, at + 8)))

@@ -11,8 +11,8 @@ export interface DiffFile {
 
 export const diffLimits = { patchBytes: 24 * 1024 * 1024, files: 5000, lines: 250_000 }
 
-/** The list of files comes first and is always kept whole; this only stops a list nobody could read. */
-const listBytesMax = 128 * 1024 * 1024
+/** The list of files comes first and is kept whole up to some 300,000 files; this only stops a list nobody could read. */
+const listBytesMax = 48 * 1024 * 1024
 
 export interface ReadDiff {
   files: DiffFile[]
@@ -55,19 +55,23 @@ export class DiffReader {
 
   /** `counted` is false for a list that was read without the costly comparing. */
   finish(counted: boolean): ReadDiff {
-    const files = parseList(Buffer.concat(this.#list).toString('latin1'))
-    if (!counted) return { files, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
+    const list = Buffer.concat(this.#list).toString('latin1')
+    const isCut = this.#listBytes > listBytesMax
+    const files = parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isCut)
+    if (!counted || isCut)
+      return { files, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
     const { patch, truncated } = cutPatch(Buffer.concat(this.#patch))
     return { files, patch, truncated }
   }
 }
 
 /** Raw lines begin with a colon and tell what happened; counts follow in the same order. */
-function parseList(text: string): DiffFile[] {
+function parseList(text: string, isCut: boolean): DiffFile[] {
   const lines = text.split('\n').filter(Boolean)
   const raw = lines.filter((line) => line.startsWith(':'))
   const counts = lines.filter((line) => !line.startsWith(':'))
-  if (counts.length > 0 && counts.length !== raw.length) throw new Error('git counted other files than it listed.')
+  if (!isCut && counts.length > 0 && counts.length !== raw.length)
+    throw new Error('git counted other files than it listed.')
   return raw.map((line, index) => parseFile(line, counts[index] ?? '0\t0\t'))
 }
 

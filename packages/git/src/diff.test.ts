@@ -21,7 +21,7 @@ async function changed(
 }
 
 async function text(repo: Repository, pair: DiffPair): Promise<string> {
-  return new Response(streamPatch(repo, pair)).text()
+  return new Response(await streamPatch(repo, pair)).text()
 }
 
 const file = (path: string, status: string, additions: number, deletions: number, more: object = {}) => ({
@@ -226,7 +226,7 @@ describe('streamPatch', () => {
       { x: '1\n' },
       { big: Array.from({ length: 400_000 }, (_, index) => `${index}\n`).join('') },
     )
-    const reader = streamPatch(repo, pair).getReader()
+    const reader = (await streamPatch(repo, pair)).getReader()
     await reader.read()
     await reader.cancel()
     const running = () => Bun.spawnSync(['pgrep', '-f', `git-dir=${repo.dir} diff-tree`]).stdout.toString()

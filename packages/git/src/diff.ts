@@ -26,7 +26,10 @@ export interface DiffPair {
 }
 
 const diffs = new SharedAnswers<Diff>(96 * 1024 * 1024, (diff) => 500 + 2 * diff.patch.length + 200 * diff.files.length)
-const timeoutMs = 9000
+/** Both together are less than an answer may take. */
+const timeoutMs = 5_000
+const listTimeoutMs = 3_000
+const patchMemoryBytes = 384 * 1024 * 1024
 
 /** What head changed since it left base. Pure in the two commits, so worked out once. */
 export function diffCommits(repo: Repository, pair: DiffPair, options: CallOptions = {}): Promise<Diff> {
@@ -57,15 +60,16 @@ async function workOutDiff(repo: Repository, pair: DiffPair): Promise<Diff> {
 }
 
 function readDiff(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
-  return runDiff(repo, diffArgs(ancestor, pair, ['--raw', '--numstat', '--patch']), true)
+  return runDiff(repo, diffArgs(ancestor, pair, ['--raw', '--numstat', '--patch']), { counted: true, timeoutMs })
 }
 
 function listOnly(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
-  return runDiff(repo, diffArgs(ancestor, { ...pair, renames: false }, ['--raw']), false)
+  const args = diffArgs(ancestor, { ...pair, renames: false }, ['--raw'])
+  return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs })
 }
 
-async function runDiff(repo: Repository, args: string[], counted: boolean) {
-  const child = await startGit(repo.dir, args, { timeoutMs, config: diffConfig })
+async function runDiff(repo: Repository, args: string[], how: { counted: boolean; timeoutMs: number }) {
+  const child = await startGit(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig })
   child.stdin.end()
   const reader = new DiffReader()
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -76,34 +80,57 @@ async function runDiff(repo: Repository, args: string[], counted: boolean) {
   const end = await child.ended
   const failure = end.killedFor === 'output' ? null : explainEnd(args, end, [0])
   if (failure) throw failure
-  return reader.finish(counted)
+  return reader.finish(how.counted)
 }
 
-/** The patch alone, as git writes it, whole. */
-export function streamPatch(repo: Repository, pair: DiffPair, options: CallOptions = {}): ReadableStream<Uint8Array> {
-  let inner: ReadableStreamDefaultReader<Uint8Array> | null = null
-  const open = async () => {
-    const ancestor = await mergeBase(repo, requireSha(pair.baseSha), requireSha(pair.headSha), options)
-    const args = diffArgs(ancestor, pair, ['--patch'])
-    // A reader may be slow, which must not keep others from their previews: the lane for serving.
-    const child = await startGit(repo.dir, args, {
-      ...options,
-      lane: 'serve',
-      config: diffConfig,
-      limits: { cpuSeconds: 60 },
-    })
-    child.stdin.end()
-    return streamChild(child, { args }).getReader()
+/** What git may keep a reader waiting before the patch begins, and how much of it a second of waiting has to be worth. */
+const patienceMs = 5_000
+const bytesPerMs = 1_000
+
+/**
+ * The patch alone, as git writes it, whole. It begins once there is something of it, so that what never begins is an
+ * error and no empty answer. Content that makes git stand still in the middle breaks it; a slow reader does not.
+ */
+export async function streamPatch(
+  repo: Repository,
+  pair: DiffPair,
+  options: CallOptions = {},
+): Promise<ReadableStream<Uint8Array>> {
+  const ancestor = await mergeBase(repo, requireSha(pair.baseSha), requireSha(pair.headSha), options)
+  const args = diffArgs(ancestor, pair, ['--patch'])
+  // A reader may be slow, which must not keep others from their previews: the lane for serving.
+  const child = await startGit(repo.dir, args, {
+    ...options,
+    lane: 'serve',
+    config: diffConfig,
+    limits: { cpuSeconds: 60, memoryBytes: patchMemoryBytes },
+  })
+  child.stdin.end()
+  const inner = streamChild(child, { args }).getReader()
+  let bytes = 0
+  let waitedMs = 0
+  const read = async () => {
+    const began = performance.now()
+    const timer = setTimeout(() => child.kill('timeout'), patienceMs + bytes / bytesPerMs - waitedMs)
+    try {
+      const chunk = await inner.read()
+      bytes += chunk.value?.length ?? 0
+      return chunk
+    } finally {
+      clearTimeout(timer)
+      waitedMs += performance.now() - began
+    }
   }
+  let first: Awaited<ReturnType<typeof read>> | null = await read()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        inner ??= await open()
-        const { done, value } = await inner.read()
+        const { done, value } = first ?? (await read())
+        first = null
         if (done) controller.close()
         else controller.enqueue(value)
       },
-      cancel: (reason) => inner?.cancel(reason),
+      cancel: (reason) => inner.cancel(reason),
     },
     { highWaterMark: 0 },
   )

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { enterLane, type Lane } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
@@ -55,12 +56,14 @@ const gibibyte = 1024 ** 3
  * packs are mapped read-only and do not count. Children that build or index whole packs need more of everything.
  */
 const limitsOfLane: Record<Lane, Limits> = {
-  local: { cpuSeconds: 20, memoryBytes: gibibyte / 2, fileBytes: gibibyte },
+  local: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
   network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
   serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
 }
 const timeoutMsOfLane: Record<Lane, number> = { local: 30_000, network: 600_000, serve: 3_600_000 }
 const bytesMaxDefault = 64 * 1024 * 1024
+/** Quick answers come first: what moves whole packs gives way from its start, and what thinks long from then on. */
+const giveWay = { niceness: 10, afterMs: 1_000 }
 const stderrBytesMax = 64 * 1024
 /** Between asking a group to end, so git removes its lock files, and ending it. */
 const graceMs = 250
@@ -173,6 +176,9 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
   }
   const onAbort = () => kill('aborted')
   const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
+  const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
+  // Before git starts helpers of its own, which inherit it.
+  if (patience === null) stepBack(child)
   if (options.signal?.aborted) onAbort()
   options.signal?.addEventListener('abort', onAbort, { once: true })
 
@@ -189,6 +195,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     const finish = (code: number | null, signal: string | null) => {
       clearTimeout(timer)
       clearTimeout(hardKill)
+      if (patience !== null) clearTimeout(patience)
       options.signal?.removeEventListener('abort', onAbort)
       if (killedFor) signalGroup(child, 'SIGKILL')
       leave()
@@ -202,6 +209,15 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     child.on('close', finish)
   })
   return { stdin, stdout, ended, kill }
+}
+
+function stepBack(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    setPriority(child.pid, giveWay.niceness)
+  } catch {
+    // ESRCH: it is gone already. EACCES: this server runs at a lower priority than that itself.
+  }
 }
 
 function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {

@@ -17,6 +17,8 @@ export interface HttpBackendOptions {
   readOnly?: boolean
   /** 0 or 1 pretends to be an old host without protocol v2. */
   protocol?: 0 | 1 | 2
+  /** More variables for git and what it runs. */
+  env?: Record<string, string>
   /** Called before a request is answered; a number answers with that status, a string redirects there. */
   before?: (request: IncomingMessage) => number | string | void | Promise<number | string | void>
 }
@@ -68,6 +70,7 @@ function runBackend(
   const url = new URL(request.url ?? '/', 'http://host')
   const config: Record<string, string> = { 'http.receivepack': String(!options.readOnly), 'safe.directory': '*' }
   const env: Record<string, string> = {
+    ...options.env,
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',

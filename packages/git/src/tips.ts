@@ -18,7 +18,7 @@ export type TipsOutcome =
   | { kind: 'unreachable'; reason: string }
 
 /** How long one question to a host may take when its asker says nothing. */
-const flightMs = 10_000
+const flightMs = 8_000
 
 interface Question {
   repo: Repository

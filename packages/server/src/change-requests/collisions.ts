@@ -1,4 +1,5 @@
-import { bringObjects, findCollisions, type Repository } from '@svc/git'
+import { findCollisions, type Repository } from '@svc/git'
+import { bring } from '../projects/bring.ts'
 import { unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
@@ -30,10 +31,10 @@ export async function collisionsOf(
   const others = (await refreshTips(deps, project, found.slice(0, othersMax))).flatMap((row) =>
     row.status === 'open' && row.head_commit_sha !== null ? [{ number: row.number, head: row.head_commit_sha }] : [],
   )
-  const brought = await bringObjects(
+  const brought = await bring(
     repository,
     others.map(({ head }) => head),
-    { signal },
+    signal,
   )
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
   // One whose branch is gone cannot be merged, so nothing collides with it.

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
-import { bringObjects, hasObjects, readTips, type Repository } from '@svc/git'
+import { hasObjects, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
+import { bring } from '../projects/bring.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { refMissing } from './ref-missing.ts'
@@ -70,7 +71,7 @@ async function requireObjects(
     gone?: string | null
   },
 ): Promise<void> {
-  const brought = await bringObjects(repository, [input.pair.baseSha, input.pair.headSha], { signal: input.signal })
+  const brought = await bring(repository, [input.pair.baseSha, input.pair.headSha], input.signal)
   switch (brought.kind) {
     case 'present':
       return

@@ -23,7 +23,7 @@ export async function diffChangeRequest(
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
   if (accepts(input.accept, 'text/x-diff'))
-    return new Response(streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
+    return new Response(await streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
       headers: {
         'content-type': 'text/x-diff; charset=utf-8',
         'cache-control': 'no-store',

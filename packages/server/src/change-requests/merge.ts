@@ -1,15 +1,16 @@
 import { type ChangeRequest, ServiceError } from '@svc/contract'
-import { bringObjects, type MergePlan, planMerge, readTips, type Repository } from '@svc/git'
+import { type MergePlan, planMerge, readTips, type Repository } from '@svc/git'
 import { getUser } from '../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { bring } from '../projects/bring.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { refuseAliasAsBase } from './alias-as-base.ts'
 import { landedAttempt } from './attempts.ts'
-import { land, type Landing } from './land.ts'
+import { land, type Landing, type Planned } from './land.ts'
 import { refuseBrokenManifest } from './manifest-gate.ts'
 import { mergeLock } from './merge-lock.ts'
 import { mergeMessage } from './merge-message.ts'
@@ -19,7 +20,7 @@ import { refMissing } from './ref-missing.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
-import { withinLimits } from '../projects/within-limits.ts'
+import { withinTime } from '../projects/within-limits.ts'
 
 export type MergeDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
 
@@ -82,26 +83,36 @@ async function tryMerge(
   input: MergeChangeRequest,
   { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
 ): Promise<Landing> {
+  const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, { repository, cr }))
+  if (planned === null) return { kind: 'moved' }
+  return land(deps, repository, { cr, ...planned, caller: input.caller, idempotencyKey: input.idempotencyKey })
+}
+
+/** What would be pushed onto which base; null when the tips went away meanwhile. Until here nothing has happened. */
+async function plan(
+  deps: MergeDeps,
+  input: MergeChangeRequest,
+  { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
+): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | null> {
   const { signal } = input
   const { baseSha, headSha } = await expectedTips(repository, cr, input)
   await failpoint('merge.after_tips')
-  const brought = await bringObjects(repository, [baseSha, headSha], { signal })
+  const brought = await bring(repository, [baseSha, headSha], signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
-  if (brought.kind === 'missing') return { kind: 'moved' }
+  if (brought.kind === 'missing') return null
   await failpoint('merge.after_objects')
   await refuseBrokenManifest(input.project, repository, headSha, signal)
   const message = mergeMessage(cr, await getUser(deps.db, input.caller.actor.user_id), input.message)
   // git keeps seconds; the row has to hold the very date that is in the commit.
   const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
-  const plan = await planWithoutDoubt(deps, repository, { baseSha, headSha, message, date, signal })
+  const made = await planWithoutDoubt(deps, repository, { baseSha, headSha, message, date, signal })
   await failpoint('merge.after_plan')
-  if (plan.kind === 'conflicted')
+  if (made.kind === 'conflicted')
     throw new ServiceError('merge_conflict', 'Merge failed', {
       hint: `Merge ${JSON.stringify(cr.base_ref)} into ${JSON.stringify(cr.head_ref)}, resolve the conflicts, push, and try again.`,
-      detail: { conflicts: plan.files },
+      detail: { conflicts: made.files },
     })
-  const { caller, idempotencyKey } = input
-  return land(deps, repository, { cr, plan, baseSha, headSha, message, date, caller, idempotencyKey })
+  return { plan: made, baseSha, headSha, message, date }
 }
 
 /** The live tips, if they are the ones the caller has seen. */
@@ -140,7 +151,7 @@ async function planWithoutDoubt(
   repository: Repository,
   { signal, ...wanted }: { baseSha: string; headSha: string; message: string; date: Date; signal: AbortSignal },
 ): Promise<Exclude<MergePlan, { kind: 'doubtful' }>> {
-  const plan = await withinLimits(planMerge(repository, wanted, { signal }))
+  const plan = await planMerge(repository, wanted, { signal })
   if (plan.kind !== 'doubtful') return plan
   const facts = { base_sha: wanted.baseSha, head_sha: wanted.headSha }
   deps.log.error({ dir: repository.dir, ...facts, reason: plan.reason }, 'a merge did not pass its own check')

@@ -23,6 +23,7 @@ import { refreshTips } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
 import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { verifyChangeRequest } from './verify.ts'
+import { withinTime } from '../projects/within-limits.ts'
 
 export function changeRequestRoutes(deps: Deps): Mounted[] {
   return [
@@ -50,19 +51,23 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
       presentChangeRequest(await editChangeRequest(deps, { ...body, ...params, project, caller })),
     ),
     handle(diffChangeRequestRoute, async ({ project, params, query, request: { headers, signal } }) =>
-      diffChangeRequest(deps, {
-        ...params,
-        project,
-        renames: query.renames === '1',
-        accept: headers.get('accept'),
-        signal,
-      }),
+      withinTime(signal, (signal) =>
+        diffChangeRequest(deps, {
+          ...params,
+          project,
+          renames: query.renames === '1',
+          accept: headers.get('accept'),
+          signal,
+        }),
+      ),
     ),
     handle(previewChangeRequestRoute, async ({ project, params, query, request: { signal } }) =>
-      previewChangeRequest(deps, { ...params, project, include: query.include, signal }),
+      withinTime(signal, (signal) =>
+        previewChangeRequest(deps, { ...params, project, include: query.include, signal }),
+      ),
     ),
     handle(verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>
-      verifyChangeRequest(deps, { ...params, project, signal }),
+      withinTime(signal, (signal) => verifyChangeRequest(deps, { ...params, project, signal })),
     ),
     handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request }) =>
       mergeChangeRequest(deps, {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/contract'
-import { bringObjects, gitVersion, replayMerge, type Repository, treeOf } from '@svc/git'
+import { gitVersion, replayMerge, type Repository, treeOf } from '@svc/git'
+import { bring } from '../projects/bring.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
 import { type MergeAttempt, receiptOf } from './attempts.ts'
@@ -78,6 +79,6 @@ function differenceOf(expected: Result & { kind: string }, got: Result & { kind:
 async function treeOfResult(repository: Repository, sha: string, signal: AbortSignal): Promise<string | null> {
   return (
     (await treeOf(repository, sha)) ??
-    ((await bringObjects(repository, [sha], { signal })).kind === 'present' ? treeOf(repository, sha) : null)
+    ((await bring(repository, [sha], signal)).kind === 'present' ? treeOf(repository, sha) : null)
   )
 }

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
-import { bringObjects, isContained, isSha, readTips, type Repository } from '@svc/git'
+import { isContained, isSha, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
+import { bring } from './bring.ts'
 import { openRepository, unreachable } from './repository.ts'
 import type { ProjectRow } from './store.ts'
 
@@ -61,7 +62,7 @@ async function findCommit(
 }
 
 async function bringAll(repository: Repository, shas: string[], signal: AbortSignal): Promise<void> {
-  const brought = await bringObjects(repository, shas, { signal })
+  const brought = await bring(repository, shas, signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
   if (brought.kind === 'missing')
     throw new ServiceError('repository_unreachable', 'The repository does not hand out the commits of its branches.', {

@@ -17,6 +17,7 @@ import { createProject } from './create.ts'
 import { editProject } from './edit.ts'
 import { fileOf } from './file.ts'
 import { listProjectsOfUser, presentProject } from './store.ts'
+import { withinTime } from './within-limits.ts'
 
 export function projectRoutes(deps: Deps): Mounted[] {
   return [
@@ -35,21 +36,23 @@ export function projectRoutes(deps: Deps): Mounted[] {
       presentProject(deps.config, await editProject(deps, { ...body, project, caller })),
     ),
     handle(listBranchesRoute, async ({ project, query, request: { signal } }) => {
-      const { rows, next } = await branchesOf(deps, { ...query, project, signal })
+      const { rows, next } = await withinTime(signal, (signal) => branchesOf(deps, { ...query, project, signal }))
       return new Page({ branches: rows }, next)
     }),
     handle(listCommitsRoute, async ({ project, query, request: { signal } }) => {
-      const { rows, next, ref, sha } = await commitsOf(deps, { ...query, project, signal })
+      const { rows, next, ref, sha } = await withinTime(signal, (signal) =>
+        commitsOf(deps, { ...query, project, signal }),
+      )
       return new Page({ ref, sha, commits: rows }, next)
     }),
     handle(listTreeRoute, async ({ project, query, request: { signal } }) =>
-      treeOf(deps, { ...query, project, signal }),
+      withinTime(signal, (signal) => treeOf(deps, { ...query, project, signal })),
     ),
     handle(getFileRoute, async ({ project, query, request: { headers, signal } }) =>
-      fileOf(deps, { ...query, project, accept: headers.get('accept'), signal }),
+      withinTime(signal, (signal) => fileOf(deps, { ...query, project, accept: headers.get('accept'), signal })),
     ),
     handle(compareRefsRoute, async ({ project, query, request: { signal } }) =>
-      compareRefs(deps, { ...query, project, signal }),
+      withinTime(signal, (signal) => compareRefs(deps, { ...query, project, signal })),
     ),
   ]
 }

@@ -1,0 +1,41 @@
+/** A small run of `npm run torture -- hostile`: what repositories want to have run, and what git would not have written. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { migrate } from '../../packages/server/src/db/migrate.ts'
+import { createTestDatabase } from '../../packages/server/src/db/testing-cluster.ts'
+import { corpus } from './hostile/corpus.ts'
+import { HostileWorld } from './hostile/run.ts'
+
+let world: HostileWorld
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+beforeAll(async () => {
+  database = await createTestDatabase({ name: 'hostile', prepare: migrate })
+  world = await HostileWorld.make(database.url)
+}, 120_000)
+afterAll(async () => {
+  await world.close()
+  await database.drop()
+}, 60_000)
+
+const small = corpus.filter((hostile) => hostile.small)
+
+test.each(small.map((hostile) => [hostile.name, hostile] as const))(
+  '%s',
+  async (_, hostile) => {
+    for (const finding of await world.meet(hostile, ['pushed', 'served'])) {
+      // Of time and memory the full run tells; here others work on the machine, too.
+      const wrong = finding.problems.filter((problem) => !/: took [\d.]+ s$|MiB more$/.test(problem))
+      expect([finding.way, ...wrong]).toEqual([finding.way])
+      expect(finding.visits.length).toBeGreaterThan(10)
+    }
+  },
+  120_000,
+)
+
+test('the traps are in the way of what would be run', async () => {
+  const env = { PATH: world.traps.path }
+  Bun.spawnSync([world.traps.canary, 'x'], { env: { PATH: process.env.PATH ?? '' } })
+  Bun.spawnSync(['/usr/bin/git', '-c', 'alias.x=!gpg --evil', 'x'], { env })
+  const touched = (await world.traps.touched()).join('\n')
+  expect(touched).toContain('bin/canary x')
+  expect(touched).toContain('bin/gpg --evil')
+})

@@ -1,0 +1,43 @@
+/** Somebody who reads another project all the time, and how long that takes. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Server } from './visit.ts'
+
+export class Bystander {
+  isDuring = false
+  readonly quietMs: number[] = []
+  readonly duringMs: number[] = []
+  readonly failures: string[] = []
+  #isOver = false
+  readonly #running: Promise<void>
+
+  constructor(of: { server: Server; path: string }) {
+    this.#running = this.#read(of)
+  }
+
+  async #read({ server, path }: { server: Server; path: string }): Promise<void> {
+    while (!this.#isOver) {
+      for (const route of ['', '/merge-preview', '/diff']) {
+        const { isDuring } = this
+        const began = performance.now()
+        const response = await fetch(server.url + path + route, {
+          headers: { authorization: `Bearer ${server.token}` },
+        }).catch(() => null)
+        await response?.arrayBuffer()
+        const list = isDuring ? this.duringMs : this.quietMs
+        if (isDuring === this.isDuring) list.push(performance.now() - began)
+        if (response?.status !== 200) this.failures.push(`${route}: ${response?.status ?? 'no answer'}`)
+      }
+      await delay(20)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#running
+  }
+}
+
+export function percentile(numbers: number[], part: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+}

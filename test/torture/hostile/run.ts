@@ -1,0 +1,133 @@
+/** One hostile repository after the other, by both ways, on a server that has other work to do. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChangeRequest } from '@svc/contract'
+import { type HttpBackend, serveHttpBackend } from '@svc/git/testing'
+import { commitEach } from '../repositories.ts'
+import { TortureServer } from '../server.ts'
+import { Bystander } from './bystander.ts'
+import type { Hostile } from './programs.ts'
+import { HostileRepository } from './repository.ts'
+import { hostMark, setTraps, type Traps } from './traps.ts'
+import { type Visit, Visitor } from './visit.ts'
+import { watch, type Watch } from './watch.ts'
+import { createProject, pushed, served } from './ways.ts'
+
+export type Way = 'pushed' | 'served'
+
+export interface Finding {
+  name: string
+  way: Way
+  visits: Visit[]
+  refused: string[]
+  problems: string[]
+  slowestMs: number
+  moreBytes: number
+}
+
+/** The server's own programs. `bun` is a thread of the server that is about to become one of them. */
+const harmless = /^(git|git-remote-http|prlimit|bun.*|.*\(.*|HTTP Client|exe)$/
+
+export class HostileWorld {
+  readonly server: TortureServer
+  readonly traps: Traps
+  readonly bystander: Bystander
+  readonly watch: Watch
+  readonly #dir: string
+  readonly #host: HttpBackend
+  #made = 0
+
+  private constructor(parts: {
+    server: TortureServer
+    traps: Traps
+    bystander: Bystander
+    watch: Watch
+    dir: string
+    host: HttpBackend
+  }) {
+    this.server = parts.server
+    this.traps = parts.traps
+    this.bystander = parts.bystander
+    this.watch = parts.watch
+    this.#dir = parts.dir
+    this.#host = parts.host
+  }
+
+  /** The database has to be one that the server did not start itself, since starting one takes other programs. */
+  static async make(databaseUrl: string): Promise<HostileWorld> {
+    const dir = await mkdtemp(join(tmpdir(), 'svc-hostile-'))
+    await mkdir(join(dir, 'traps'))
+    const traps = await setTraps(join(dir, 'traps'))
+    const server = await TortureServer.make({ databaseUrl, path: traps.path })
+    await server.start()
+    await mkdir(join(dir, 'repositories'))
+    const host = await serveHttpBackend(join(dir, 'repositories', 'any.git'), { env: { [hostMark]: '1' } })
+    const bystander = new Bystander(await bystandersProject(server))
+    return new HostileWorld({ server, traps, bystander, watch: watch(() => server.pid), dir, host })
+  }
+
+  async meet(hostile: Hostile, ways: Way[]): Promise<Finding[]> {
+    const id = `r${++this.#made}`
+    const repo = new HostileRepository(join(this.#dir, 'repositories', `${id}.git`), this.traps)
+    await repo.init()
+    await hostile.make(repo)
+    const findings: Finding[] = []
+    for (const way of ways) findings.push(await this.#meetBy(way, hostile, repo, id))
+    await rm(repo.dir, { recursive: true, force: true })
+    return findings
+  }
+
+  async #meetBy(way: Way, hostile: Hostile, repo: HostileRepository, id: string): Promise<Finding> {
+    this.watch.restart()
+    this.bystander.isDuring = true
+    const before = new Set(await this.traps.touched())
+    const url = `${new URL(this.#host.url).origin}/${id}.git`
+    const arrival =
+      way === 'served'
+        ? await served(this.server, url)
+        : await pushed(this.server, { dir: repo.dir, alsoPush: hostile.alsoPush ?? [] }, this.#dir)
+    const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
+    if (arrival.projectId !== null) await visitor.everything(['README.md', ...(hostile.paths ?? [])])
+    this.bystander.isDuring = false
+    const moreBytes = this.watch.peakBytes - this.watch.baseBytes
+    const touched = (await this.traps.touched()).filter((line) => !before.has(line))
+    const strangers = [...this.watch.programs].filter((name) => !harmless.test(name))
+    this.watch.programs.clear()
+    const { visits } = visitor
+    const problems = [
+      ...visits.flatMap(({ what, problem }) => (problem === null ? [] : [`${what}: ${problem}`])),
+      ...touched.map((line) => `touched: ${line}`),
+      ...strangers.map((name) => `ran: ${name}`),
+      ...(moreBytes > 512 * 1024 * 1024 ? [`used ${(moreBytes / 1024 / 1024).toFixed(0)} MiB more`] : []),
+      ...(this.server.isRunning ? [] : ['the server ended']),
+    ]
+    const slowestMs = Math.max(0, ...visits.map(({ ms }) => ms))
+    return { name: hostile.name, way, visits, refused: arrival.refused, problems, slowestMs, moreBytes }
+  }
+
+  async close(): Promise<void> {
+    this.watch.stop()
+    await this.bystander.stop()
+    await this.#host.close()
+    await this.traps.close()
+    await this.server.remove()
+    await rm(this.#dir, { recursive: true, force: true })
+  }
+}
+
+async function bystandersProject(server: TortureServer): Promise<{ server: TortureServer; path: string }> {
+  const project = await createProject(server, { name: 'bystander' })
+  if (typeof project === 'string') throw new Error(project)
+  const dir = join(server.dataDir, 'repositories', `${project.project_id}.git`)
+  await commitEach(dir, [{ branch: 'main', file: 'README.md', from: null }])
+  await commitEach(dir, [{ branch: 'work', file: 'work.txt', from: 'refs/heads/main^0' }])
+  const path = `/v1/projects/${project.project_id}/change-requests`
+  const response = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ title: 'Honest work', head_ref: 'work' }),
+  })
+  const { cr_id } = (await response.json()) as ChangeRequest
+  return { server, path: `${path}/${cr_id}` }
+}

@@ -1,0 +1,98 @@
+/** The two ways by which a repository comes to the server: pushed through its gateway, or served by a host of its own. */
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Project } from '@svc/contract'
+import { gitIn } from '../repositories.ts'
+import type { Server } from './visit.ts'
+
+export interface Arrival {
+  projectId: string | null
+  /** What was refused on the way, and in which words. */
+  refused: string[]
+}
+
+export async function createProject(server: Server, body: object): Promise<Project | string> {
+  const response = await fetch(`${server.url}/v1/projects`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return response.status === 201 ? ((await response.json()) as Project) : `${response.status} ${await response.text()}`
+}
+
+/** What is refused of it is refused; the rest is what the project has. */
+export async function pushed(
+  server: Server,
+  hostile: { dir: string; alsoPush: string[] },
+  scratch: string,
+): Promise<Arrival> {
+  const project = await createProject(server, { name: 'hostile' })
+  if (typeof project === 'string') throw new Error(`No managed project: ${project}`)
+  // Not from the hostile folder: its settings would be those of the pusher.
+  const from = join(scratch, `${randomUUID()}.git`)
+  await gitIn(scratch, ['init', '--quiet', '--bare', '--template=', from])
+  await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`).catch(async () => {
+    await mkdir(join(from, 'objects/info'), { recursive: true })
+    await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`)
+  })
+  const refs = await refsOf(hostile.dir)
+  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  const refused: string[] = []
+  const push = async (names: string[]) => {
+    const specs = names.flatMap((name) => (refs.has(name) ? [`${refs.get(name)}:${name}`] : []))
+    if (specs.length === 0) return
+    const told = await pushSpecs(from, url.href, specs)
+    if (told !== null) refused.push(`${names.length === 1 ? names[0] : `${names.length} refs`}: ${told}`)
+  }
+  await push(['refs/heads/main'])
+  await push(['refs/heads/work'])
+  await push([...refs.keys()].filter((name) => !['refs/heads/main', 'refs/heads/work'].includes(name)))
+  return { projectId: project.project_id, refused }
+}
+
+async function pushSpecs(from: string, url: string, specs: string[]): Promise<string | null> {
+  const input = join(from, 'specs')
+  await writeFile(input, specs.join('\0'))
+  const args = specs.length > 500 ? ['xargs', '-0', '-n', '4000', '-a', input, 'git'] : ['git']
+  const command = [...args, `--git-dir=${from}`, '-c', 'pack.threads=1', 'push', '--quiet', '--no-verify', '--', url]
+  const child = Bun.spawn(specs.length > 500 ? command : [...command, ...specs], {
+    stdout: 'ignore',
+    stderr: 'pipe',
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: '/nonexistent',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      LC_ALL: 'C',
+    },
+    timeout: 300_000,
+  })
+  const said = await new Response(child.stderr).text()
+  if ((await child.exited) === 0) return null
+  const telling = said.split('\n').filter((line) => /error|fatal|rejected|remote/i.test(line))
+  return (telling.slice(0, 2).join(' ') || said).replace(/\s+/g, ' ').slice(0, 220)
+}
+
+/** Read from the files themselves: git would stumble over some of them. */
+async function refsOf(dir: string): Promise<Map<string, string>> {
+  const refs = new Map<string, string>()
+  const packed = await readFile(join(dir, 'packed-refs'), 'utf8').catch(() => '')
+  for (const [, sha = '', name = ''] of packed.matchAll(/^([0-9a-f]{40}) (refs\/\S+)$/gm)) refs.set(name, sha)
+  const loose = await readdir(join(dir, 'refs'), { recursive: true, withFileTypes: true })
+  for (const entry of loose.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name)
+    refs.set(path.slice(dir.length + 1), (await readFile(path, 'utf8')).trim())
+  }
+  return refs
+}
+
+export async function served(server: Server, url: string): Promise<Arrival> {
+  const project = await createProject(server, { repo_url: url })
+  return typeof project === 'string'
+    ? { projectId: null, refused: [`project: ${project.slice(0, 220)}`] }
+    : { projectId: project.project_id, refused: [] }
+}
