@@ -1,4 +1,4 @@
-/** `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--way pushed|served] [--verbose]`: repositories made to hurt, pushed here and served from a host. */
+/** `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--skip N] [--way pushed|served] [--verbose]`: repositories made to hurt, pushed here and served from a host. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,13 +13,14 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     kind: { type: 'string' },
+    skip: { type: 'string', default: '0' },
     way: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 })
 const ways = (['pushed', 'served'] as Way[]).filter((way) => values.way === undefined || values.way === way)
 const offered = values.kind === undefined ? corpus : (kinds[values.kind] ?? [])
-const chosen = offered.filter(({ name }) => name.includes(values.only))
+const chosen = offered.filter(({ name }) => name.includes(values.only)).slice(Number(values.skip))
 
 const home = await mkdtemp(join(tmpdir(), 'svc-hostile-home-'))
 const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }

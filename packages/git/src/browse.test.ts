@@ -82,6 +82,9 @@ describe('browsing', () => {
       second,
       sha,
     ])
+    // Nor is it an error: no commit has changed what no tree can hold.
+    for (const path of ['..', '../../x', 'a/../b', './a'])
+      expect(await listCommits(repo, { sha: third, limit: 10, path })).toEqual([])
     expect((await listCommits(repo, { sha: third, limit: 10, notIn: sha })).map((one) => one.sha)).toEqual([
       third,
       second,

@@ -15,6 +15,8 @@ const alwaysConfig: [string, string][] = [
   // A crash of merge-tree (exit 134) hides behind renormalize; it is never wanted here.
   ['merge.renormalize', 'false'],
   ['pack.threads', '2'],
+  // The sparse walk goes down every path: a tree of twelve objects and a billion paths keeps it busy for ever.
+  ['pack.useSparse', 'false'],
   // Others are done with a ref in milliseconds; on a busy machine git's own 100 are too few to wait for them.
   ['core.filesRefLockTimeout', '5000'],
   ['core.packedRefsTimeout', '5000'],

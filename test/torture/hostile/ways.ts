@@ -56,8 +56,22 @@ export async function pushed(
 async function pushSpecs(from: string, url: string, specs: string[]): Promise<string | null> {
   const input = join(from, 'specs')
   await writeFile(input, specs.join('\0'))
-  const args = specs.length > 500 ? ['xargs', '-0', '-n', '4000', '-a', input, 'git'] : ['git']
-  const command = [...args, `--git-dir=${from}`, '-c', 'pack.threads=1', 'push', '--quiet', '--no-verify', '--', url]
+  // The whole group: git alone would leave its helpers at work.
+  const bounded = ['timeout', '120']
+  const args = specs.length > 500 ? [...bounded, 'xargs', '-0', '-n', '4000', '-a', input, 'git'] : [...bounded, 'git']
+  const command = [
+    ...args,
+    `--git-dir=${from}`,
+    '-c',
+    'pack.threads=1',
+    '-c',
+    'pack.useSparse=false',
+    'push',
+    '--quiet',
+    '--no-verify',
+    '--',
+    url,
+  ]
   const child = Bun.spawn(specs.length > 500 ? command : [...command, ...specs], {
     stdout: 'ignore',
     stderr: 'pipe',
@@ -69,7 +83,6 @@ async function pushSpecs(from: string, url: string, specs: string[]): Promise<st
       GIT_NO_REPLACE_OBJECTS: '1',
       LC_ALL: 'C',
     },
-    timeout: 300_000,
   })
   const said = await new Response(child.stderr).text()
   if ((await child.exited) === 0) return null
