@@ -23,6 +23,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   login: leaf(async () => (await import('./commands/login.ts')).login),
   logout: leaf(async () => (await import('./commands/logout.ts')).logout),
   whoami: leaf(async () => (await import('./commands/whoami.ts')).whoami),
+  status: leaf(async () => (await import('./commands/status.ts')).status),
   ship: leaf(async () => (await import('./commands/ship.ts')).ship, 'deploy'),
   tour: leaf(async () => (await import('./commands/tour.ts')).tour),
   projects: group(
@@ -32,6 +33,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       ls: leaf(async () => (await import('./commands/projects/ls.ts')).ls, 'list'),
       info: leaf(async () => (await import('./commands/projects/info.ts')).info, 'show'),
       link: leaf(async () => (await import('./commands/projects/link.ts')).link),
+      open: leaf(async () => (await import('./commands/projects/open.ts')).open),
       unlink: leaf(async () => (await import('./commands/projects/unlink.ts')).unlink),
       rm: leaf(async () => (await import('./commands/projects/rm.ts')).rm, 'delete'),
     },
@@ -44,6 +46,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       ls: leaf(async () => (await import('./commands/sessions/ls.ts')).ls, 'list'),
       info: leaf(async () => (await import('./commands/sessions/info.ts')).info, 'show'),
       chat: leaf(async () => (await import('./commands/sessions/chat.ts')).chat, 'talk'),
+      open: leaf(async () => (await import('./commands/sessions/open.ts')).open),
       stop: leaf(async () => (await import('./commands/sessions/stop.ts')).stop),
       restart: leaf(async () => (await import('./commands/sessions/restart.ts')).restart),
       rm: leaf(async () => (await import('./commands/sessions/rm.ts')).rm, 'delete'),
@@ -74,6 +77,38 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'secret',
   ),
+  env: group('A .env file and the secrets of a project', {
+    pull: leaf(async () => (await import('./commands/env/pull.ts')).pull),
+    push: leaf(async () => (await import('./commands/env/push.ts')).push),
+  }),
+  settings: group(
+    'Settings of a project',
+    {
+      ls: leaf(async () => (await import('./commands/settings/ls.ts')).ls, 'list'),
+      set: leaf(async () => (await import('./commands/settings/set.ts')).set),
+    },
+    'setting',
+  ),
+  members: group(
+    'Members: who is in the account, and what they may do',
+    {
+      ls: leaf(async () => (await import('./commands/members/ls.ts')).ls, 'list'),
+      add: leaf(async () => (await import('./commands/members/add.ts')).add, 'invite'),
+      role: leaf(async () => (await import('./commands/members/role.ts')).role),
+      rm: leaf(async () => (await import('./commands/members/rm.ts')).rm, 'remove'),
+    },
+    'member',
+  ),
+  tokens: group(
+    'Tokens: yours, and those of a project',
+    {
+      ls: leaf(async () => (await import('./commands/tokens/ls.ts')).ls, 'list'),
+      create: leaf(async () => (await import('./commands/tokens/create.ts')).create, 'new'),
+      revoke: leaf(async () => (await import('./commands/tokens/revoke.ts')).revoke, 'rm'),
+    },
+    'token',
+  ),
+  audit: leaf(async () => (await import('./commands/audit.ts')).audit),
   hosts: group(
     'Hosts: the servers this client knows',
     {
@@ -89,6 +124,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   'self-host': group('Your own server', {
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
   }),
+  completion: leaf(async () => (await import('./commands/completion.ts')).completion),
   version: leaf(async () => (await import('./commands/version.ts')).version),
   help: leaf(async () => (await import('./commands/help.ts')).help),
 }

@@ -1,8 +1,22 @@
 /** What a command says of itself. */
 import type { Context } from './context.ts'
 
+/** What a word names, so that completion can offer what there is. */
+export type Named =
+  | 'cr'
+  | 'session'
+  | 'project'
+  | 'host'
+  | 'secret'
+  | 'member'
+  | 'token'
+  | 'setting'
+  | 'command'
+  | 'file'
+
 export interface Arg {
   summary: string
+  names?: Named
   optional?: true
   many?: true
   /** Said when it is missing. */
@@ -15,6 +29,7 @@ interface TextFlag {
   summary: string
   /** What stands for the value in help. */
   value: string
+  names?: Named
   required?: true
   aliases?: readonly string[]
 }
@@ -80,8 +95,10 @@ const everywhere: Flags = {
   'no-color': { kind: 'switch', summary: 'No colour (as NO_COLOR)' },
   help: { kind: 'switch', summary: 'Show this help' },
 }
-const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name' } }
-const projectFlag: Flags = { project: { kind: 'text', summary: 'Use this project once', value: 'id|slug' } }
+const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name', names: 'host' } }
+const projectFlag: Flags = {
+  project: { kind: 'text', summary: 'Use this project once', value: 'id|slug', names: 'project' },
+}
 
 export function globalFlags(scope: Scope): Flags {
   if (scope === 'nothing') return everywhere

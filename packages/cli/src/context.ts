@@ -21,6 +21,8 @@ export interface Context {
   api(): Promise<ApiClient>
   /** The project's id: `--project`, SVC_PROJECT_ID, then the link file. */
   projectId(): Promise<string>
+  /** Whether there is a project to be found: one is named, or this folder is linked. */
+  chosenProject(): Promise<boolean>
   /** Both, in the order in which they are said. */
   project(): Promise<{ api: ApiClient; projectId: string }>
   /** A command worth running next, as it works here. */
@@ -47,6 +49,7 @@ export function createContext(io: Io, globals: Globals): Context {
     }),
     api: once(() => openApi(ctx)),
     projectId: once(() => findProject(ctx)),
+    chosenProject: async () => Boolean(globals.project ?? io.env.SVC_PROJECT_ID) || (await ctx.link()) !== null,
     async project() {
       // Found to be missing before anything is asked of a server.
       await projectNamed(ctx)

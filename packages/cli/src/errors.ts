@@ -40,6 +40,8 @@ export type RefusalCode =
   | 'git_failed'
   | 'no_repository'
   | 'nothing_to_push'
+  | 'exists'
+  | 'refused_names'
   | 'not_verified'
   | 'timed_out'
 
@@ -49,13 +51,20 @@ export class Refusal extends Error {
   readonly hint: string | null
   readonly next: readonly string[]
   readonly detail: Record<string, unknown>
-  constructor(code: RefusalCode, message: string, guidance: Guidance & { detail?: Record<string, unknown> } = {}) {
+  /** Facts for a person, one per line. */
+  readonly lines: readonly string[]
+  constructor(
+    code: RefusalCode,
+    message: string,
+    guidance: Guidance & { detail?: Record<string, unknown>; lines?: readonly string[] } = {},
+  ) {
     super(message, { cause: guidance.cause })
     this.name = 'Refusal'
     this.code = code
     this.hint = guidance.hint ?? null
     this.next = guidance.next ?? []
     this.detail = guidance.detail ?? {}
+    this.lines = guidance.lines ?? []
   }
 }
 
@@ -64,11 +73,13 @@ export class Guided extends Error {
   readonly refusal: ServiceError
   readonly hint: string
   readonly next: readonly string[]
-  constructor(refusal: ServiceError, guidance: { hint: string; next: readonly string[] }) {
+  readonly lines: readonly string[]
+  constructor(refusal: ServiceError, guidance: { hint: string; next: readonly string[]; lines?: readonly string[] }) {
     super(refusal.message, { cause: refusal })
     this.name = 'Guided'
     this.refusal = refusal
     this.hint = guidance.hint
     this.next = guidance.next
+    this.lines = guidance.lines ?? []
   }
 }

@@ -17,7 +17,7 @@ export interface Problem {
 
 export function explain(error: unknown, io: Pick<Io, 'env' | 'signal'>): Problem {
   if (error instanceof UsageError) return problem(error.message, 'usage', error)
-  if (error instanceof Refusal) return problem(error.message, error.code, error, error.detail)
+  if (error instanceof Refusal) return problem(error.message, error.code, error, error.detail, error.lines)
   if (error instanceof ServiceError) return explainService(error, {})
   if (error instanceof Guided) return explainService(error.refusal, error)
   if (io.signal.aborted) return problem('Interrupted', 'cancelled', {})
@@ -50,14 +50,17 @@ function problem(
   return { error, code, hint: guidance.hint ?? null, next: guidance.next ?? [], detail, lines }
 }
 
-function explainService(error: ServiceError, added: { hint?: string; next?: readonly string[] }): Problem {
+function explainService(
+  error: ServiceError,
+  added: { hint?: string; next?: readonly string[]; lines?: readonly string[] },
+): Problem {
   const known = adviceFor(error)
   return problem(
     error.message,
     error.code,
     { hint: added.hint ?? known.hint ?? error.hint, next: added.next ?? known.next ?? [] },
     error.detail,
-    factLines(error.detail),
+    [...factLines(error.detail), ...(added.lines ?? [])],
   )
 }
 

@@ -58,6 +58,19 @@ export function createOutput(
     io.stderr.write(`${notes.line(pieces)}\n`)
   }
 
+  /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
+  function tableText<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    { titles } = { titles: true },
+  ): string {
+    const cells = rows.map((row) => columns.map((column) => column.of(row)))
+    if (!terminal) return cells.map((row) => `${row.map((cell) => data.line([cell])).join('\t')}\n`).join('')
+    const all = titles ? [columns.map((column) => dim(column.title)), ...cells] : cells
+    const widths = fit(all, columns, io.stdout.columns)
+    return all.map((row) => `${data.row(row, widths)}\n`).join('')
+  }
+
   return {
     json: options.json,
     /** Room on a line of stderr. */
@@ -78,17 +91,10 @@ export function createOutput(
     /** One document of a stream. */
     documentLine: (value: unknown) => toStdout(`${safeJson(value)}\n`),
 
-    /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
-    table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
-      const cells = rows.map((row) => columns.map((column) => column.of(row)))
-      if (!terminal) {
-        for (const row of cells) toStdout(`${row.map((cell) => data.line([cell])).join('\t')}\n`)
-        return
-      }
-      const all = [columns.map((column) => dim(column.title)), ...cells]
-      const widths = fit(all, columns, io.stdout.columns)
-      for (const row of all) toStdout(`${data.row(row, widths)}\n`)
-    },
+    table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[], options?: { titles: boolean }) =>
+      toStdout(tableText(rows, columns, options)),
+    /** The same as text, safe and coloured, for the pager. */
+    tableText,
 
     /** Names and values below each other. Rows without a value are left out. */
     fields(rows: readonly (readonly [string, Piece | Piece[] | null])[]) {

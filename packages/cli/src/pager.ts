@@ -7,8 +7,14 @@ export async function page(ctx: Context, text: string): Promise<void> {
   const { env } = ctx.io
   const program = env.SVC_PAGER ?? env.PAGER ?? 'less -FRX'
   if (!ctx.out.terminal || program === '' || program === 'cat' || env.TERM === 'dumb') return ctx.out.raw(text)
-  const shown = await runPager(program, text, env)
-  if (!shown) ctx.out.raw(text)
+  // Ctrl-C reaches the pager too, and what it means there is the pager's to say: it alone ends this.
+  const release = ctx.io.onInterrupt(() => {})
+  try {
+    const shown = await runPager(program, text, env)
+    if (!shown) ctx.out.raw(text)
+  } finally {
+    release()
+  }
 }
 
 /** False when there is no such program: the text is then written as it is. */

@@ -14,6 +14,11 @@ export type ExitCode = 0 | 1 | 2
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   let chosen: Globals | null = null
   try {
+    if (argv[0] === '__complete') {
+      const { complete } = await import('./complete.ts')
+      await complete(io, argv.slice(argv[1] === '--' ? 2 : 1))
+      return 0
+    }
     const found = findCommand(asVersion(argv))
     const command = found.kind === 'command' ? await found.load() : null
     const { globals, args, flags } = parseCommandLine(found.words, found.rest, command ?? wordsOfGroup)
@@ -21,7 +26,13 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     if (globals.help || command === null) {
       const { showHelp } = await import('./help.ts')
       await showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
-    } else await command.run(createContext(io, globals), { args: args as never, flags: flags as never })
+      return 0
+    }
+    const ctx = createContext(io, globals)
+    const { watchForUpdate } = command.scope === 'nothing' ? noNotice : await import('./update-notice.ts')
+    const sayUpdate = watchForUpdate(ctx)
+    await command.run(ctx, { args: args as never, flags: flags as never })
+    await sayUpdate()
     return 0
   } catch (error) {
     const { explain, report } = await import('./explain.ts')
@@ -32,6 +43,9 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     return error instanceof UsageError ? 2 : 1
   }
 }
+
+/** What speaks to no server keeps to itself. */
+const noNotice = { watchForUpdate: () => async () => {} }
 
 /** The words of a group alone take what every command takes. */
 const wordsOfGroup: Pick<AnyCommand, 'scope' | 'args' | 'flags'> = { scope: 'project', args: {}, flags: {} }

@@ -6,6 +6,8 @@ export function quote(word: string): string {
 /** A command as it works where it is shown: what was chosen by a flag has to be chosen again. */
 export function inProject(command: string, project: string | undefined): string {
   const needed =
-    project !== undefined && /^svc (cr|sessions|secrets|ship)( |$)/.test(command) && !command.includes('--project')
+    project !== undefined &&
+    /^svc (cr|sessions|secrets|env|settings|triggers|ship|status)( |$)/.test(command) &&
+    !command.includes('--project')
   return needed ? `${command} --project ${quote(project)}` : command
 }

@@ -9,7 +9,7 @@ import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
-import type { ChangeRequest, Project, Session, SessionEvent } from './wire.ts'
+import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
 
 export const ids = {
   account: '11111111-1111-4111-8111-111111111111',
@@ -87,6 +87,46 @@ export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequ
   ...changes,
 })
 
+const anAccount = { account_id: ids.account, name: 'Home', plan: 'selfhost', role: 'owner' }
+
+export const aMember = (changes: Partial<Member> = {}): Member => ({
+  user_id: ids.user,
+  name: 'Ada',
+  email: 'ada@example.com',
+  role: 'owner',
+  created_at: at(86_400),
+  ...changes,
+})
+
+export const aToken = (changes: Partial<Token> = {}): Token => ({
+  token_id: ids.cr,
+  name: 'laptop',
+  project_id: null,
+  session_id: null,
+  expires_at: null,
+  created_at: at(86_400),
+  last_used_at: at(60),
+  ...changes,
+})
+
+export const anAuditRow = (changes: Partial<AuditRow> = {}): AuditRow => ({
+  event_id: 7,
+  at: at(60),
+  project_id: ids.project,
+  actor_kind: 'user',
+  actor_user_id: ids.user,
+  token_id: ids.token,
+  session_id: null,
+  request_id: 'r1',
+  address: '127.0.0.1',
+  action: 'change_request.merge',
+  object_type: 'change_request',
+  object_id: ids.cr,
+  before: null,
+  after: { status: 'merged' },
+  ...changes,
+})
+
 export const cleanPreview = {
   base_sha: sha('b'),
   head_sha: sha('a'),
@@ -139,6 +179,27 @@ const usual: Answers = {
     session_id: null,
     expires_at: null,
   }),
+  getHealth: () => ({ status: 'ok', version: '0.1.0' }),
+  getMe: () => ({
+    user: { user_id: ids.user, name: 'Ada', email: 'ada@example.com' },
+    account: anAccount,
+    accounts: [anAccount],
+  }),
+  listMembers: () => [aMember(), aMember({ user_id: ids.token, name: 'Bo', email: 'bo@example.com', role: 'viewer' })],
+  addMember: ({ body }) => ({
+    member: aMember({ ...(body as { email: string }), user_id: ids.sandbox }),
+    sign_in: { url: 'http://127.0.0.1:8420/sign-in#abc', expires_at: at(-86_400) },
+  }),
+  changeRole: ({ body }) => aMember(body as { role: 'admin' }),
+  removeMember: () => ({ ok: true }),
+  listAudit: () => [anAuditRow()],
+  listUserTokens: () => [aToken()],
+  listProjectTokens: () => [aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project })],
+  mintUserToken: ({ body }) => ({ ...aToken(), ...(body as object), secret_key: token }),
+  mintProjectToken: ({ body }) => ({ ...aToken({ project_id: ids.project }), ...(body as object), secret_key: token }),
+  revokeUserToken: () => ({ ok: true }),
+  revokeProjectToken: () => ({ ok: true }),
+  updateProject: ({ body }) => aProject(body as Partial<Project>),
   createOwnerLink: () => ({ url: 'http://127.0.0.1:8420/sign-in#abc', expires_at: at(-600) }),
   createProject: ({ body }) => aProject(body as Partial<Project>),
   listProjects: () => [aProject()],

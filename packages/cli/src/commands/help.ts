@@ -3,7 +3,7 @@ import { command } from '../command.ts'
 export const help = command({
   summary: 'Show help on a command',
   scope: 'nothing',
-  args: { command: { summary: 'Its words, as in cr merge', optional: true, many: true } },
+  args: { command: { summary: 'Its words, as in cr merge', names: 'command', optional: true, many: true } },
   flags: {},
   examples: ['svc help cr', 'svc help cr merge', 'svc help --json'],
   async run({ out }, { args }) {

@@ -9,6 +9,7 @@ import { quote } from '../../shell.ts'
 import { uuid } from '../projects/find.ts'
 
 export const crArg = {
+  names: 'cr',
   summary: "Its number (3 or '#3'), its id, or @ for the one of the current branch",
   hint: "A shell drops an unquoted #3: write 3 or '#3'.",
 } as const satisfies Arg

@@ -2,6 +2,7 @@ import type { ChangeRequest } from '../../wire.ts'
 import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
+import { projectPage, openPage, webFlag } from '../../dashboard.ts'
 import { bold } from '../../output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
@@ -10,11 +11,12 @@ export const show = command({
   summary: 'Show a change request, and whether it merges',
   scope: 'project',
   args: { cr: crArg },
-  flags: {},
+  flags: { web: webFlag },
   examples: ['svc cr show 3', 'svc cr show @ --json'],
-  async run(ctx, { args }) {
+  async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
     const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    if (flags.web) return openPage(ctx, projectPage(projectId, 'change-requests', String(cr.number)))
     const preview =
       cr.status === 'open'
         ? await reply(

@@ -9,7 +9,7 @@ const answerMs = 5000
 export const info = command({
   summary: 'Show a host: its address, whether it answers, whether you are signed in',
   scope: 'nothing',
-  args: { name: { summary: 'Its name (default: the active host)', optional: true } },
+  args: { name: { summary: 'Its name (default: the active host)', names: 'host', optional: true } },
   flags: {},
   examples: ['svc hosts info', 'svc hosts info work --json'],
   async run(ctx, { args }) {

@@ -8,7 +8,7 @@ import { bold, green } from '../../output.ts'
 export const rm = command({
   summary: 'Remove an added host and its token',
   scope: 'nothing',
-  args: { name: { summary: 'Its name' } },
+  args: { name: { summary: 'Its name', names: 'host' } },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc hosts rm work', 'svc hosts rm work --yes'],
   async run(ctx, { args, flags }) {

@@ -8,7 +8,7 @@ import { bold, green } from '../../output.ts'
 export const use = command({
   summary: 'Make a host the active one',
   scope: 'nothing',
-  args: { name: { summary: 'Its name; on a terminal a picker asks for it', optional: true } },
+  args: { name: { summary: 'Its name; on a terminal a picker asks for it', names: 'host', optional: true } },
   flags: {},
   examples: ['svc hosts use selfhost', 'svc hosts use'],
   async run(ctx, { args }) {

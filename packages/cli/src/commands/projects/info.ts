@@ -1,21 +1,23 @@
 import type { Project } from '../../wire.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
+import { openPage, projectPage, webFlag } from '../../dashboard.ts'
 import { bold } from '../../output.ts'
 import { getProject, resolveProject } from './find.ts'
 
 export const info = command({
   summary: 'Show a project',
   scope: 'project',
-  args: { project: { summary: 'Its id or slug (default: the linked one)', optional: true } },
-  flags: {},
+  args: { project: { summary: 'Its id or slug (default: the linked one)', names: 'project', optional: true } },
+  flags: { web: webFlag },
   examples: ['svc projects info', 'svc projects info my-app --json'],
-  async run(ctx, { args }) {
+  async run(ctx, { args, flags }) {
     const api = await ctx.api()
     const project =
       args.project === undefined
         ? await getProject(api, await ctx.projectId())
         : await resolveProject(api, args.project)
+    if (flags.web) return openPage(ctx, projectPage(project.slug))
     if (ctx.out.json) ctx.out.document(project)
     else printProject(ctx, project)
   },

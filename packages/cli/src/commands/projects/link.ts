@@ -10,7 +10,9 @@ import { allProjects, resolveProject } from './find.ts'
 export const link = command({
   summary: 'Link this folder to a project (.svc/link.json)',
   scope: 'host',
-  args: { project: { summary: 'Its id or slug; on a terminal a picker asks for it', optional: true } },
+  args: {
+    project: { summary: 'Its id or slug; on a terminal a picker asks for it', names: 'project', optional: true },
+  },
   flags: {},
   examples: ['svc projects link my-app', 'svc projects link'],
   async run(ctx, { args }) {

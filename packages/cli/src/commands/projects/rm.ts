@@ -8,7 +8,7 @@ export const rm = command({
   summary: 'Delete a project with its sessions, change requests and secrets',
   about: ['A repository that svc keeps is deleted too; one on another git host stays.'],
   scope: 'host',
-  args: { project: { summary: 'Its id or slug' } },
+  args: { project: { summary: 'Its id or slug', names: 'project' } },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc projects rm my-app', 'svc projects rm my-app --yes'],
   async run(ctx, { args, flags }) {

@@ -5,7 +5,7 @@ import { bold, green } from '../../output.ts'
 export const unset = command({
   summary: 'Remove secrets',
   scope: 'project',
-  args: { names: { summary: 'Their names', many: true } },
+  args: { names: { summary: 'Their names', names: 'secret', many: true } },
   flags: {},
   examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
   async run(ctx, { args }) {

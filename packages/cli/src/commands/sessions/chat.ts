@@ -1,6 +1,5 @@
 import type { ApiClient } from '@svc/contract/api'
 import type { Session } from '../../wire.ts'
-import { onlyOnce, reply } from '../../api.ts'
 import { pick } from '../../ask.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
@@ -11,6 +10,7 @@ import { valueOrStdin } from '../../read-stdin.ts'
 import { watchStart } from '../../start-phases.ts'
 import { ago } from '../../time.ts'
 import { allSessions, getSession, resolveSessionId } from './find.ts'
+import { startSession } from './start.ts'
 import { isStarting } from './words.ts'
 
 export const chat = command({
@@ -19,7 +19,13 @@ export const chat = command({
     'With --prompt it asks once: the answer goes to stdout, tool calls and progress to stderr. Without it a conversation begins; Ctrl-C aborts what the agent is doing, Ctrl-D leaves.',
   ],
   scope: 'project',
-  args: { id: { summary: 'Session id (default: the only one that runs; on a terminal a picker)', optional: true } },
+  args: {
+    id: {
+      summary: 'Session id (default: the only one that runs; on a terminal a picker)',
+      names: 'session',
+      optional: true,
+    },
+  },
   flags: {
     prompt: { kind: 'text', summary: 'Ask this once; - reads stdin', value: 'text' },
     new: { kind: 'switch', summary: 'In a new session' },
@@ -36,7 +42,7 @@ export const chat = command({
     if (prompt !== null && prompt.trim() === '') throw new UsageError('--prompt is empty')
     const { api, projectId } = await ctx.project()
     const session = flags.new
-      ? await startSession(ctx, api, projectId)
+      ? await startSession(ctx, api, projectId, {})
       : await chooseSession(ctx, api, projectId, args.id)
     if (isStarting(session)) await watchStart(ctx, api, session)
     else if (session.status !== 'running')
@@ -59,16 +65,6 @@ export const chat = command({
     }
   },
 })
-
-async function startSession(ctx: Context, api: ApiClient, projectId: string): Promise<Session> {
-  return reply(
-    api.POST('/v1/projects/{projectId}/sessions', {
-      params: { path: { projectId } },
-      headers: onlyOnce(ctx.io),
-      body: {},
-    }),
-  )
-}
 
 async function chooseSession(
   ctx: Context,

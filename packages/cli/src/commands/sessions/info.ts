@@ -1,6 +1,7 @@
 import type { Phase, Session } from '../../wire.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
+import { openPage, projectPage, webFlag } from '../../dashboard.ts'
 import { bold, dim, red } from '../../output.ts'
 import { getPhases } from '../../start-phases.ts'
 import { duration } from '../../time.ts'
@@ -11,11 +12,12 @@ export const info = command({
   summary: 'Show a session and how its last start went',
   scope: 'project',
   args: { id: sessionArg },
-  flags: {},
+  flags: { web: webFlag },
   examples: ['svc sessions info 8f3a1c20', 'svc sessions info 8f3a1c20 --json'],
-  async run(ctx, { args }) {
+  async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
     const sessionId = await resolveSessionId(api, projectId, args.id)
+    if (flags.web) return openPage(ctx, projectPage(projectId, 'sessions', sessionId))
     const [session, phases] = await Promise.all([
       getSession(api, projectId, sessionId),
       getPhases(api, { project_id: projectId, session_id: sessionId }),

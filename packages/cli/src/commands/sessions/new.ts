@@ -1,10 +1,10 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
 import { valueOrStdin } from '../../read-stdin.ts'
 import { watchStart } from '../../start-phases.ts'
 import { printSession } from './info.ts'
 import { sessionColumns } from './ls.ts'
+import { startSession } from './start.ts'
 import { shortId } from './words.ts'
 
 export const newSession = command({
@@ -31,19 +31,13 @@ export const newSession = command({
     const wait = flags.wait || (out.terminal && !flags['no-wait'])
     const prompt = flags.prompt === undefined ? undefined : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
     const { api, projectId } = await ctx.project()
-    let session = await reply(
-      api.POST('/v1/projects/{projectId}/sessions', {
-        params: { path: { projectId } },
-        headers: onlyOnce(ctx.io),
-        body: {
-          ...(prompt === undefined ? {} : { initial_prompt: prompt }),
-          ...(flags.name === undefined ? {} : { name: flags.name }),
-          ...(flags.agent === undefined ? {} : { agent_name: flags.agent }),
-          ...(flags.base === undefined ? {} : { base_ref: flags.base }),
-          ...(flags.model === undefined ? {} : { model: flags.model }),
-        },
-      }),
-    )
+    let session = await startSession(ctx, api, projectId, {
+      ...(prompt === undefined ? {} : { initial_prompt: prompt }),
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(flags.agent === undefined ? {} : { agent_name: flags.agent }),
+      ...(flags.base === undefined ? {} : { base_ref: flags.base }),
+      ...(flags.model === undefined ? {} : { model: flags.model }),
+    })
     if (wait) session = await watchStart(ctx, api, session)
     if (out.json) return out.document(session)
     if (!out.terminal) out.table([session], sessionColumns(ctx))

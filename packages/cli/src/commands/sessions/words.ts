@@ -17,4 +17,4 @@ export function isStarting(session: Session): boolean {
   return session.status === 'provisioning' || session.status === 'queued' || session.status === 'branching'
 }
 
-export const sessionArg = { summary: 'Its id, or the first characters of it' } as const
+export const sessionArg = { summary: 'Its id, or the first characters of it', names: 'session' } as const

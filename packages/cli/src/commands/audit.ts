@@ -1,0 +1,92 @@
+import type { ApiClient } from '@svc/contract/api'
+import { replyPage } from '../api.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { type Column, dim } from '../output.ts'
+import type { AuditRow, Member } from '../wire.ts'
+import { accountFlag, allMembers, findMember, resolveAccountId } from './members/account.ts'
+import { resolveProjectId } from './projects/find.ts'
+
+const pageSize = 1000
+const limitMax = 100_000
+
+export const audit = command({
+  summary: 'Show who changed what in the account, newest first',
+  about: [
+    'For owners and admins. --action takes one, such as change_request.merge, or a noun for all of its verbs. --json has every field, with what it was before and after.',
+  ],
+  scope: 'host',
+  args: {},
+  flags: {
+    action: { kind: 'text', summary: 'Only this action, or all of a noun', value: 'noun[.verb]' },
+    member: { kind: 'text', summary: 'Only what this member did', value: 'member', names: 'member' },
+    project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
+    limit: { kind: 'text', summary: 'At most this many (default: 100)', value: 'n' },
+    account: accountFlag,
+  },
+  examples: ['svc audit', 'svc audit --action change_request --project my-app --json'],
+  async run(ctx, { flags }) {
+    const limit = limitOf(flags.limit)
+    const api = await ctx.api()
+    const accountId = await resolveAccountId(api, flags.account)
+    const query = {
+      ...(flags.action === undefined ? {} : { action: flags.action }),
+      ...(flags.project === undefined ? {} : { project_id: await resolveProjectId(api, flags.project) }),
+      ...(flags.member === undefined
+        ? {}
+        : { actor_user_id: (await findMember(api, accountId, flags.member)).user_id }),
+    }
+    const { rows, isMore } = await readAudit(api, accountId, query, limit)
+    const { out } = ctx
+    if (out.json) return out.document(rows)
+    if (rows.length === 0) return out.note('Nothing is told of that.')
+    const members = await allMembers(api, accountId)
+    const { page } = await import('../pager.ts')
+    await page(ctx, out.tableText(rows, auditColumns(ctx, members)))
+    if (isMore) out.note(`There are more: --limit ${Math.min(limitMax, limit * 10)}`)
+  },
+})
+
+async function readAudit(
+  api: ApiClient,
+  accountId: string,
+  query: { action?: string; project_id?: string; actor_user_id?: string },
+  limit: number,
+): Promise<{ rows: AuditRow[]; isMore: boolean }> {
+  const rows: AuditRow[] = []
+  let cursor: string | null = null
+  do {
+    const page: { limit: number; cursor?: string } = {
+      limit: Math.min(pageSize, limit - rows.length),
+      ...(cursor === null ? {} : { cursor }),
+    }
+    const next: { data: AuditRow[]; cursor: string | null } = await replyPage(
+      api.GET('/v1/accounts/{accountId}/audit', { params: { path: { accountId }, query: { ...query, ...page } } }),
+    )
+    rows.push(...next.data)
+    cursor = next.cursor
+  } while (cursor !== null && rows.length < limit)
+  return { rows, isMore: cursor !== null }
+}
+
+function auditColumns({ out }: Context, members: readonly Member[]): Column<AuditRow>[] {
+  const names = new Map(members.map((member) => [member.user_id, member.email ?? member.name]))
+  const who = ({ actor_kind: kind, actor_user_id: user }: AuditRow) => {
+    const name = user === null ? kind : (names.get(user) ?? user)
+    return kind === 'user' || user === null ? name : `${name} (${kind})`
+  }
+  return [
+    { title: 'WHEN', of: (row) => out.time(row.at) },
+    { title: 'WHO', of: who, shrink: true },
+    { title: 'ACTION', of: (row) => row.action },
+    { title: 'OF', of: (row) => `${row.object_type} ${row.object_id}`, shrink: true },
+    { title: 'FROM', of: (row) => row.address ?? dim('-') },
+  ]
+}
+
+function limitOf(text: string | undefined): number {
+  const limit = text === undefined ? 100 : Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= limitMax) return limit
+  throw new UsageError(`--limit is a number from 1 to ${limitMax}; not ${JSON.stringify(text)}`)
+}

@@ -1,0 +1,30 @@
+import { command } from '../command.ts'
+import { UsageError } from '../errors.ts'
+import { closest } from '@svc/contract/closest'
+
+export const completion = command({
+  summary: 'Print the completion script of a shell: bash, zsh or fish',
+  about: [
+    'It completes commands and flags, and what there is now: change requests, sessions, projects, hosts.',
+    'bash: source <(svc completion bash) in ~/.bashrc',
+    'zsh:  source <(svc completion zsh) in ~/.zshrc, after compinit',
+    'fish: svc completion fish > ~/.config/fish/completions/svc.fish',
+  ],
+  scope: 'nothing',
+  args: { shell: { summary: 'bash, zsh or fish' } },
+  flags: {},
+  examples: ['source <(svc completion bash)', 'svc completion fish > ~/.config/fish/completions/svc.fish'],
+  async run({ out }, { args }) {
+    const { scripts } = await import('../completion-scripts.ts')
+    const script = Object.hasOwn(scripts, args.shell) ? scripts[args.shell as keyof typeof scripts] : null
+    if (script === null) {
+      const meant = closest(args.shell, Object.keys(scripts))
+      throw new UsageError(`There is no completion for ${JSON.stringify(args.shell)}`, {
+        hint: 'There is one for bash, zsh and fish.',
+        next: [`svc completion ${meant ?? 'bash'}`],
+      })
+    }
+    if (out.json) out.document({ shell: args.shell, script })
+    else out.raw(script)
+  },
+})

@@ -1,0 +1,90 @@
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { refuseSecretName } from '@svc/contract/secret-name'
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal, UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { readStdin } from '../../read-stdin.ts'
+
+const bytesMax = 1024 * 1024
+/** The service's own limit of one value. */
+const valueBytesMax = 64 * 1024
+
+export const push = command({
+  summary: 'Set every NAME=VALUE of a .env file as a secret',
+  about: [
+    'Quoted values, values of several lines, export NAME=VALUE and comments are understood; --from - reads stdin. Names without a value are left alone, so a file of svc env pull can be filled in step by step.',
+    'Everything is checked before anything is sent: one bad name, and nothing is set.',
+  ],
+  scope: 'project',
+  args: {},
+  flags: { from: { kind: 'text', summary: 'The file; - reads stdin', value: 'path', required: true, names: 'file' } },
+  examples: ['svc env push --from .env', 'op inject -i .env.tpl | svc env push --from -'],
+  async run(ctx, { flags }) {
+    const { parse } = await import('dotenv')
+    const all = Object.entries(parse(await readFrom(ctx, flags.from)))
+    refuseBad(all, flags.from)
+    const pairs = all.filter(([, value]) => value !== '')
+    const skipped = all.filter(([, value]) => value === '').map(([name]) => name)
+    if (pairs.length === 0)
+      throw new Refusal('nothing_to_push', `${shownOf(flags.from)} holds no NAME=VALUE with a value`, {
+        next: ['svc env pull', 'svc secrets set NAME=-'],
+      })
+    const set = await upload(ctx, pairs)
+    const { out } = ctx
+    if (out.json) return out.document({ set, skipped })
+    if (skipped.length > 0) out.note(`Without a value, so left alone: ${skipped.join(', ')}`)
+    out.note(`Running sessions keep what they started with: ${ctx.next('svc sessions restart <id>')} brings it in.`)
+  },
+})
+
+function shownOf(from: string): string {
+  return from === '-' ? 'stdin' : from
+}
+
+async function readFrom({ io }: Context, from: string): Promise<string> {
+  if (from === '-') return readStdin(io, 'the .env file')
+  const path = resolve(io.cwd, from)
+  const found = await stat(path).catch(() => null)
+  if (found === null)
+    throw new Refusal('not_found', `There is no file ${from}`, { next: ['svc env pull', 'svc env push --from <path>'] })
+  if (!found.isFile()) throw new UsageError(`--from is a file, and ${from} is none`)
+  if (found.size > bytesMax) throw new UsageError(`${from} is larger than 1 MiB`)
+  return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
+}
+
+/** All of them at once, never a value. */
+function refuseBad(pairs: readonly (readonly [string, string])[], from: string): void {
+  const issues = pairs.flatMap(([name, value]) => {
+    const refused = refuseSecretName(name)
+    if (refused !== null) return [{ path: name, message: refused }]
+    if (Buffer.byteLength(value) > valueBytesMax) return [{ path: name, message: 'The value is larger than 64 KiB.' }]
+    return []
+  })
+  if (issues.length === 0) return
+  throw new Refusal('refused_names', `${shownOf(from)} cannot be uploaded as it is; nothing was set`, {
+    hint: 'Take these lines out, or rename them.',
+    detail: { issues },
+    lines: issues.map(({ path, message }) => `${path}: ${message}`),
+  })
+}
+
+async function upload(ctx: Context, pairs: readonly (readonly [string, string])[]): Promise<string[]> {
+  const { out } = ctx
+  const { api, projectId } = await ctx.project()
+  const set: string[] = []
+  for (const [name, value] of pairs) {
+    out.passing(`setting ${set.length + 1} of ${pairs.length}…`)
+    await reply(
+      api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body: { name, value } }),
+    ).catch((error: unknown) => {
+      if (set.length > 0) out.warn(`${set.length} of ${pairs.length} were set before this: ${set.join(', ')}`)
+      throw error
+    })
+    set.push(name)
+    if (!out.json) out.line(green('✓ '), 'Set ', bold(name))
+  }
+  return set
+}

@@ -1,0 +1,65 @@
+/** Which account a command is about, and who is in it. */
+import type { ApiClient } from '@svc/contract/api'
+import { reply, replyPage } from '../../api.ts'
+import type { Flag } from '../../command.ts'
+import { Refusal } from '../../errors.ts'
+import { quote } from '../../shell.ts'
+import type { Member } from '../../wire.ts'
+import { uuid } from '../projects/find.ts'
+
+export const accountFlag = {
+  kind: 'text',
+  summary: 'Which account (default: the one you started in)',
+  value: 'id|name',
+} as const satisfies Flag
+
+export const memberArg = { summary: 'Their e-mail address, name or id', names: 'member' } as const
+export const roles = ['owner', 'admin', 'member', 'viewer'] as const
+
+const pageSize = 1000
+const pagesMax = 20
+
+export async function resolveAccountId(api: ApiClient, named: string | undefined): Promise<string> {
+  if (named !== undefined && uuid.test(named)) return named.toLowerCase()
+  const { account, accounts } = await reply(api.GET('/v1/accounts/me'))
+  if (named === undefined) return account.account_id
+  const found = accounts.filter((one) => one.name === named)
+  if (found.length === 1) return found[0]!.account_id
+  throw new Refusal(
+    found.length === 0 ? 'not_found' : 'ambiguous',
+    `${found.length === 0 ? 'No account' : `${found.length} accounts`} of yours ${found.length > 1 ? 'have' : 'has'} the name ${JSON.stringify(named)}`,
+    { hint: `Yours: ${accounts.map((one) => `${one.name} (${one.account_id})`).join(', ')}.` },
+  )
+}
+
+export async function allMembers(api: ApiClient, accountId: string): Promise<Member[]> {
+  const found: Member[] = []
+  let cursor: string | null = null
+  for (let i = 0; i < pagesMax; i++) {
+    const query: { limit: number; cursor?: string } = { limit: pageSize, ...(cursor === null ? {} : { cursor }) }
+    const next: { data: Member[]; cursor: string | null } = await replyPage(
+      api.GET('/v1/accounts/{accountId}/members', { params: { path: { accountId }, query } }),
+    )
+    found.push(...next.data)
+    cursor = next.cursor
+    if (cursor === null) break
+  }
+  return found
+}
+
+/** By id, e-mail address or name; a name must be of one member only. */
+export async function findMember(api: ApiClient, accountId: string, named: string): Promise<Member> {
+  const wanted = named.toLowerCase()
+  const found = (await allMembers(api, accountId)).filter(
+    (member) => member.user_id === wanted || member.email === wanted || member.name.toLowerCase() === wanted,
+  )
+  if (found.length === 1) return found[0]!
+  if (found.length > 1)
+    throw new Refusal('ambiguous', `${found.length} members are named ${JSON.stringify(named)}`, {
+      hint: 'Give an e-mail address or an id.',
+      next: ['svc members ls'],
+    })
+  throw new Refusal('not_found', `There is no member ${JSON.stringify(named)}`, {
+    next: ['svc members ls', ...(named.includes('@') ? [`svc members add ${quote(named)}`] : [])],
+  })
+}

@@ -1,0 +1,45 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { accountFlag, resolveAccountId, roles } from './account.ts'
+
+export const add = command({
+  summary: 'Add a member by e-mail address',
+  about: [
+    'The service sends no mail: somebody who never signed in gets a link that works once and for 24 hours, for you to hand over. Run it again for another.',
+  ],
+  scope: 'host',
+  args: { email: { summary: 'Their e-mail address' } },
+  flags: {
+    role: { kind: 'choice', summary: 'What they may do (default: member)', choices: roles },
+    name: { kind: 'text', summary: 'What to call them (default: from the address)', value: 'text' },
+    account: accountFlag,
+  },
+  examples: ['svc members add ada@example.com', 'svc members add ada@example.com --role viewer --json'],
+  async run(ctx, { args, flags }) {
+    if (!/^\S+@\S+$/.test(args.email))
+      throw new UsageError(`${JSON.stringify(args.email)} is not an e-mail address`, {
+        next: ['svc members add ada@example.com'],
+      })
+    const api = await ctx.api()
+    const accountId = await resolveAccountId(api, flags.account)
+    const added = await reply(
+      api.POST('/v1/accounts/{accountId}/members', {
+        params: { path: { accountId } },
+        body: {
+          email: args.email,
+          role: flags.role ?? 'member',
+          ...(flags.name === undefined ? {} : { name: flags.name }),
+        },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(added)
+    const { member, sign_in: signIn } = added
+    out.progress(green('✓ '), 'Added ', bold(member.email ?? member.name), ` as ${member.role}`)
+    if (signIn === null) return out.note('They have signed in before and come in as they always do.')
+    out.line(signIn.url)
+    out.note(`Hand it over: whoever opens it first is signed in as them. It works once, until ${signIn.expires_at}.`)
+  },
+})

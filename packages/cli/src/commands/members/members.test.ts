@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
+import { aMember, ids, startService, svc } from '../../testing.ts'
+
+test('the link of a new member is on stdout alone', async () => {
+  await using service = startService()
+  const ran = await svc(['members', 'add', 'cy@example.com', '--role', 'viewer'], { service })
+  expect(ran.stdout).toBe('http://127.0.0.1:8420/sign-in#abc\n')
+  expect(ran.stderr).toContain('Added cy@example.com as viewer')
+  expect(service.of('addMember')[0]).toMatchObject({
+    params: { accountId: ids.account },
+    body: { email: 'cy@example.com', role: 'viewer' },
+  })
+})
+
+test('somebody who was here before has no link', async () => {
+  await using service = startService({ addMember: () => ({ member: aMember(), sign_in: null }) })
+  const ran = await svc(['members', 'add', 'ada@example.com'], { service })
+  expect([ran.code, ran.stdout]).toEqual([0, ''])
+  expect(ran.stderr).toContain('They have signed in before')
+})
+
+test.each([
+  [['role', 'bo@example.com', 'admin'], 'changeRole'],
+  [['role', 'Bo', 'admin'], 'changeRole'],
+  [['role', ids.token, 'admin'], 'changeRole'],
+  [['rm', 'BO@example.com', '--yes'], 'removeMember'],
+])('members %p finds them', async (args, name) => {
+  await using service = startService()
+  expect((await svc(['members', ...args], { service })).code).toBe(0)
+  expect(service.of(name)[0]?.params).toEqual({ accountId: ids.account, userId: ids.token })
+})
+
+test('a name of two is not guessed, a name of nobody leads on', async () => {
+  await using service = startService({
+    listMembers: () => [aMember(), aMember({ user_id: ids.token, email: 'other@example.com' })],
+  })
+  expect((await svc(['members', 'rm', 'Ada', '--yes'], { service })).stderr).toContain('2 members are named "Ada"')
+  expect((await svc(['members', 'role', 'cy@x.org', 'admin'], { service })).stderr).toContain(
+    'svc members add cy@x.org',
+  )
+})
+
+test('mistakes of usage', async () => {
+  expect(await svc(['members', 'add', 'nobody'])).toMatchObject({ code: 2 })
+  const role = await svc(['members', 'role', 'ada@example.com', 'admni'])
+  expect(role.code).toBe(2)
+  expect(role.stderr).toContain('svc members role ada@example.com admin')
+  await using service = startService()
+  const rm = await svc(['members', 'rm', 'bo@example.com'], { service })
+  expect(rm.code).toBe(2)
+  expect(rm.stderr).toContain('svc members rm bo@example.com --yes')
+  expect(service.of('removeMember')).toEqual([])
+})
+
+test('an account is chosen by id or by a name of yours', async () => {
+  await using service = startService({
+    listMembers: () => {
+      throw new ServiceError('forbidden', 'You are not a member of this account.')
+    },
+  })
+  const byId = await svc(['members', 'ls', '--account', ids.sandbox], { service })
+  expect([byId.code, service.of('listMembers')[0]?.params.accountId]).toEqual([1, ids.sandbox])
+  expect((await svc(['members', 'ls', '--account', 'Hoem'], { service })).stderr).toContain(`Home (${ids.account})`)
+})

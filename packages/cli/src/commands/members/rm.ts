@@ -1,0 +1,29 @@
+import { reply } from '../../api.ts'
+import { confirm } from '../../ask.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+import { quote } from '../../shell.ts'
+import { accountFlag, findMember, memberArg, resolveAccountId } from './account.ts'
+
+export const rm = command({
+  summary: 'Remove a member from the account, or leave it',
+  about: ['Every token they hold stops reaching the account at once. What they made stays.'],
+  scope: 'host',
+  args: { member: memberArg },
+  flags: { account: accountFlag, yes: { kind: 'switch', summary: 'Do not ask' } },
+  examples: ['svc members rm ada@example.com', 'svc members rm ada@example.com --yes'],
+  async run(ctx, { args, flags }) {
+    const api = await ctx.api()
+    const accountId = await resolveAccountId(api, flags.account)
+    const member = await findMember(api, accountId, args.member)
+    await confirm(ctx, {
+      question: `Remove ${member.email ?? member.name} (${member.role}) from the account?`,
+      yes: flags.yes,
+      corrected: `svc members rm ${quote(args.member)} --yes`,
+    })
+    const path = { accountId, userId: member.user_id }
+    await reply(api.DELETE('/v1/accounts/{accountId}/members/{userId}', { params: { path } }))
+    if (ctx.out.json) return ctx.out.document({ user_id: member.user_id, removed: true })
+    ctx.out.line(green('✓ '), 'Removed ', bold(member.email ?? member.name))
+  },
+})

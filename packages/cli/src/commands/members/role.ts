@@ -1,0 +1,41 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { closest } from '@svc/contract/closest'
+import { quote } from '../../shell.ts'
+import { accountFlag, findMember, memberArg, resolveAccountId, roles } from './account.ts'
+
+type Role = (typeof roles)[number]
+
+export const role = command({
+  summary: 'Change the role of a member',
+  about: ['Every token they hold is cut to it from the next request on.'],
+  scope: 'host',
+  args: { member: memberArg, role: { summary: `One of ${roles.join(', ')}` } },
+  flags: { account: accountFlag },
+  examples: ['svc members role ada@example.com admin', 'svc members role ada@example.com viewer --json'],
+  async run(ctx, { args, flags }) {
+    if (!isRole(args.role)) {
+      const meant = closest(args.role, roles)
+      throw new UsageError(`A role is one of ${roles.join(', ')}; not ${JSON.stringify(args.role)}`, {
+        next: [`svc members role ${quote(args.member)} ${meant ?? '<role>'}`],
+      })
+    }
+    const api = await ctx.api()
+    const accountId = await resolveAccountId(api, flags.account)
+    const { user_id: userId } = await findMember(api, accountId, args.member)
+    const member = await reply(
+      api.PATCH('/v1/accounts/{accountId}/members/{userId}', {
+        params: { path: { accountId, userId } },
+        body: { role: args.role },
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document(member)
+    ctx.out.line(green('✓ '), bold(member.email ?? member.name), ` is ${member.role} now`)
+  },
+})
+
+function isRole(text: string): text is Role {
+  return (roles as readonly string[]).includes(text)
+}

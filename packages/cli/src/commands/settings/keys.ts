@@ -1,0 +1,34 @@
+/** Settings by name. Those of a project's `settings` are whatever the server answers with, so a newer one needs no newer client. */
+import { UsageError } from '../../errors.ts'
+import { closest } from '@svc/contract/closest'
+import type { Project } from '../../wire.ts'
+
+export const ownKeys = ['name', 'default_branch', 'git_username', 'git_token'] as const
+type OwnKey = (typeof ownKeys)[number]
+
+/** What each is for, where this client knows it. */
+export const meaning: Record<string, string> = {
+  name: 'what the project is called',
+  default_branch: 'where work lands',
+  git_username: 'user name at the git host',
+  git_token: 'credential of the git host; never shown',
+  agent_merge: 'whether agents may merge into the default branch: deny, allow',
+  manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
+}
+
+export function isOwnKey(key: string): key is OwnKey {
+  return (ownKeys as readonly string[]).includes(key)
+}
+
+export function requireKey(project: Project, key: string): void {
+  const known = [...ownKeys, ...Object.keys(project.settings)]
+  if (known.includes(key)) return
+  const meant = closest(key, known)
+  throw new UsageError(
+    `There is no setting ${JSON.stringify(key)}${meant === null ? '' : `. Did you mean ${meant}?`}`,
+    {
+      hint: `There are: ${known.join(', ')}.`,
+      next: [meant === null ? 'svc settings ls' : `svc settings set ${meant}=<value>`],
+    },
+  )
+}

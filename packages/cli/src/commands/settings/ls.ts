@@ -1,0 +1,28 @@
+import { command } from '../../command.ts'
+import { dim } from '../../output.ts'
+import { getProject } from '../projects/find.ts'
+import { meaning } from './keys.ts'
+
+export const ls = command({
+  summary: 'List the settings of a project',
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc settings ls', 'svc settings ls --json'],
+  async run(ctx) {
+    const { api, projectId } = await ctx.project()
+    const project = await getProject(api, projectId)
+    const { out } = ctx
+    const { name, default_branch, settings } = project
+    if (out.json) return out.document({ name, default_branch, ...settings })
+    const rows = Object.entries({ name, default_branch, ...settings })
+    out.table(rows, [
+      { title: 'SETTING', of: ([key]) => key },
+      { title: 'VALUE', of: ([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)), shrink: true },
+      ...(out.terminal
+        ? [{ title: '', of: ([key]: [string, unknown]) => dim(meaning[key] ?? ''), shrink: true as const }]
+        : []),
+    ])
+    out.note(`${ctx.next('svc settings set <setting>=<value>')} changes one.`)
+  },
+})

@@ -1,0 +1,49 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { readStdin } from '../../read-stdin.ts'
+import { getProject } from '../projects/find.ts'
+import { isOwnKey, requireKey } from './keys.ts'
+
+export const set = command({
+  summary: 'Change settings of a project',
+  about: [
+    'For owners and admins, by a user token. svc settings ls names them; git_token=- reads the credential of the git host from stdin.',
+  ],
+  scope: 'project',
+  args: { pairs: { summary: 'SETTING=VALUE', names: 'setting', many: true } },
+  flags: {},
+  examples: ['svc settings set manifest_gate=on', 'svc settings set name="My app" agent_merge=allow --json'],
+  async run(ctx, { args }) {
+    const pairs = args.pairs.map(splitPair)
+    const { api, projectId } = await ctx.project()
+    const before = await getProject(api, projectId)
+    for (const { key } of pairs) requireKey(before, key)
+    if (pairs.filter(({ value }) => value === '-').length > 1)
+      throw new UsageError('Only one value can come from stdin')
+    for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
+    const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
+    const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, value])
+    const project = await reply(
+      api.PATCH('/v1/projects/{projectId}', {
+        params: { path: { projectId } },
+        body: {
+          ...(Object.fromEntries(own) as { name?: string }),
+          // The server's schema judges the values: it may know settings that this client does not.
+          ...(settings.length === 0 ? {} : { settings: Object.fromEntries(settings) as { agent_merge?: 'allow' } }),
+        },
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document(project)
+    for (const { key, value } of pairs)
+      ctx.out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : value} now`)
+  },
+})
+
+/** Never repeats the value in a message. */
+function splitPair(pair: string): { key: string; value: string } {
+  const at = pair.indexOf('=')
+  if (at > 0) return { key: pair.slice(0, at), value: pair.slice(at + 1) }
+  throw new UsageError('A setting is given as SETTING=VALUE', { next: ['svc settings ls'] })
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test'
+import { ids, startService, svc } from '../../testing.ts'
+
+const env = { SVC_PROJECT_ID: ids.project }
+
+test('names, values and settings go to the project as they are given', async () => {
+  await using service = startService()
+  const set = await svc(['settings', 'set', 'name=My app', 'agent_merge=allow', 'manifest_gate=on'], { service, env })
+  expect(set.code).toBe(0)
+  expect(service.of('updateProject')[0]?.body).toEqual({
+    name: 'My app',
+    settings: { agent_merge: 'allow', manifest_gate: 'on' },
+  })
+})
+
+test('a credential comes from stdin and is never shown', async () => {
+  await using service = startService()
+  const set = await svc(['settings', 'set', 'git_token=-'], { service, env, stdin: 'canary\n' })
+  expect(service.of('updateProject')[0]?.body).toEqual({ git_token: 'canary' })
+  expect(set.stdout + set.stderr).not.toContain('canary')
+})
+
+test('what is no setting is refused before anything is changed', async () => {
+  await using service = startService()
+  const wrong = await svc(['settings', 'set', 'manifest_gat=on'], { service, env })
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('Did you mean manifest_gate?')
+  expect((await svc(['settings', 'set', 'manifest_gate'], { service, env })).code).toBe(2)
+  expect(service.of('updateProject')).toEqual([])
+})
+
+test('the list is of everything the server answers with', async () => {
+  await using service = startService()
+  expect((await svc(['settings', 'ls'], { service, env })).stdout).toBe(
+    'name\tapp\ndefault_branch\tmain\nagent_merge\tdeny\nmanifest_gate\toff\n',
+  )
+})

@@ -1,0 +1,215 @@
+import type { ApiClient } from '@svc/contract/api'
+import { ServiceError } from '@svc/contract/errors'
+import { reply } from '../api.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { bold, dim, green, type Piece, red, yellow } from '../output.ts'
+import type { ChangeRequest, MergePreview, Project, Session } from '../wire.ts'
+import { allProjects, getProject } from './projects/find.ts'
+import { isStarting, shortId } from './sessions/words.ts'
+
+/** What is asked of one project; further ones are counted, not looked at. */
+const previewsMax = 50
+const sessionsMax = 100
+const projectsMax = 50
+/** So many questions are open at once. */
+const atOnce = 6
+
+export const status = command({
+  summary: 'Show what needs you, and what runs now',
+  about: [
+    'Change requests that are clean to merge or in conflict, sessions that failed, sessions that run. Of the chosen or linked project; where there is none, of every project you can see.',
+  ],
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc status', 'svc status --project my-app --json'],
+  async run(ctx) {
+    const chosen = await ctx.chosenProject()
+    const api = await ctx.api()
+    const all = chosen ? [await getProject(api, await ctx.projectId())] : await allProjects(api)
+    const projects = all.slice(0, projectsMax)
+    const found = await inTurns(projects, atOnce, (project) => look(api, project))
+    const { out } = ctx
+    if (out.json)
+      return out.document({ projects: found.map(asDocument), projects_left_out: all.length - projects.length })
+    if (all.length === 0) return out.note('No projects yet. svc projects create makes one, svc tour shows one.')
+    if (!out.terminal) printRows(ctx, found)
+    else printPeople(ctx, found, chosen)
+    const left = all.length - projects.length
+    if (left > 0) out.note(`${left} older projects were not looked at: name one with --project.`)
+  },
+})
+
+interface Looked {
+  cr: ChangeRequest
+  preview: MergePreview
+}
+interface Found {
+  project: Project
+  clean: Looked[]
+  conflicted: Looked[]
+  waiting: Looked[]
+  failed: Session[]
+  running: Session[]
+  /** Open change requests that were not looked at. */
+  more: number
+}
+
+async function look(api: ApiClient, project: Project): Promise<Found> {
+  const { project_id: projectId } = project
+  const path = { projectId }
+  const sessions = (status: 'failed' | 'running' | 'provisioning') =>
+    reply(api.GET('/v1/projects/{projectId}/sessions', { params: { path, query: { status, limit: sessionsMax } } }))
+  const [open, failed, running, starting] = await Promise.all([
+    openChangeRequests(api, projectId),
+    sessions('failed'),
+    sessions('running'),
+    sessions('provisioning'),
+  ])
+  const looked = await inTurns(open.slice(0, previewsMax), atOnce, async (cr) => ({
+    cr,
+    preview: await reply(
+      api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
+        params: { path: { projectId, crId: cr.cr_id } },
+      }),
+    ),
+  }))
+  return {
+    project,
+    clean: looked.filter(({ preview }) => preview.can_merge && !preview.is_up_to_date),
+    conflicted: looked.filter(({ preview }) => !preview.can_merge),
+    waiting: looked.filter(({ preview }) => preview.can_merge && preview.is_up_to_date),
+    failed,
+    running: [...starting, ...running],
+    more: open.length - looked.length,
+  }
+}
+
+/** A viewer may read sessions and no change requests: theirs is a shorter answer, not a refusal. */
+async function openChangeRequests(api: ApiClient, projectId: string): Promise<ChangeRequest[]> {
+  try {
+    const params = { path: { projectId }, query: { status: 'open' as const, limit: 1000 } }
+    return (await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))).change_requests
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'forbidden') return []
+    throw error
+  }
+}
+
+async function inTurns<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += limit)
+    results.push(...(await Promise.all(items.slice(at, at + limit).map(work))))
+  return results
+}
+
+function asDocument({ project, clean, conflicted, waiting, failed, running, more }: Found) {
+  const both = ({ cr, preview }: Looked) => ({ change_request: cr, merge_preview: preview })
+  return {
+    project_id: project.project_id,
+    slug: project.slug,
+    clean: clean.map(both),
+    conflicted: conflicted.map(both),
+    nothing_to_merge: waiting.map(both),
+    failed,
+    running,
+    change_requests_left_out: more,
+  }
+}
+
+/** For a program: kind, project, number or id, words. */
+function printRows({ out }: Context, found: readonly Found[]): void {
+  const rows = found.flatMap((one) => {
+    const { slug } = one.project
+    const crs = (kind: string, some: Looked[]) =>
+      some.map(({ cr, preview }) => [kind, slug, `#${cr.number}`, cr.title, preview.conflicts.join(' ')])
+    const sessions = (kind: string, some: Session[]) =>
+      some.map((session) => [kind, slug, session.session_id, session.name, session.error ?? ''])
+    return [
+      ...crs('clean', one.clean),
+      ...crs('conflicted', one.conflicted),
+      ...crs('nothing-to-merge', one.waiting),
+      ...sessions('failed', one.failed),
+      ...sessions('running', one.running),
+    ]
+  })
+  out.table(
+    rows,
+    Array.from({ length: 5 }, (_, i) => ({ title: '', of: (row: string[]) => row[i]! })),
+  )
+}
+
+function printPeople(ctx: Context, found: readonly Found[], chosen: boolean): void {
+  const { out } = ctx
+  const busy = found.filter(({ clean, conflicted, waiting, failed, running }) =>
+    [clean, conflicted, waiting, failed, running].some((list) => list.length > 0),
+  )
+  if (busy.length === 0)
+    return out.note(
+      `Nothing needs you, nothing runs. ${ctx.next('svc sessions new --prompt "<what to do>"')} starts something.`,
+    )
+  busy.forEach((one, i) => {
+    if (i > 0) out.line()
+    out.line(bold(one.project.slug))
+    section(
+      ctx,
+      green('Clean to merge'),
+      one.clean,
+      crLine((p) => (p.can_fast_forward ? 'fast-forward' : 'merge commit')),
+    )
+    section(
+      ctx,
+      red('In conflict'),
+      one.conflicted,
+      crLine(({ conflicts }) => conflictWords(conflicts)),
+    )
+    section(
+      ctx,
+      dim('Nothing to merge yet'),
+      one.waiting,
+      crLine(() => ''),
+    )
+    section(ctx, red('Failed'), one.failed, (session) => [session.error ?? '', session])
+    section(ctx, yellow('Running'), one.running, (session) => [
+      isStarting(session) ? 'starting' : `active ${out.time(session.last_active_at)}`,
+      session,
+    ])
+    if (one.more > 0) out.note(`  ${one.more} more are open: ${next(ctx, 'svc cr ls', one, chosen)}`)
+  })
+  const [first] = busy.flatMap((one) => one.clean.map(({ cr }) => ({ cr, one })))
+  if (first === undefined) return
+  const verbs = ['diff', 'merge'].map((verb) => next(ctx, `svc cr ${verb} ${first.cr.number}`, first.one, chosen))
+  out.note(verbs.join(' · '))
+}
+
+/** With several projects on the screen each command has to say its own. */
+function next(ctx: Context, command: string, { project }: Found, chosen: boolean): string {
+  return chosen ? ctx.next(command) : `${command} --project ${project.slug}`
+}
+
+type Line = readonly [words: string, of: ChangeRequest | Session]
+
+function crLine(words: (preview: MergePreview) => string): (looked: Looked) => Line {
+  return ({ cr, preview }) => [words(preview), cr]
+}
+
+function section<T>({ out }: Context, title: Piece, items: readonly T[], lineOf: (item: T) => Line): void {
+  if (items.length === 0) return
+  out.line('  ', title)
+  const rows = items.map(lineOf)
+  out.table(
+    rows,
+    [
+      { title: '', of: () => '   ' },
+      { title: '', of: ([, of]) => ('cr_id' in of ? `#${of.number}` : shortId(of.session_id, true)) },
+      { title: '', of: ([, of]) => ('cr_id' in of ? of.title : of.name), shrink: true },
+      { title: '', of: ([words]) => dim(words), shrink: true },
+    ],
+    { titles: false },
+  )
+}
+
+function conflictWords(files: readonly string[]): string {
+  return files.length === 1 ? files[0]! : `${files.length} files`
+}

@@ -1,0 +1,53 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { projectFlag, projectOf } from './find.ts'
+
+const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
+
+export const create = command({
+  summary: 'Make a token; it is shown this once',
+  about: [
+    'A user token reaches everything you reach. With --project it reaches that project alone, which is what a script or a CI job wants. On stdout is the token and nothing else.',
+  ],
+  scope: 'host',
+  args: {},
+  flags: {
+    name: { kind: 'text', summary: 'What it is for', value: 'text', required: true },
+    expires: { kind: 'text', summary: 'When it ends: 12h, 30d, 4w or a date (default: never)', value: 'when' },
+    project: projectFlag,
+  },
+  examples: [
+    'svc tokens create --name laptop --expires 90d',
+    'svc tokens create --name ci --project my-app > ci-token',
+  ],
+  async run(ctx, { flags }) {
+    const expires = flags.expires === undefined ? null : endOf(flags.expires, ctx.io.now())
+    const api = await ctx.api()
+    const projectId = await projectOf(api, flags.project)
+    const body = { name: flags.name, ...(expires === null ? {} : { expires_at: expires }) }
+    const made = await reply(
+      projectId === null
+        ? api.POST('/v1/accounts/tokens', { body })
+        : api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(made)
+    out.progress(green('✓ '), 'Made ', bold(made.name), made.expires_at === null ? '' : `, until ${made.expires_at}`)
+    out.line(made.secret_key)
+    out.note(`It is shown this once. svc tokens revoke ${made.token_id.slice(0, 8)} ends it.`)
+  },
+})
+
+function endOf(text: string, now: number): string {
+  const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
+  const end = count === undefined ? Date.parse(text) : now + Number(count) * units[unit!]!
+  if (Number.isNaN(end)) throw wrong(`--expires is a span (12h, 30d, 4w) or a date; not ${JSON.stringify(text)}`)
+  if (end <= now) throw wrong(`--expires is in the past: ${text}`)
+  return new Date(end).toISOString()
+}
+
+function wrong(message: string): UsageError {
+  return new UsageError(message, { next: ['svc tokens create --name <text> --expires 30d'] })
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { aToken, ids, now, startService, svc, token } from '../../testing.ts'
+
+test('a new token is on stdout and nothing else is', async () => {
+  await using service = startService()
+  const ran = await svc(['tokens', 'create', '--name', 'ci', '--project', ids.project], { service })
+  expect(ran.stdout).toBe(`${token}\n`)
+  expect(ran.stderr).not.toContain(token)
+  expect(service.of('mintProjectToken')[0]).toMatchObject({ params: { projectId: ids.project }, body: { name: 'ci' } })
+  await svc(['tokens', 'create', '--name', 'laptop', '--expires', '12h'], { service })
+  expect(service.of('mintUserToken')[0]?.body).toEqual({
+    name: 'laptop',
+    expires_at: new Date(now + 12 * 3_600_000).toISOString(),
+  })
+})
+
+test.each(['yesterday', '2020-01-01', '0d', '-1d', ''])('--expires %p is refused', async (expires) => {
+  await using service = startService()
+  const ran = await svc(['tokens', 'create', '--name', 'x', `--expires=${expires}`], { service })
+  expect([ran.code, service.received]).toEqual([2, []])
+})
+
+test('the token in use is marked, and is not revoked unasked', async () => {
+  await using service = startService({
+    listUserTokens: () => [aToken({ token_id: ids.token, name: 'this' }), aToken()],
+  })
+  expect((await svc(['tokens', 'ls'], { service })).stdout).toMatch(/^\*\t77777777/)
+  const own = await svc(['tokens', 'revoke', 'this'], { service })
+  expect(own.code).toBe(2)
+  expect(own.stderr).toContain('svc tokens revoke this --yes')
+  expect((await svc(['tokens', 'revoke', 'this', '--yes'], { service })).code).toBe(0)
+  expect((await svc(['tokens', 'revoke', ids.cr.slice(0, 6)], { service })).code).toBe(0)
+  expect(service.of('revokeUserToken').map(({ params }) => params.tokenId)).toEqual([ids.token, ids.cr])
+})
+
+test('what is not one token is not guessed', async () => {
+  await using service = startService({ listUserTokens: () => [aToken(), aToken({ token_id: ids.token })] })
+  expect((await svc(['tokens', 'revoke', 'laptop'], { service })).stderr).toContain('2 tokens could be meant')
+  expect((await svc(['tokens', 'revoke', ids.sandbox], { service })).stderr).toContain('revoked already')
+})

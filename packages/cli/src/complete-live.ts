@@ -1,0 +1,67 @@
+/** What there is to name, newest first, as candidates of completion. */
+import { reply } from './api.ts'
+import type { Named } from './command.ts'
+import type { Context } from './context.ts'
+import { meaning, ownKeys } from './commands/settings/keys.ts'
+import { allMembers, resolveAccountId } from './commands/members/account.ts'
+import { allTokens } from './commands/tokens/find.ts'
+import { getProject } from './commands/projects/find.ts'
+import { knownHosts } from './hosts.ts'
+
+interface Offer {
+  value: string
+  about: string
+}
+
+const most = 200
+
+export const offers: Record<Exclude<Named, 'file' | 'command'>, (ctx: Context) => Promise<Offer[]>> = {
+  async cr(ctx) {
+    const { api, projectId } = await ctx.project()
+    const params = { path: { projectId }, query: { status: 'all' as const, limit: most } }
+    const found = await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))
+    return found.change_requests.map((cr) => ({
+      value: String(cr.number),
+      about: cr.status === 'open' ? cr.title : `${cr.title} (${cr.status})`,
+    }))
+  },
+  async session(ctx) {
+    const { api, projectId } = await ctx.project()
+    const params = { path: { projectId }, query: { limit: most } }
+    const found = await reply(api.GET('/v1/projects/{projectId}/sessions', { params }))
+    return found.map((session) => ({
+      value: session.session_id.slice(0, 8),
+      about: `${session.name} (${session.status})`,
+    }))
+  },
+  async project(ctx) {
+    const found = await reply((await ctx.api()).GET('/v1/projects', { params: { query: { limit: most } } }))
+    return found.map((project) => ({ value: project.slug, about: project.managed ? 'managed' : project.repo_url }))
+  },
+  async host(ctx) {
+    return knownHosts(await ctx.config(), ctx.io.env)
+      .filter((host) => host.base !== null)
+      .map((host) => ({ value: host.name, about: host.base! }))
+  },
+  async secret(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } } }))
+    return found.items.map((item) => ({ value: item.name, about: '' }))
+  },
+  async member(ctx) {
+    const api = await ctx.api()
+    const members = await allMembers(api, await resolveAccountId(api, undefined))
+    return members.map((member) => ({ value: member.email ?? member.user_id, about: `${member.name}, ${member.role}` }))
+  },
+  async token(ctx) {
+    const api = await ctx.api()
+    const projectId = ctx.globals.project === undefined ? null : await ctx.projectId()
+    const tokens = await allTokens(api, projectId)
+    return tokens.slice(0, most).map((token) => ({ value: token.token_id.slice(0, 8), about: token.name }))
+  },
+  async setting(ctx) {
+    const { api, projectId } = await ctx.project()
+    const { settings } = await getProject(api, projectId)
+    return [...ownKeys, ...Object.keys(settings)].map((key) => ({ value: `${key}=`, about: meaning[key] ?? '' }))
+  },
+}

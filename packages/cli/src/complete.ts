@@ -1,0 +1,132 @@
+/** What could stand where the cursor is. A shell asks at every Tab, so it is quick, says nothing else, and an error is no candidates. */
+import { catalogue, type Entry, isGroup, lookUp } from './catalogue.ts'
+import { type AnyCommand, type Flag, globalFlags, type Named } from './command.ts'
+import { createContext } from './context.ts'
+import type { Io } from './io.ts'
+import { safe } from './safe.ts'
+
+interface Candidate {
+  value: string
+  about: string
+}
+
+/** Longer than this nobody waits for a Tab. */
+const patienceMs = 1500
+
+/** `words` are those after `svc`, the last of them the one being typed, which may be empty. */
+export async function complete(io: Io, words: readonly string[]): Promise<void> {
+  const typed = words.at(-1) ?? ''
+  const all = await candidates(io, words.slice(0, -1), typed).catch(noCandidates)
+  for (const { value, about } of all) {
+    if (value !== ':file' && !value.startsWith(typed)) continue
+    io.stdout.write(`${safe(value)}${about === '' ? '' : `\t${safe(about)}`}\n`)
+  }
+}
+
+/** Not signed in, no project, no server: at a Tab all of these mean that there is nothing to offer. */
+function noCandidates(): Candidate[] {
+  return []
+}
+
+async function candidates(io: Io, before: readonly string[], typed: string): Promise<Candidate[]> {
+  const at = await walk(before)
+  if (at.kind === 'words') return typed.startsWith('-') ? [] : at.candidates
+  const { command, positionals, pending, flags, given } = at
+  if (pending !== null) return ofFlag(io, pending, given)
+  if (typed.startsWith('-'))
+    return Object.entries(flags)
+      .filter(([name]) => !given.has(name))
+      .map(([name, flag]) => ({ value: `--${name}`, about: flag.summary }))
+  const args = Object.values(command.args)
+  const arg = args[positionals] ?? (args.at(-1)?.many ? args.at(-1) : undefined)
+  return arg?.names === undefined ? [] : live(io, arg.names, given)
+}
+
+type Place =
+  | { kind: 'words'; candidates: Candidate[] }
+  | {
+      kind: 'command'
+      command: AnyCommand
+      positionals: number
+      /** The flag whose value is being typed. */
+      pending: Flag | null
+      flags: Readonly<Record<string, Flag>>
+      given: Map<string, string>
+    }
+
+async function walk(before: readonly string[]): Promise<Place> {
+  let entries: Readonly<Record<string, Entry>> = catalogue
+  for (let i = 0; i < before.length; i++) {
+    if (before[i]!.startsWith('-')) continue
+    const found = lookUp(entries, before[i]!)
+    if (found === null) return { kind: 'words', candidates: [] }
+    const [, entry] = found
+    if (!isGroup(entry)) return readFlags(await entry.load(), before.slice(i + 1))
+    entries = entry.commands
+  }
+  return { kind: 'words', candidates: await wordsOf(entries) }
+}
+
+async function wordsOf(entries: Readonly<Record<string, Entry>>): Promise<Candidate[]> {
+  return Promise.all(
+    Object.entries(entries).map(async ([value, entry]) => ({
+      value,
+      about: isGroup(entry) ? entry.summary : (await entry.load()).summary,
+    })),
+  )
+}
+
+function readFlags(command: AnyCommand, rest: readonly string[]): Place {
+  const flags: Record<string, Flag> = { ...command.flags, ...globalFlags(command.scope) }
+  const byName = (word: string) =>
+    Object.entries(flags).find(
+      ([name, flag]) => `--${name}` === word || (flag.kind === 'text' && flag.aliases?.some((a) => `--${a}` === word)),
+    )
+  const given = new Map<string, string>()
+  let positionals = 0
+  let pending: Flag | null = null
+  for (let i = 0; i < rest.length; i++) {
+    const word = rest[i]!
+    const [name, value] = word.split('=', 2) as [string, string | undefined]
+    const found = word.startsWith('--') ? byName(name) : undefined
+    if (found === undefined) {
+      if (!word.startsWith('-')) positionals++
+      continue
+    }
+    const takesNext = found[1].kind !== 'switch' && value === undefined
+    given.set(found[0], value ?? (takesNext ? (rest[i + 1] ?? '') : ''))
+    if (takesNext && i + 1 === rest.length) pending = found[1]
+    if (takesNext) i++
+  }
+  return { kind: 'command', command, positionals, pending, flags, given }
+}
+
+async function ofFlag(io: Io, flag: Flag, given: ReadonlyMap<string, string>): Promise<Candidate[]> {
+  if (flag.kind === 'choice') return flag.choices.map((value) => ({ value, about: '' }))
+  return flag.kind === 'text' && flag.names !== undefined ? live(io, flag.names, given) : []
+}
+
+/** What there is now, asked of the server as the command itself would ask it. */
+async function live(io: Io, named: Named, given: ReadonlyMap<string, string>): Promise<Candidate[]> {
+  if (named === 'file') return [{ value: ':file', about: '' }]
+  if (named === 'command') return wordsOf(catalogue)
+  const patient: Io = {
+    ...io,
+    signal: AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)]),
+    stderr: silent(io),
+  }
+  const ctx = createContext(patient, {
+    json: false,
+    'no-color': true,
+    help: false,
+    ...(given.get('host') ? { host: given.get('host')! } : {}),
+    ...(given.get('project') ? { project: given.get('project')! } : {}),
+  })
+  const { offers } = await import('./complete-live.ts')
+  return offers[named](ctx)
+}
+
+/** The line that names the host would land in the middle of what is being typed. */
+function silent(io: Io): Io['stderr'] {
+  return { ...io.stderr, isTTY: false, columns: 80, write: () => {} }
+}
