@@ -813,6 +813,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The reviews of a change request, oldest first */
+        get: operations["listReviews"];
+        put?: never;
+        /** Review a change request: kept with it, and sent to its session as one prompt, which wakes it */
+        post: operations["createReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3960,6 +3978,142 @@ export interface operations {
                         };
                         git_version: string;
                         reason?: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listReviews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        reviews: {
+                            /** Format: uuid */
+                            review_id: string;
+                            /** Format: uuid */
+                            cr_id: string;
+                            head_sha: string;
+                            body: string;
+                            comments: {
+                                path: string;
+                                /** @enum {string} */
+                                side: "old" | "new";
+                                line: number;
+                                /** @default null */
+                                start_line: number | null;
+                                /** @default  */
+                                quote: string;
+                                text: string;
+                            }[];
+                            created_by: string | null;
+                            created_by_name: string | null;
+                            session_id: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createReview: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    head_sha: string;
+                    /** @default  */
+                    body?: string;
+                    /** @default [] */
+                    comments?: {
+                        path: string;
+                        /** @enum {string} */
+                        side: "old" | "new";
+                        line: number;
+                        /** @default null */
+                        start_line?: number | null;
+                        /** @default  */
+                        quote?: string;
+                        text: string;
+                    }[];
+                    /** @default true */
+                    send?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        review_id: string;
+                        /** Format: uuid */
+                        cr_id: string;
+                        head_sha: string;
+                        body: string;
+                        comments: {
+                            path: string;
+                            /** @enum {string} */
+                            side: "old" | "new";
+                            line: number;
+                            /** @default null */
+                            start_line: number | null;
+                            /** @default  */
+                            quote: string;
+                            text: string;
+                        }[];
+                        created_by: string | null;
+                        created_by_name: string | null;
+                        session_id: string | null;
+                        /** Format: date-time */
+                        created_at: string;
                     };
                 };
             };

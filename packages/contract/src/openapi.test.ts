@@ -43,14 +43,14 @@ describe('the table of routes', () => {
 
   test('changes of change requests need write access, and so does every other look at them', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(10)
+    expect(ofChangeRequests).toHaveLength(12)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
   test('what creates or merges by POST is repeatable under one key; what mints a secret is not, or the secret would be kept', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
-      ['createProject', 'createSession', 'promptSession', 'openChangeRequest', 'mergeChangeRequest'].toSorted(),
+      ['createProject', 'createSession', 'promptSession', 'openChangeRequest', 'createReview', 'mergeChangeRequest'].toSorted(),
     )
     expect(keyed.filter((name) => /token|link/i.test(name))).toEqual([])
   })

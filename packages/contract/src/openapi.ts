@@ -3,13 +3,14 @@ import * as accounts from './accounts.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
 import * as projects from './projects.ts'
+import * as reviews from './reviews.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
 import * as sessions from './sessions.ts'
 import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 
-const modules = [system, accounts, tokens, projects, browse, secrets, sessions, changeRequests]
+const modules = [system, accounts, tokens, projects, browse, secrets, sessions, changeRequests, reviews]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */
 export const routes: Route[] = modules.flatMap((module) => Object.values(module).filter(isRoute))

@@ -222,6 +222,11 @@ const changes: Record<string, Change> = {
       return post(`${path}/reopen`)
     },
   },
+  createReview: {
+    action: 'change_request.review',
+    prepare: async () =>
+      post(`${await openChangeRequest()}/reviews`, { head_sha: 'a'.repeat(40), body: 'Fine.', send: false }),
+  },
 }
 
 const countAudit = async () =>

@@ -111,6 +111,8 @@ const answers: Record<string, number> = {
   mergeChangeRequest: 400,
   closeChangeRequest: 404,
   reopenChangeRequest: 404,
+  listReviews: 404,
+  createReview: 400,
 }
 
 /** Where a route has a rule of its own beside its access. */

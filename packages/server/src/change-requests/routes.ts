@@ -1,9 +1,11 @@
 import {
   closeChangeRequestRoute,
+  createReviewRoute,
   diffChangeRequestRoute,
   editChangeRequestRoute,
   getChangeRequestRoute,
   listChangeRequestsRoute,
+  listReviewsRoute,
   mergeChangeRequestRoute,
   openChangeRequestRoute,
   previewChangeRequestRoute,
@@ -21,6 +23,8 @@ import { openChangeRequest } from './open.ts'
 import { previewChangeRequest } from './preview.ts'
 import { refreshTips } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
+import { createReview } from './review.ts'
+import { reviewsOf } from './review-store.ts'
 import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { verifyChangeRequest } from './verify.ts'
 import { withinTime } from '../projects/within-limits.ts'
@@ -84,6 +88,13 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     ),
     handle(reopenChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await reopenChangeRequest(deps, { ...params, project, caller })),
+    ),
+    handle(listReviewsRoute, async ({ project, params }) => {
+      const cr = await requireChangeRequest(deps.db, project.project_id, params.crId)
+      return { reviews: await reviewsOf(deps.db, cr.cr_id) }
+    }),
+    handle(createReviewRoute, async ({ project, caller, params, body, request }) =>
+      createReview(deps, { ...body, ...params, project, caller, reviewId: request.resourceId }),
     ),
   ]
 }

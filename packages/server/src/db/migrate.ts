@@ -2,12 +2,14 @@ import pg from 'pg'
 import start from './migrations/0001_start.sql' with { type: 'text' }
 import signIn from './migrations/0002_sign_in.sql' with { type: 'text' }
 import warmSandboxes from './migrations/0003_warm_sandboxes.sql' with { type: 'text' }
+import reviews from './migrations/0004_reviews.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
   { version: 1, name: 'start', sql: start },
   { version: 2, name: 'sign-in', sql: signIn },
   { version: 3, name: 'warm sandboxes', sql: warmSandboxes },
+  { version: 4, name: 'reviews', sql: reviews },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

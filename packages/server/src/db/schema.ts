@@ -1,5 +1,5 @@
 /** The tables as Kysely sees them. db/schema.test.ts holds this against the migrated database. */
-import type { ChangeRequestStatus, Role, SandboxStatus, SessionStatus } from '@svc/contract'
+import type { ChangeRequestStatus, ReviewComment, Role, SandboxStatus, SessionStatus } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 
@@ -197,6 +197,16 @@ export interface Schema {
     metadata: Json
     created_at: Now
     updated_at: Now
+  }
+  change_request_reviews: {
+    review_id: string
+    cr_id: string
+    head_sha: string
+    body: string
+    comments: JSONColumnType<ReviewComment[], string, string>
+    created_by: string | null
+    session_id: string | null
+    created_at: Now
   }
   merge_attempts: {
     attempt_id: string

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { abortRun } from './daemon-client.ts'
 import { startAgain } from './stop.ts'
@@ -11,7 +12,14 @@ type PromptDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'feed' | 'sand
 /** Accepted means kept: the row is there before the answer, and the session is started again for it when it is not alive. */
 export async function promptSession(
   deps: PromptDeps,
-  input: { session: SessionWithSandbox; caller: Caller; promptId: string; text: string },
+  input: {
+    session: SessionWithSandbox
+    caller: Caller
+    promptId: string
+    text: string
+    /** Written in the transaction of the prompt, with an audit row of its own instead of the one of a plain prompt. */
+    instead?: (trx: DbOrTransaction) => Promise<void>
+  },
 ): Promise<{ prompt_id: string; status: 'accepted' | 'delivered' | 'failed' }> {
   const { session, caller, promptId } = input
   const write = async (trx: Parameters<typeof insertPrompt>[0]) => {
@@ -24,6 +32,7 @@ export async function promptSession(
       delivered_at: null,
     })
     await updateSession(trx, session.session_id, { last_active_at: deps.now().toISOString() })
+    if (input.instead !== undefined) return input.instead(trx)
     await recordAudit(trx, caller, {
       account_id: session.account_id,
       project_id: session.project_id,
