@@ -50,7 +50,14 @@ describe('the table of routes', () => {
   test('what creates or merges by POST is repeatable under one key; what mints a secret is not, or the secret would be kept', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
-      ['createProject', 'createSession', 'promptSession', 'openChangeRequest', 'createReview', 'mergeChangeRequest'].toSorted(),
+      [
+        'createProject',
+        'createSession',
+        'promptSession',
+        'openChangeRequest',
+        'createReview',
+        'mergeChangeRequest',
+      ].toSorted(),
     )
     expect(keyed.filter((name) => /token|link/i.test(name))).toEqual([])
   })

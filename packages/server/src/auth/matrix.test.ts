@@ -373,7 +373,7 @@ describe('the edge to a sandbox', () => {
 })
 
 test('what everybody may read, everybody reads', async () => {
-  for (const path of ['/v1/openapi.json', '/', '/sign-in', '/assets/page.css', '/assets/page.js'])
+  for (const path of ['/v1/openapi.json', '/', '/sign-in', '/projects', '/account/tokens'])
     expect(await compare(() => ({ probe: { method: 'GET', path }, want: 200 }))).toEqual([])
 })
 

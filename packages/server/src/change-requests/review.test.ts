@@ -43,9 +43,10 @@ describe('a review', () => {
       session_id: session.session_id,
       comments: [{ ...comment, start_line: null } as Review['comments'][number]],
     })
-    const prompt = await until('the session has the review', async () =>
-      (await promptsOf(session.session_id)).find((text) => text.includes('Nearly there.')),
-    ).then((found) => found!)
+    const prompt = await until(
+      'the session has the review',
+      async () => (await promptsOf(session.session_id)).find((text) => text.includes('Nearly there.')) ?? null,
+    )
     expect(prompt).toContain(`#${cr.number}`)
     expect(prompt).toContain('a.txt:2\n> two\nSay three.')
     const { body: listed } = await app.request<{ reviews: Review[] }>('GET', at.path(cr.cr_id, 'reviews'))

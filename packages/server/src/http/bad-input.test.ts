@@ -144,6 +144,7 @@ describe('an id that is none', () => {
       changeRole: { role: 'viewer' },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
+      createReview: { head_sha: 'a'.repeat(40), body: 'hello' },
       openChangeRequest: { title: 't', head_ref: 'work' },
     }
     return bodies[route.name] ?? {}
