@@ -5,6 +5,7 @@ import { type Access, makeToken, type Project } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { startDashboardSession } from './dashboard-session.ts'
+import { answers } from './testing-answers.ts'
 
 const kinds = [
   // Nobody, and credentials that are none.
@@ -46,73 +47,6 @@ const table: Record<Access, Record<Kind, Verdict>> = {
   },
   // The service key and nothing else: not even the owner's token, and no cookie is looked at.
   sandbox: { ...all(401), service: 'in' },
-}
-
-/** What a probing request gets that is let in: ids are unknown (404) and bodies are an empty list (400), so that nothing changes. */
-const answers: Record<string, number> = {
-  getHealth: 200,
-  getReady: 200,
-  getMe: 200,
-  listMembers: 200,
-  addMember: 400,
-  changeRole: 400,
-  removeMember: 404,
-  listAudit: 200,
-  createOwnerLink: 201,
-  signInWithOwnerLink: 400,
-  signInWithPassword: 400,
-  signOut: 200,
-  getPassword: 200,
-  setPassword: 400,
-  listDashboardSessions: 200,
-  endDashboardSession: 404,
-  whoAmI: 200,
-  mintUserToken: 400,
-  listUserTokens: 200,
-  revokeUserToken: 404,
-  approveCliLogin: 400,
-  redeemCliLogin: 400,
-  mintProjectToken: 400,
-  listProjectTokens: 200,
-  revokeProjectToken: 404,
-  createProject: 400,
-  listProjects: 200,
-  getProject: 200,
-  updateProject: 400,
-  deleteProject: 200,
-  getCloneCredential: 200,
-  listBranches: 200,
-  listCommits: 200,
-  listTree: 200,
-  getFile: 400,
-  compareRefs: 400,
-  listSecrets: 200,
-  setSecret: 400,
-  deleteSecret: 404,
-  createSession: 400,
-  listSessions: 200,
-  getSession: 404,
-  updateSession: 400,
-  stopSession: 404,
-  restartSession: 404,
-  deleteSession: 404,
-  promptSession: 400,
-  abortSession: 404,
-  getTranscript: 404,
-  getTimeline: 404,
-  streamSessionEvents: 404,
-  listChangeRequests: 200,
-  openChangeRequest: 400,
-  getChangeRequest: 404,
-  editChangeRequest: 400,
-  diffChangeRequest: 404,
-  previewChangeRequest: 404,
-  verifyChangeRequest: 404,
-  mergeChangeRequest: 400,
-  closeChangeRequest: 404,
-  reopenChangeRequest: 404,
-  listReviews: 404,
-  createReview: 400,
 }
 
 /** Where a route has a rule of its own beside its access. */
