@@ -47,6 +47,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       info: leaf(async () => (await import('./commands/sessions/info.ts')).info, 'show'),
       chat: leaf(async () => (await import('./commands/sessions/chat.ts')).chat, 'talk'),
       open: leaf(async () => (await import('./commands/sessions/open.ts')).open),
+      recover: leaf(async () => (await import('./commands/sessions/recover.ts')).recover),
       stop: leaf(async () => (await import('./commands/sessions/stop.ts')).stop),
       restart: leaf(async () => (await import('./commands/sessions/restart.ts')).restart),
       rm: leaf(async () => (await import('./commands/sessions/rm.ts')).rm, 'delete'),

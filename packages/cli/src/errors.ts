@@ -44,6 +44,12 @@ export type RefusalCode =
   | 'refused_names'
   | 'not_verified'
   | 'timed_out'
+  | 'bad_name'
+  | 'name_taken'
+  | 'not_clean'
+  | 'another_repository'
+  | 'conflicts'
+  | 'in_the_way'
 
 /** The client itself cannot go on: nothing was refused by the service. */
 export class Refusal extends Error {

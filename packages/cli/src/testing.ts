@@ -162,6 +162,11 @@ export const aDiff = (patch = aPatch) => ({
   truncated: false,
 })
 
+export const noUnfinishedWork = {
+  ...{ saved_at: null, commit: null, base: null, generation: null },
+  ...{ files: 0, paths: [], unpushed_commits: 0, notes: [], earlier: [] },
+}
+
 /** What the service answers when a test says nothing else. */
 const usual: Answers = {
   getReady: () => ({
@@ -215,6 +220,11 @@ const usual: Answers = {
   abortSession: () => ({ ok: true }),
   getTranscript: () => ({ messages: [] }),
   getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),
+  getUnfinishedWork: () => noUnfinishedWork,
+  saveUnfinishedWork: () => noUnfinishedWork,
+  listUnfinishedWork: () => [],
+  recoverUnfinishedWork: () => ({ ok: true, files: 2 }),
+  settleUnfinishedWork: () => ({ ok: true }),
   listChangeRequests: () => ({ change_requests: [aChangeRequest()] }),
   getChangeRequest: () => ({ change_request: aChangeRequest() }),
   openChangeRequest: ({ body }) => {

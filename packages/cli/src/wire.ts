@@ -19,3 +19,4 @@ export type SessionEvent = Body<'streamSessionEvents'>
 export type Message = Body<'getTranscript'>['messages'][number]
 export type MessagePart = Message['parts'][number]
 export type Phase = Body<'getTimeline'>['phases'][number]
+export type UnfinishedWork = Body<'getUnfinishedWork'>

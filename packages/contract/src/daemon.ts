@@ -121,6 +121,32 @@ export interface ClaimReply {
   runtime_session_id: string | null
 }
 
+/** POST /svc/wip: what the server has, so that only the rest is sent, and what it takes. */
+export interface SaveWorkRequest {
+  /** Commits of the repository: the session branch, its base, the default branch. */
+  pushed: string[]
+  /** Commits of earlier saves. */
+  have: string[]
+  message: string
+  file_bytes_max: number
+  bytes_max: number
+}
+/** The first line of its answer; a pack follows when there is something the server has not. */
+export interface SavedWork {
+  /** `clean`: everything is committed and pushed. */
+  state: 'clean' | 'saved'
+  commit: string | null
+  /** The commit that was checked out: the parent of `commit`. */
+  base: string | null
+  /** Files that differ from `base`, and the first of their paths. */
+  files: number
+  paths: string[]
+  /** Commits that were not pushed. */
+  unpushed: number
+  /** What was left out, in words. */
+  notes: string[]
+}
+
 export const userContextHeader = 'x-svc-user-context'
 export const userContextSecondsMax = 60
 

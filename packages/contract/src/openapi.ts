@@ -9,8 +9,9 @@ import * as secrets from './secrets.ts'
 import * as sessions from './sessions.ts'
 import * as system from './system.ts'
 import * as tokens from './tokens.ts'
+import * as unfinishedWork from './unfinished-work.ts'
 
-const modules = [system, accounts, tokens, projects, browse, secrets, sessions, changeRequests, reviews]
+const modules = [system, accounts, tokens, projects, browse, secrets, sessions, unfinishedWork, changeRequests, reviews]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */
 export const routes: Route[] = modules.flatMap((module) => Object.values(module).filter(isRoute))

@@ -16,6 +16,7 @@ import { createSessionEnv } from './session-env.ts'
 import { runSetup } from './setup.ts'
 import type { OwnPorts } from './target.ts'
 import { createWarmSandbox } from './warm.ts'
+import { createWorkRecoverer, createWorkSaver } from './save-work-child.ts'
 import { createWorkspace, type RefreshOutcome, type Workspace } from './workspace.ts'
 
 export interface DaemonOptions {
@@ -25,6 +26,8 @@ export interface DaemonOptions {
   /** How git starts the credential helper. */
   credentialHelper: string
   runtimeCommand: string[]
+  /** How this program and the client are started again, as the agent. */
+  programs: { agent: string[]; client: string[] }
   listen: { tcp: { host: string; port: number } | null; socketPath: string | null }
   /** Null where the sandbox has a way out of its own. */
   relay: { port: number; socketPath: string } | null
@@ -77,6 +80,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     sessionEnv: null,
     refresh: null,
     warm: null,
+    work: null,
+    recover: null,
     health,
     ports,
     serviceKey: () => config?.token ?? '',
@@ -155,6 +160,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     parts.conversation = conversation
     parts.refresh = singleFlight(() => refresh(tree, runtime))
     parts.warm = null
+    // Not before: half a checkout, or one that waits for a session, is nobody's work.
+    parts.work = createWorkSaver({ ...options, command: options.programs.agent })
+    parts.recover = createWorkRecoverer({
+      ...options,
+      client: options.programs.client,
+      sessionId: config.sessionId,
+      env: () => runtimeVariables(config, options, parts.sessionEnv?.secrets ?? {}),
+    })
     await firstPrompt(config, async (text) => {
       await timeline.step('prompt', async () => {
         await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt'))

@@ -8,6 +8,7 @@ import type { Conversation } from './conversation.ts'
 import { ControlError, readJson, runtimeBooting, sendJson, unauthenticated } from './reply.ts'
 import type { SessionEnv } from './session-env.ts'
 import type { WarmSandbox } from './warm.ts'
+import type { WorkRecoverer, WorkSaver } from './save-work-child.ts'
 import type { RefreshOutcome } from './workspace.ts'
 
 /** What exists once the boot has come so far; null before. */
@@ -18,6 +19,8 @@ export interface ControlParts {
   refresh: (() => Promise<RefreshOutcome>) | null
   /** Null where no session can claim this sandbox: it has one. */
   warm: WarmSandbox | null
+  work: WorkSaver | null
+  recover: WorkRecoverer | null
   health: () => Promise<DaemonHealth>
 }
 
@@ -36,15 +39,20 @@ export async function handleControl(
     return
   }
   const action = actions[name as keyof typeof actions]
+  const isKnown = name === 'wip' || (Object.hasOwn(actions, name) && action !== undefined)
   // Before the question whether the route exists: a stranger learns nothing here.
   if (parts.access === null) throw runtimeBooting()
   const outcome = await parts.access.control(head)
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
-  if (!Object.hasOwn(actions, name) || action === undefined) {
+  if (!isKnown) {
     throw new ControlError(404, 'not_found', `The daemon has no route /svc/${name.slice(0, 100)}.`)
   }
   if (head.method !== 'POST') throw wrongMethod('POST')
-  sendJson(res, 200, await action(await readJson(req), parts))
+  const body = await readJson(req)
+  if (name === 'wip') {
+    if (parts.work === null) throw runtimeBooting()
+    await parts.work.answer(body, res)
+  } else sendJson(res, 200, await action(body, parts))
 }
 
 const actions = {
@@ -80,6 +88,11 @@ const actions = {
       default:
         return outcome satisfies never
     }
+  },
+
+  async recover(_: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true; files: number }> {
+    if (parts.recover === null) throw runtimeBooting()
+    return parts.recover.recover()
   },
 
   async env(body: Record<string, unknown>, parts: ControlParts): Promise<EnvReply> {

@@ -1,7 +1,8 @@
-/** `svc-agent`: the daemon inside a sandbox, and the credential helper of the git in it. */
+/** `svc-agent`: the daemon inside a sandbox, the credential helper of the git in it, and what saves unfinished work. */
 
 export async function runAgent(args: string[]): Promise<void> {
   if (args[0] === 'git-credential') await runGitCredential(args[1])
+  else if (args[0] === 'save-work') await runSaving()
   else await runDaemon(args)
 }
 
@@ -24,6 +25,7 @@ async function runDaemon(args: string[]): Promise<void> {
     identity,
     paths: sandboxPaths,
     credentialHelper: '/usr/local/bin/svc-agent',
+    programs: { agent: ['/usr/local/bin/svc-agent'], client: ['/usr/local/bin/svc'] },
     runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
     listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath },
     relay: { port: relayPort, socketPath: relaySocketPath },
@@ -46,6 +48,16 @@ async function runGitCredential(operation: string | undefined): Promise<void> {
   } catch (error) {
     // git shows what a helper writes here, and then reports that it has no password.
     process.stderr.write(`svc-agent: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function runSaving(): Promise<void> {
+  const { runSaveWork } = await import('./save-work-child.ts')
+  try {
+    await runSaveWork()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   }
 }

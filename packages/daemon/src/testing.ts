@@ -36,7 +36,7 @@ export const bootEnvironment = (extra: Record<string, string> = {}): Record<stri
 /** The stand-in runs as the runtime does, as a child of the daemon, and tells what it heard under /seen. */
 export async function startTestDaemon(
   env: Record<string, string> = {},
-  options: Partial<Pick<DaemonOptions, 'runtimeCommand'>> = {},
+  options: Partial<Pick<DaemonOptions, 'runtimeCommand' | 'programs'>> = {},
 ): Promise<DaemonUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
   const [port, runtimePort, relayPort, egressPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
@@ -52,6 +52,11 @@ export async function startTestDaemon(
       sessionEnv: join(folder, 'session.env'),
     },
     credentialHelper: '/bin/false',
+    programs: {
+      agent: [process.execPath, join(import.meta.dir, 'testing-agent.ts')],
+      client: [process.execPath, '--eval', 'process.exit(1)'],
+    },
+    ...(options.programs === undefined ? {} : { programs: options.programs }),
     runtimeCommand: options.runtimeCommand ?? [process.execPath, standIn, String(runtimePort)],
     listen: { tcp: { host: '127.0.0.1', port }, socketPath: socket },
     relay: null,

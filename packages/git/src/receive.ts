@@ -12,8 +12,16 @@ export interface ReceiveOptions {
   allowForce?: boolean
   allowDelete?: boolean
   packBytesMax?: number
+  /** A snapshot of a work tree, which nobody checks out on a server: what a person has there may be odd. */
+  isUnfinished?: boolean
   signal: AbortSignal
 }
+
+/** Complaints about what stands in files of a name special to git, and about the people of a commit that was never pushed. */
+const oddInWorkTrees = [
+  ...['gitmodulesBlob', 'gitmodulesLarge', 'gitmodulesMissing', 'gitmodulesName', 'gitmodulesParse', 'gitmodulesPath'],
+  ...['gitmodulesSymlink', 'gitmodulesUpdate', 'gitmodulesUrl', 'badEmail', 'missingEmail', 'missingNameBeforeEmail'],
+]
 
 const packBytesMaxDefault = 2 * 1024 ** 3
 
@@ -80,6 +88,7 @@ function receiveConfig(repo: Repository, options: ReceiveOptions): [string, stri
     ['receive.denyDeleteCurrent', 'refuse'],
     ['receive.advertisePushOptions', 'false'],
     ['receive.autogc', 'false'],
+    ...(options.isUnfinished ? oddInWorkTrees : []).map((id): [string, string] => [`receive.fsck.${id}`, 'ignore']),
     // Always one pack, so that landing it is one rename.
     ['receive.unpackLimit', '1'],
     ['transfer.unpackLimit', '1'],

@@ -65,6 +65,12 @@ export async function keepRef(repo: Repository, name: string, sha: Sha): Promise
   await setRefs(repo, [{ ref: keptRefName(name), sha }])
 }
 
+/** Lets go of what is kept under `refs/svc/<name>`; without such a ref nothing happens. */
+export async function dropKeptRef(repo: Repository, name: string): Promise<void> {
+  const outcome = await runUpdate(repo, `delete ${keptRefName(name)}\0\0`)
+  if (outcome.kind === 'failed' && (await readKeptRef(repo, name)) !== null) throw outcome.error
+}
+
 export async function readKeptRef(repo: Repository, name: string): Promise<Sha | null> {
   return readRef(repo.dir, keptRefName(name))
 }

@@ -31,6 +31,10 @@ class Refusal extends Error {
   }
 }
 
+const nothingUnfinished = {
+  ...{ state: 'clean', commit: null, base: null, files: 0, paths: [], unpushed: 0, notes: [], pack: false },
+}
+
 export function startFakeDaemon(input: {
   socket: string
   spec: SandboxSpec
@@ -124,6 +128,9 @@ export function startFakeDaemon(input: {
     '/svc/env': replaceEnv,
     '/svc/follow': follow,
     '/svc/claim': claim,
+    // No work tree, so nothing in it that was not pushed.
+    '/svc/wip': () => nothingUnfinished,
+    '/svc/recover': () => ({ ok: true, files: 0 }),
   }
 
   async function answer(req: Request): Promise<Response> {
@@ -134,7 +141,8 @@ export function startFakeDaemon(input: {
     const action = control[url.pathname]
     if (action !== undefined) {
       if (!isBearer(req, token)) requireContext(req, url, spec.env, usedContexts)
-      return Response.json(await action((await req.json().catch(() => ({}))) as Record<string, unknown>))
+      const reply = await action((await req.json().catch(() => ({}))) as Record<string, unknown>)
+      return url.pathname === '/svc/wip' ? new Response(`${JSON.stringify(reply)}\n`) : Response.json(reply)
     }
     requireContext(req, url, spec.env, usedContexts)
     const port = /^\/proxy\/([1-9][0-9]{0,4})(?:\/|$)/.exec(url.pathname)?.[1]

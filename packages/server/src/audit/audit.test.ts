@@ -6,6 +6,7 @@ import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { upsertWip } from '../sessions/wip-store.ts'
 import type { TestReply } from '../testing.ts'
 
 let app: SessionApp
@@ -191,6 +192,23 @@ const changes: Record<string, Change> = {
     prepare: async () => post(`${await freshSession()}/prompt`, { text: 'hello' }),
   },
   abortSession: { action: 'session.abort', prepare: async () => post(`${await freshSession()}/abort`) },
+  saveUnfinishedWork: { action: 'session.save', prepare: async () => post(`${await freshSession()}/wip`) },
+  recoverUnfinishedWork: {
+    action: 'session.recover',
+    async prepare() {
+      const path = await freshSession()
+      await upsertWip(app.deps.db, {
+        session_id: path.split('/').at(-1)!,
+        ...{ generation: 1, commit_sha: 'c'.repeat(40), base_sha: null, files: 1, unpushed_commits: 0 },
+        recovered_at: null,
+      })
+      return post(`${path}/wip/recover`)
+    },
+  },
+  settleUnfinishedWork: {
+    action: 'session.recovered',
+    prepare: async () => post(`${await freshSession()}/wip/recovered`, { commit: 'c'.repeat(40) }),
+  },
   openChangeRequest: {
     action: 'change_request.open',
     async prepare() {

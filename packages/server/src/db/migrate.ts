@@ -3,6 +3,7 @@ import start from './migrations/0001_start.sql' with { type: 'text' }
 import signIn from './migrations/0002_sign_in.sql' with { type: 'text' }
 import warmSandboxes from './migrations/0003_warm_sandboxes.sql' with { type: 'text' }
 import reviews from './migrations/0004_reviews.sql' with { type: 'text' }
+import unfinishedWork from './migrations/0005_unfinished_work.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -10,6 +11,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 2, name: 'sign-in', sql: signIn },
   { version: 3, name: 'warm sandboxes', sql: warmSandboxes },
   { version: 4, name: 'reviews', sql: reviews },
+  { version: 5, name: 'unfinished work', sql: unfinishedWork },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

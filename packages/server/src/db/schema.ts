@@ -118,6 +118,27 @@ export interface Schema {
     error: string | null
     parts: Json<object[]>
   }
+  session_wip: {
+    session_id: string
+    generation: number
+    commit_sha: string
+    base_sha: string | null
+    files: number
+    unpushed_commits: number
+    paths: Json<string[]>
+    notes: Json<string[]>
+    saved_at: Now
+    recovered_at: Timestamp | null
+  }
+  preview_grants: {
+    sha256: Buffer
+    is_ticket: boolean
+    session_id: string
+    port: number
+    user_id: string
+    created_at: Now
+    expires_at: Timestamp
+  }
   tokens: {
     token_id: string
     sha256: Buffer

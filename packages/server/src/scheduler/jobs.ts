@@ -3,6 +3,7 @@ import { settleMerges } from '../change-requests/settle.ts'
 import type { Deps } from '../deps.ts'
 import { keptHours } from '../http/idempotency.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
+import { EnvPusher } from '../sessions/env-push.ts'
 import { deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
 import { beat } from './instance.ts'
 import type { Job } from './loop.ts'
@@ -11,11 +12,13 @@ export const heartbeatMs = 5_000
 
 /** Every background job with its interval. Each may run twice and may be killed half-way. */
 export function jobs(deps: Deps): Job[] {
+  const env = new EnvPusher(deps)
   return [
     { name: 'heartbeat', everyMs: heartbeatMs, run: () => beat(deps) },
     { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
     { name: 'keep sandboxes warm', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
+    { name: 'push changed secrets', everyMs: 2_000, run: () => env.push() },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },

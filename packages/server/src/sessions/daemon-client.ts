@@ -2,6 +2,8 @@
 import {
   type ClaimReply,
   type DaemonHealth,
+  type EnvBody,
+  type EnvReply,
   type PromptReply,
   signUserContext,
   userContextHeader,
@@ -13,6 +15,8 @@ const replyBytesMax = 1024 * 1024
 const controlMs = 30_000
 const followMs = 10 * 60_000
 const healthMs = 2_000
+/** It brings objects and writes files. */
+const recoverMs = 150_000
 
 const health = z.object({
   daemon: z.literal('ok'),
@@ -29,6 +33,8 @@ const health = z.object({
 })
 const promptReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200) })
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200).nullable() })
+const envReply = z.object({ ok: z.literal(true), changed: z.array(z.string().max(1000)).max(10_000) })
+const recoverReply = z.object({ ok: z.literal(true), files: z.number().int().min(0) })
 const refusal = z.object({ error: z.string().max(20_000), code: z.string().max(100) })
 
 export interface DaemonAddress {
@@ -76,6 +82,14 @@ export async function claimSandbox(
   body: { env: Record<string, string>; commit: string },
 ): Promise<DaemonOutcome<ClaimReply>> {
   return exchange(daemon.socket, '/svc/claim', control(daemon, body), controlMs, claimReply)
+}
+
+export async function sendEnv(daemon: DaemonAddress, body: EnvBody): Promise<DaemonOutcome<EnvReply>> {
+  return exchange(daemon.socket, '/svc/env', control(daemon, body), controlMs, envReply)
+}
+
+export async function recoverInSandbox(daemon: DaemonAddress): Promise<DaemonOutcome<{ ok: true; files: number }>> {
+  return exchange(daemon.socket, '/svc/recover', control(daemon, {}), recoverMs, recoverReply)
 }
 
 function control(daemon: Pick<DaemonAddress, 'sandboxKey'>, body: object): RequestInit {

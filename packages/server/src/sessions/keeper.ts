@@ -27,6 +27,7 @@ import {
   updateSandbox,
   updateSession,
 } from './store.ts'
+import { WipWatch } from './wip-watch.ts'
 
 /** Sandboxes a session may lose within this time before it counts as failed: starting again for ever helps nobody. */
 const lostMax = 3
@@ -35,6 +36,7 @@ const lostWithinMs = 10 * 60_000
 interface Kept {
   daemon: DaemonAddress
   follower: Follower
+  wip: WipWatch
 }
 
 export class SessionKeeper {
@@ -83,6 +85,16 @@ export class SessionKeeper {
 
   daemonOf(sessionId: string): DaemonAddress | null {
     return this.#kept.get(sessionId)?.daemon ?? null
+  }
+
+  /** Of every sandbox this server keeps. */
+  daemons(): DaemonAddress[] {
+    return [...this.#kept.values()].map(({ daemon }) => daemon)
+  }
+
+  /** What saves the unfinished work of a running session, while this server keeps its sandbox. */
+  wipOf(sessionId: string): WipWatch | null {
+    return this.#kept.get(sessionId)?.wip ?? null
   }
 
   /** Delivers what was accepted, in order. What cannot be delivered now stays accepted. */
@@ -236,7 +248,7 @@ export class SessionKeeper {
       runtimeSessionId: input.runtimeSessionId,
       turn: input.turn,
     })
-    this.#kept.set(session.session_id, { daemon, follower })
+    this.#kept.set(session.session_id, { daemon, follower, wip: new WipWatch(this.#deps, daemon) })
     follower.start()
   }
 
@@ -324,6 +336,8 @@ export class SessionKeeper {
   async #release(sessionId: string): Promise<void> {
     const kept = this.#kept.get(sessionId)
     this.#kept.delete(sessionId)
+    // Whatever ends the sandbox, what is in it is saved before.
+    await kept?.wip.end()
     await kept?.follower.stop()
   }
 

@@ -1,5 +1,6 @@
 import {
   abortSessionRoute,
+  bundleUnfinishedWorkRoute,
   createSessionRoute,
   deleteProjectRoute,
   deleteSessionRoute,
@@ -7,9 +8,14 @@ import {
   getSessionRoute,
   getTimelineRoute,
   getTranscriptRoute,
+  getUnfinishedWorkRoute,
   listSessionsRoute,
+  listUnfinishedWorkRoute,
   promptSessionRoute,
+  recoverUnfinishedWorkRoute,
   restartSessionRoute,
+  saveUnfinishedWorkRoute,
+  settleUnfinishedWorkRoute,
   stopSessionRoute,
   streamSessionEventsRoute,
   updateSessionRoute,
@@ -35,6 +41,9 @@ import {
   type SessionWithSandbox,
   updateSession,
 } from './store.ts'
+import { recoverWip, saveWipNow, settleWip } from './recover.ts'
+import { wipOfProject } from './wip-store.ts'
+import { readWip, streamWip } from './wip.ts'
 
 export function sessionRoutes(deps: Deps): Mounted[] {
   const find = async (projectId: string, sessionId: string): Promise<SessionWithSandbox> => {
@@ -116,6 +125,24 @@ export function sessionRoutes(deps: Deps): Mounted[] {
     handle(streamSessionEventsRoute, async ({ project, params, request }) =>
       streamSessionEvents(deps, await find(project.project_id, params.sessionId), request.signal),
     ),
+    handle(getUnfinishedWorkRoute, async ({ project, params }) =>
+      readWip(deps, (await find(project.project_id, params.sessionId)).session_id),
+    ),
+    handle(saveUnfinishedWorkRoute, async ({ project, params, caller }) =>
+      saveWipNow(deps, { session: await find(project.project_id, params.sessionId), caller }),
+    ),
+    handle(bundleUnfinishedWorkRoute, async ({ project, params, query, request }) => {
+      const { session_id } = await find(project.project_id, params.sessionId)
+      return streamWip(deps, { project, sessionId: session_id, ...query, signal: request.signal })
+    }),
+    handle(recoverUnfinishedWorkRoute, async ({ project, params, caller }) =>
+      recoverWip(deps, { session: await find(project.project_id, params.sessionId), caller }),
+    ),
+    handle(settleUnfinishedWorkRoute, async ({ project, params, body, caller }) => {
+      await settleWip(deps, { session: await find(project.project_id, params.sessionId), caller, commit: body.commit })
+      return { ok: true }
+    }),
+    handle(listUnfinishedWorkRoute, async ({ project }) => wipOfProject(deps.db, project.project_id)),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)
       return {

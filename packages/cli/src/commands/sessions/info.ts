@@ -1,12 +1,13 @@
-import type { Phase, Session } from '../../wire.ts'
+import type { Phase, Session, UnfinishedWork } from '../../wire.ts'
+import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../dashboard.ts'
-import { bold, dim, red } from '../../output.ts'
+import { bold, dim, red, yellow } from '../../output.ts'
 import { getPhases } from '../../start-phases.ts'
 import { duration } from '../../time.ts'
 import { getSession, resolveSessionId } from './find.ts'
-import { sessionArg, statusPiece } from './words.ts'
+import { sessionArg, shortId, statusPiece, unfinishedWords } from './words.ts'
 
 export const info = command({
   summary: 'Show a session and how its last start went',
@@ -18,13 +19,17 @@ export const info = command({
     const { api, projectId } = await ctx.project()
     const sessionId = await resolveSessionId(api, projectId, args.id)
     if (flags.web) return openPage(ctx, projectPage(projectId, 'sessions', sessionId))
-    const [session, phases] = await Promise.all([
+    const [session, phases, unfinished] = await Promise.all([
       getSession(api, projectId, sessionId),
       getPhases(api, { project_id: projectId, session_id: sessionId }),
+      reply(
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip', { params: { path: { projectId, sessionId } } }),
+      ),
     ])
-    if (ctx.out.json) return ctx.out.document({ session, phases })
+    if (ctx.out.json) return ctx.out.document({ session, phases, unfinished_work: unfinished })
     printSession(ctx, session)
     if (phases.length > 0) printPhases(ctx, phases)
+    printUnfinished(ctx, session, unfinished)
   },
 })
 
@@ -48,6 +53,22 @@ export function printSession({ out }: Context, session: Session): void {
     ['active', out.time(session.last_active_at)],
     ['id', session.session_id],
   ])
+}
+
+function printUnfinished(ctx: Context, session: Session, unfinished: UnfinishedWork): void {
+  const { out } = ctx
+  const { saved_at: savedAt, commit, generation, earlier } = unfinished
+  if (savedAt === null || commit === null || generation === null) return
+  out.line()
+  out.line(dim('Not pushed'))
+  for (const work of [{ ...unfinished, saved_at: savedAt, generation }, ...earlier]) {
+    const start = work.generation === session.sandbox?.generation ? '' : `  from start ${work.generation}`
+    out.line(`  ${unfinishedWords(work)}`, dim(`  saved ${out.time(work.saved_at)}${start}`))
+    for (const note of work.notes) out.line('  ', yellow(note))
+  }
+  const id = shortId(session.session_id, true)
+  const isOld = session.status === 'running' && generation !== session.sandbox?.generation
+  out.note(`${ctx.next(`svc sessions recover ${id}${isOld ? ' --into-sandbox' : ''}`)} brings it back.`)
 }
 
 function printPhases({ out }: Context, phases: readonly Phase[]): void {

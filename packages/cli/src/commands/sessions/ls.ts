@@ -1,10 +1,10 @@
 import type { Session } from '../../wire.ts'
-import { replyPage } from '../../api.ts'
+import { reply, replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { limitFlag, limitOf } from '../../limit.ts'
-import type { Column } from '../../output.ts'
-import { shortId, statusPiece } from './words.ts'
+import { type Column, yellow } from '../../output.ts'
+import { shortId, statusPiece, unfinishedWords } from './words.ts'
 
 export const ls = command({
   summary: 'List sessions, newest first',
@@ -22,16 +22,27 @@ export const ls = command({
   async run(ctx, { flags }) {
     const limit = limitOf(flags.limit)
     const { api, projectId } = await ctx.project()
-    const { data, cursor } = await replyPage(
+    const listing = replyPage(
       api.GET('/v1/projects/{projectId}/sessions', {
         params: { path: { projectId }, query: { status: flags.status ?? 'all', limit } },
       }),
     )
     const { out } = ctx
-    if (out.json) return out.document(data)
+    if (out.json) return out.document((await listing).data)
+    const [{ data, cursor }, unfinished] = await Promise.all([
+      listing,
+      reply(api.GET('/v1/projects/{projectId}/unfinished-work', { params: { path: { projectId } } })),
+    ])
     if (data.length === 0)
       return out.note(`No sessions. ${ctx.next('svc sessions new --prompt "<what to do>"')} starts one.`)
-    out.table(data, sessionColumns(ctx))
+    const bySession = new Map(unfinished.map((work) => [work.session_id, work]))
+    const notPushed: Column<Session> = {
+      title: 'NOT PUSHED',
+      of: ({ session_id: id }) => (bySession.has(id) ? yellow(unfinishedWords(bySession.get(id)!)) : ''),
+    }
+    // Most of the time everything is pushed, and then there is nothing to say.
+    const isShown = data.some((session) => bySession.has(session.session_id))
+    out.table(data, [...sessionColumns(ctx), ...(isShown ? [notPushed] : [])])
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },
 })

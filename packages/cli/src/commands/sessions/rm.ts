@@ -3,7 +3,7 @@ import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { bold, green } from '../../output.ts'
 import { getSession, resolveSessionId } from './find.ts'
-import { sessionArg, shortId } from './words.ts'
+import { sessionArg, shortId, unfinishedWords } from './words.ts'
 
 export const rm = command({
   summary: 'Stop and delete a session; its branch and its change requests stay',
@@ -14,15 +14,17 @@ export const rm = command({
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
     const sessionId = await resolveSessionId(api, projectId, args.id)
+    const path = { projectId, sessionId }
     const session = await getSession(api, projectId, sessionId)
+    const wip = await reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip', { params: { path } }))
+    const lost =
+      wip.saved_at === null ? 'Work it has not pushed is lost.' : `${unfinishedWords(wip)} not pushed will be lost.`
     await confirm(ctx, {
-      question: `Delete the session ${session.name} (${shortId(sessionId, true)})? Work it has not pushed is lost.`,
+      question: `Delete the session ${session.name} (${shortId(sessionId, true)})? ${lost}`,
       yes: flags.yes,
       corrected: `svc sessions rm ${sessionId} --yes`,
     })
-    await reply(
-      api.DELETE('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path: { projectId, sessionId } } }),
-    )
+    await reply(api.DELETE('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path } }))
     if (ctx.out.json) return ctx.out.document({ session_id: sessionId, removed: true })
     ctx.out.line(green('✓ '), 'Deleted ', bold(session.name))
     ctx.out.note(`The branch ${session.branch_name} stays.`)

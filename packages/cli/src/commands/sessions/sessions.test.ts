@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { aSession, ids, startService, svc } from '../../testing.ts'
+import { aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
 import type { SessionEvent } from '../../wire.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -67,7 +67,28 @@ describe('svc sessions', () => {
     expect(asJson.json()).toEqual({
       session: aSession(),
       phases: [{ name: 'clone', started_at: at, ms: 420, error: null }],
+      unfinished_work: noUnfinishedWork,
     })
+  })
+
+  test('what was not pushed is shown by info and ls, with the way to get it back', async () => {
+    const saved = { saved_at: at, commit: sha('c'), base: sha('b'), generation: 1, files: 3, unpushed_commits: 1 }
+    await using service = startService({
+      getUnfinishedWork: () => ({
+        ...noUnfinishedWork,
+        ...saved,
+        paths: ['a'],
+        notes: ['huge.bin is larger than 100 MiB, so it is not saved.'],
+      }),
+      listUnfinishedWork: () => [{ session_id: ids.session, saved_at: at, files: 3, unpushed_commits: 0 }],
+    })
+    const shown = await svc(['sessions', 'info', ids.session], { service, env, terminal: true })
+    for (const part of ['3 files and 1 commit', 'saved 10 minutes ago', 'huge.bin is larger'])
+      expect(shown.stdout).toContain(part)
+    expect(shown.stderr).toContain('svc sessions recover 44444444')
+    const listed = await svc(['sessions', 'ls'], { service, env, terminal: true })
+    expect(listed.stdout).toContain('NOT PUSHED')
+    expect(listed.stdout).toContain('3 files')
   })
 
   test('an id may be abbreviated while it means one session', async () => {

@@ -18,3 +18,12 @@ export function isStarting(session: Session): boolean {
 }
 
 export const sessionArg = { summary: 'Its id, or the first characters of it', names: 'session' } as const
+
+/** "3 files", "2 commits", "3 files and 2 commits". */
+export function unfinishedWords(work: { files: number; unpushed_commits: number }): string {
+  const parts = [
+    work.files > 0 ? `${work.files} ${work.files === 1 ? 'file' : 'files'}` : null,
+    work.unpushed_commits > 0 ? `${work.unpushed_commits} ${work.unpushed_commits === 1 ? 'commit' : 'commits'}` : null,
+  ]
+  return parts.filter((part) => part !== null).join(' and ') || 'work'
+}

@@ -1,0 +1,4 @@
+/** `svc-agent` from source. */
+import { runAgent } from './main.ts'
+
+await runAgent(process.argv.slice(2))

@@ -1,0 +1,54 @@
+/** Unfinished work of a session: received from a sandbox, kept under a hidden ref of our own store, handed out as a bundle. */
+import { streamChild } from './child-stream.ts'
+import { startGit } from './git.ts'
+import { withLock } from './lock.ts'
+import { missingObjects, tidyWhenScattered } from './mirror.ts'
+import { keepReceivedObjects, receivePush } from './receive.ts'
+import { keepRef } from './refs.ts'
+import { requireSha, zeroSha, type Repository, type Sha } from './repository.ts'
+import { withScratch } from './scratch.ts'
+
+export type KeepWorkOutcome = { kind: 'kept' } | { kind: 'refused'; reason: string }
+
+/**
+ * Takes a pack that a sandbox made and keeps its commit as `refs/svc/<name>`. It is judged like a push: format, size,
+ * and that nothing is missing between it and what we have. It goes into our store and nowhere else, of a mirror too; and
+ * since no host has it, it is written as durably as a managed repository.
+ */
+export async function keepWork(
+  repo: Repository,
+  work: { name: string; commit: Sha; pack: AsyncIterable<Uint8Array>; bytesMax: number; signal: AbortSignal },
+): Promise<KeepWorkOutcome> {
+  const own: Repository = { dir: repo.dir, remote: null }
+  const updates = [{ ref: 'refs/heads/work', oldSha: zeroSha(work.commit), newSha: requireSha(work.commit) }]
+  const outcome = await withScratch(repo.dir, async (room): Promise<KeepWorkOutcome> => {
+    const push = { updates, capabilities: new Set(['report-status']), pack: work.pack }
+    const report = await receivePush(own, room, push, {
+      signal: work.signal,
+      packBytesMax: work.bytesMax,
+      isUnfinished: true,
+    })
+    if (report.unpack !== 'ok') return { kind: 'refused', reason: report.unpack }
+    const reason = report.refs.get('refs/heads/work')
+    if (reason !== null) return { kind: 'refused', reason: reason ?? 'git did not say what became of it.' }
+    await withLock(repo.dir, () => keepReceivedObjects(own, room))
+    await keepRef(own, work.name, work.commit)
+    return { kind: 'kept' }
+  })
+  if (outcome.kind === 'kept') await tidyWhenScattered(own)
+  return outcome
+}
+
+/** The commit under `refs/svc/<name>` as a bundle, without what the asker has. Unknown ids in `have` count for nothing. */
+export async function bundleWork(
+  repo: Repository,
+  work: { name: string; have: Sha[]; signal: AbortSignal },
+): Promise<ReadableStream<Uint8Array>> {
+  work.have.forEach(requireSha)
+  const missing = new Set(work.have.length === 0 ? [] : await missingObjects(repo, work.have))
+  const known = work.have.filter((sha) => !missing.has(sha))
+  const args = ['bundle', 'create', '--quiet', '-', `refs/svc/${work.name}`, ...known.map((sha) => `^${sha}`)]
+  const child = await startGit(repo.dir, args, { lane: 'serve', signal: work.signal })
+  child.stdin.end()
+  return streamChild(child, { args })
+}

@@ -1,0 +1,58 @@
+/** All SQL on the saved work of sessions. */
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+
+export type WipRow = Row<'session_wip'>
+
+/** Newest start first. */
+export async function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
+  return db
+    .selectFrom('session_wip')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .orderBy('generation', 'desc')
+    .execute()
+}
+
+export async function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
+  const { session_id: _, generation: __, ...rest } = row
+  await db
+    .insertInto('session_wip')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['session_id', 'generation']).doUpdateSet(rest))
+    .execute()
+}
+
+export async function deleteWip(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('session_wip')
+    .where('session_id', '=', sessionId)
+    .where('generation', '=', generation)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function markRecovered(db: DbOrTransaction, sessionId: string, commit: string, at: Date): Promise<void> {
+  await db
+    .updateTable('session_wip')
+    .set({ recovered_at: at })
+    .where('session_id', '=', sessionId)
+    .where('commit_sha', '=', commit)
+    .execute()
+}
+
+const listMax = 1000
+
+/** One row a session: its newest start whose work was not recovered. */
+export async function wipOfProject(db: DbOrTransaction, projectId: string) {
+  return db
+    .selectFrom('session_wip')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_wip.session_id')
+    .distinctOn('session_wip.session_id')
+    .select(['session_wip.session_id', 'session_wip.saved_at', 'session_wip.files', 'session_wip.unpushed_commits'])
+    .where('project_sessions.project_id', '=', projectId)
+    .where('session_wip.recovered_at', 'is', null)
+    .orderBy('session_wip.session_id')
+    .orderBy('session_wip.generation', 'desc')
+    .limit(listMax)
+    .execute()
+}

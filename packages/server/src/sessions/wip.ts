@@ -1,0 +1,186 @@
+/** Unfinished work: pulled from a sandbox, kept in the project's own store, told, and given back. */
+import { ServiceError } from '@svc/contract'
+import {
+  bundleWork,
+  dropKeptRef,
+  hasObjects,
+  isSha,
+  keepRef,
+  keepWork,
+  readKeptRef,
+  readTips,
+  type Repository,
+} from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { managedDir, mirrorDir } from '../projects/repository.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
+import type { DaemonAddress } from './daemon-client.ts'
+import { askForWork, type WorkHead } from './daemon-work.ts'
+import { getSessionById, type SessionWithSandbox } from './store.ts'
+import { deleteWip, upsertWip, type WipRow, wipOf } from './wip-store.ts'
+
+type WipDeps = Pick<Deps, 'db' | 'config' | 'now' | 'log'>
+
+const megabyte = 1024 * 1024
+/** What one file, and all that changed since the last save, may be. Past it the rest is saved and the note says what is missing. */
+const fileBytesMax = 100 * megabyte
+const changedBytesMax = 512 * megabyte
+/** The pack is compressed, and random bytes do not get smaller. */
+const packBytesMax = 600 * megabyte
+/** Starts of one session whose work is kept beside the newest. */
+const earlierMax = 5
+const haveMax = 200
+
+export type SaveOutcome =
+  | { kind: 'clean' }
+  | { kind: 'saved'; isNew: boolean }
+  /** The daemon did not give it, or gave something that is none. The last save stays. */
+  | { kind: 'failed'; reason: string }
+
+const refOf = (sessionId: string) => `wip/${sessionId}`
+const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
+
+/** The folder alone: what is kept here never goes to a host, and no host has to answer for it. */
+export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository {
+  const { project_id: id, managed } = project
+  return { dir: managed ? managedDir(deps, id) : mirrorDir(deps, id), remote: null }
+}
+
+/** One save at a time for a session; the caller sees to that. */
+export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: AbortSignal): Promise<SaveOutcome> {
+  const session = await getSessionById(deps.db, daemon.sessionId)
+  const project = session === null ? null : await getProject(deps.db, session.project_id)
+  if (session === null || project === null) return { kind: 'failed', reason: 'The session is gone.' }
+  const store = storeOf(deps, project)
+  const rows = await wipOf(deps.db, session.session_id)
+  const mine = rows.find((row) => row.generation === daemon.generation)
+  const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
+  const outcome = await askForWork(
+    daemon,
+    {
+      pushed: await pushedCommits(store, session, project),
+      have,
+      message: `Unfinished work of session ${session.session_id}`,
+      file_bytes_max: fileBytesMax,
+      bytes_max: changedBytesMax,
+    },
+    { bytesMax: packBytesMax, signal },
+  )
+  if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
+  const { head, pack } = outcome.value
+  if (head.commit === null) return nothingUnfinished(deps, store, daemon, rows)
+  if (have.includes(head.commit)) {
+    await record(deps, daemon, head, head.commit)
+    return { kind: 'saved', isNew: false }
+  }
+  for (const row of rows)
+    if (row.generation !== daemon.generation && row.recovered_at === null)
+      await keepRef(store, earlierRefOf(row), row.commit_sha)
+  const kept = await keepWork(store, {
+    name: refOf(session.session_id),
+    commit: head.commit,
+    pack,
+    bytesMax: packBytesMax,
+    signal,
+  })
+  if (kept.kind === 'refused') return { kind: 'failed', reason: kept.reason }
+  await record(deps, daemon, head, head.commit)
+  for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
+    await dropKeptRef(store, earlierRefOf(row))
+    await deleteWip(deps.db, row.session_id, row.generation)
+  }
+  return { kind: 'saved', isNew: true }
+}
+
+async function pushedCommits(store: Repository, session: SessionWithSandbox, project: ProjectRow): Promise<string[]> {
+  const tips = await readTips(store, 'all', {})
+  if (tips.kind === 'unreachable') return []
+  const names = [session.branch_name, session.base_ref, project.default_branch]
+  return [...new Set(names.flatMap((name) => tips.tips.get(name) ?? []))]
+}
+
+/** Only of this start: what an earlier one left stays until somebody recovers it. */
+async function nothingUnfinished(
+  deps: WipDeps,
+  store: Repository,
+  daemon: DaemonAddress,
+  rows: WipRow[],
+): Promise<SaveOutcome> {
+  if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return { kind: 'clean' }
+  const [earlier] = rows.filter((row) => row.generation !== daemon.generation && row.recovered_at === null)
+  if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
+  else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
+  return { kind: 'clean' }
+}
+
+async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, commit: string): Promise<void> {
+  await upsertWip(deps.db, {
+    session_id: daemon.sessionId,
+    generation: daemon.generation,
+    commit_sha: commit,
+    base_sha: head.base,
+    files: head.files,
+    unpushed_commits: head.unpushed,
+    paths: JSON.stringify(head.paths),
+    notes: JSON.stringify(head.notes),
+    saved_at: deps.now(),
+    recovered_at: null,
+  })
+}
+
+/** What is shown: the newest that was not recovered, and the earlier ones. */
+export async function readWip(deps: Pick<Deps, 'db'>, sessionId: string) {
+  const [newest, ...earlier] = (await wipOf(deps.db, sessionId)).filter((row) => row.recovered_at === null)
+  const none = { saved_at: null, commit: null, base: null, files: 0, paths: [], unpushed_commits: 0, notes: [] }
+  return {
+    ...(newest === undefined ? { ...none, generation: null } : present(newest)),
+    earlier: earlier.map(present),
+  }
+}
+
+function present(row: WipRow) {
+  return {
+    generation: row.generation,
+    saved_at: row.saved_at,
+    commit: row.commit_sha,
+    base: row.base_sha,
+    files: row.files,
+    paths: row.paths,
+    unpushed_commits: row.unpushed_commits,
+    notes: row.notes,
+  }
+}
+
+/** A git bundle of the newest work, recovered or not, or of one start of the session. */
+export async function streamWip(
+  deps: WipDeps,
+  input: {
+    project: ProjectRow
+    sessionId: string
+    /** Commit ids separated by commas, as the query has them. */
+    have?: string | undefined
+    generation?: number | undefined
+    signal: AbortSignal
+  },
+): Promise<Response> {
+  const store = storeOf(deps, input.project)
+  const rows = await wipOf(deps.db, input.sessionId)
+  const wanted = input.generation === undefined ? rows[0] : rows.find((row) => row.generation === input.generation)
+  if (wanted === undefined)
+    throw new ServiceError('not_found', 'This session has no unfinished work.', {
+      hint: 'Everything it did is committed and pushed, or it changed nothing.',
+    })
+  const newest = (await readKeptRef(store, refOf(input.sessionId))) === wanted.commit_sha
+  const body = await bundleWork(store, {
+    name: newest ? refOf(input.sessionId) : earlierRefOf(wanted),
+    have: (input.have ?? '').split(',').filter(isSha).slice(0, haveMax),
+    signal: input.signal,
+  })
+  return new Response(body, {
+    headers: {
+      'content-type': 'application/x-git-bundle',
+      'cache-control': 'no-store',
+      'x-svc-commit': wanted.commit_sha,
+    },
+  })
+}
