@@ -12,6 +12,7 @@ export type Named =
   | 'token'
   | 'setting'
   | 'command'
+  | 'shell'
   | 'file'
 
 export interface Arg {

@@ -15,7 +15,7 @@ interface Offer {
 
 const most = 200
 
-export const offers: Record<Exclude<Named, 'file' | 'command'>, (ctx: Context) => Promise<Offer[]>> = {
+export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: Context) => Promise<Offer[]>> = {
   async cr(ctx) {
     const { api, projectId } = await ctx.project()
     const params = { path: { projectId }, query: { status: 'all' as const, limit: most } }

@@ -3,6 +3,7 @@ import { catalogue, type Entry, isGroup, lookUp } from './catalogue.ts'
 import { type AnyCommand, type Flag, globalFlags, type Named } from './command.ts'
 import { createContext } from './context.ts'
 import type { Io } from './io.ts'
+import { globalFlagsWithValue } from './parse-command-line.ts'
 import { safe } from './safe.ts'
 
 interface Candidate {
@@ -57,11 +58,14 @@ type Place =
 async function walk(before: readonly string[]): Promise<Place> {
   let entries: Readonly<Record<string, Entry>> = catalogue
   for (let i = 0; i < before.length; i++) {
-    if (before[i]!.startsWith('-')) continue
+    if (before[i]!.startsWith('-')) {
+      if (globalFlagsWithValue.includes(before[i]!)) i++
+      continue
+    }
     const found = lookUp(entries, before[i]!)
     if (found === null) return { kind: 'words', candidates: [] }
     const [, entry] = found
-    if (!isGroup(entry)) return readFlags(await entry.load(), before.slice(i + 1))
+    if (!isGroup(entry)) return readFlags(await entry.load(), before.slice(i + 1), before.slice(0, i))
     entries = entry.commands
   }
   return { kind: 'words', candidates: await wordsOf(entries) }
@@ -76,7 +80,9 @@ async function wordsOf(entries: Readonly<Record<string, Entry>>): Promise<Candid
   )
 }
 
-function readFlags(command: AnyCommand, rest: readonly string[]): Place {
+/** Flags may stand before the words of the command; only their values matter there. */
+function readFlags(command: AnyCommand, after: readonly string[], ahead: readonly string[]): Place {
+  const rest = [...ahead.filter((word, i) => word.startsWith('-') || ahead[i - 1]?.startsWith('--')), ...after]
   const flags: Record<string, Flag> = { ...command.flags, ...globalFlags(command.scope) }
   const byName = (word: string) =>
     Object.entries(flags).find(
@@ -110,6 +116,7 @@ async function ofFlag(io: Io, flag: Flag, given: ReadonlyMap<string, string>): P
 async function live(io: Io, named: Named, given: ReadonlyMap<string, string>): Promise<Candidate[]> {
   if (named === 'file') return [{ value: ':file', about: '' }]
   if (named === 'command') return wordsOf(catalogue)
+  if (named === 'shell') return ['bash', 'zsh', 'fish'].map((value) => ({ value, about: '' }))
   const patient: Io = {
     ...io,
     signal: AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)]),

@@ -2,6 +2,9 @@
 import { catalogue, type Entry, type Group, isGroup, lookUp } from './catalogue.ts'
 import { type AnyCommand, type Flag, globalFlags } from './command.ts'
 import { bold, cyan, dim, type Output, type Piece } from './output.ts'
+import { wrap } from './wrap.ts'
+
+const widest = 100
 
 export async function showHelp(out: Output, words: readonly string[]): Promise<void> {
   if (out.json) return out.document(await describe(words))
@@ -17,26 +20,45 @@ function find(words: readonly string[]): Entry {
 }
 
 async function rootHelp(out: Output): Promise<void> {
-  out.line(bold('svc'), ': coding agents work on real repositories; their work lands by a change request you merge')
+  out.line(bold('svc'), ': coding agents work on real repositories; their work lands by a change request')
   out.line()
   out.line(dim('Usage  '), 'svc <command> [flags]')
   out.line()
-  const listed: [string, string][] = []
-  for (const [name, entry] of Object.entries(catalogue)) {
-    if (isGroup(entry)) listed.push([`${name} <${Object.keys(entry.commands).join('|')}>`, entry.summary])
-    else listed.push([name, (await entry.load()).summary])
+  for (const [title, names] of chapters()) {
+    out.line(dim(title))
+    for (const name of names) await rootRow(out, name)
+    out.line()
   }
-  for (const [name, summary] of listed) {
-    const [first, ...rest] = name.split(' ')
-    if (rest.length === 0) out.line('  ', cyan(first!.padEnd(12)), summary)
-    else {
-      out.line('  ', cyan(first!.padEnd(12)), summary)
-      out.line('  ', ' '.repeat(12), dim(rest.join(' ').slice(1, -1).replaceAll('|', ', ')))
-    }
-  }
-  out.line()
   out.line(dim('Start  '), 'svc tour shows everything once; svc login signs in to a server elsewhere')
   out.line(dim('More   '), 'svc <command> --help, svc help --json')
+}
+
+async function rootRow(out: Output, name: string): Promise<void> {
+  const entry = catalogue[name]!
+  const column = 14
+  const summary = isGroup(entry) ? entry.summary : (await entry.load()).summary
+  const verbs = isGroup(entry) ? Object.keys(entry.commands).join(', ') : ''
+  const [first, ...more] = wrap(summary, widthOf(out) - column)
+  out.line('  ', cyan(name.padEnd(column - 2)), first!)
+  for (const line of more) out.line(' '.repeat(column), line)
+  if (verbs !== '') for (const line of wrap(verbs, widthOf(out) - column)) out.line(' '.repeat(column), dim(line))
+}
+
+/** In the order in which a newcomer meets them; what no chapter names is in the last. */
+function chapters(): [string, string[]][] {
+  const named: [string, string[]][] = [
+    ['Work', ['status', 'sessions', 'cr', 'ship', 'tour']],
+    [
+      'Project',
+      ['init', 'projects', 'secrets', 'env', 'triggers', 'apps', 'channels', 'connectors', 'manifest', 'settings'],
+    ],
+    ['Account', ['login', 'logout', 'whoami', 'members', 'tokens', 'audit', 'usage']],
+    ['Servers and this client', ['hosts', 'self-host', 'completion', 'update', 'uninstall', 'version', 'help']],
+  ]
+  const known = Object.keys(catalogue)
+  const left = known.filter((name) => !named.some(([, names]) => names.includes(name)))
+  named.at(-1)![1].push(...left)
+  return named.map(([title, names]) => [title, names.filter((name) => known.includes(name))])
 }
 
 async function groupHelp(out: Output, words: readonly string[], group: Group): Promise<void> {
@@ -49,7 +71,9 @@ async function groupHelp(out: Output, words: readonly string[], group: Group): P
   const width = Math.max(...usages.map((usage) => usage.length))
   commands.forEach(({ leaf, command }, i) => {
     const also = leaf.aliases.length === 0 ? '' : `  (also ${leaf.aliases.join(', ')})`
-    out.line('  ', cyan(usages[i]!.padEnd(width)), `  ${command.summary}`, dim(also))
+    const [first, ...more] = wrap(command.summary, widthOf(out) - width - 4)
+    out.line('  ', cyan(usages[i]!.padEnd(width)), `  ${first}`, more.length === 0 ? dim(also) : '')
+    more.forEach((line, n) => out.line(' '.repeat(width + 4), line, n === more.length - 1 ? dim(also) : ''))
   })
   out.line()
   out.line(dim('More   '), `svc ${words.join(' ')} <command> --help`)
@@ -60,7 +84,7 @@ function commandHelp(out: Output, words: readonly string[], command: AnyCommand,
   out.line(bold(name), `: ${command.summary}`)
   for (const paragraph of command.about ?? []) {
     out.line()
-    out.line(paragraph)
+    for (const line of wrap(paragraph, widthOf(out))) out.line(line)
   }
   out.line()
   const hasFlags = Object.keys(command.flags).length > 0
@@ -87,9 +111,16 @@ function section(out: Output, rows: readonly (readonly [string, string])[], spac
   if (spaced) out.line()
   const width = Math.max(...rows.map(([left]) => left.length))
   for (const [left, right] of rows) {
-    const pieces: Piece[] = ['  ', cyan(left.padEnd(width)), `  ${right}`]
+    const [first, ...more] = wrap(right, widthOf(out) - width - 4)
+    const pieces: Piece[] = ['  ', cyan(left.padEnd(width)), `  ${first}`]
     out.line(...pieces)
+    for (const line of more) out.line(' '.repeat(width + 4), line)
   }
+}
+
+/** A pipe has no width; on a terminal nobody reads lines of two hundred characters. */
+function widthOf(out: Output): number {
+  return out.terminal ? Math.min(out.width, widest) : Infinity
 }
 
 function argWords(command: AnyCommand): string[] {

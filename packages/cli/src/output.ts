@@ -73,6 +73,8 @@ export function createOutput(
 
   return {
     json: options.json,
+    /** Room on a line of stdout. */
+    width: io.stdout.columns,
     /** Room on a line of stderr. */
     columns: io.stderr.columns,
     /** Whether stdout is read by a person now. */

@@ -136,6 +136,11 @@ describe('what the service says', () => {
     expect(full.code).toBe(1)
     expect(full.stderr).toContain('3 of 3 sessions are active')
     expect(full.stderr).toContain('svc sessions ls --status running')
+    // What runs now, and which of it was idle the longest.
+    expect(full.stderr).toContain('44444444  running  Fix the test, active 1 minute ago')
+    expect(full.stderr).toContain('$ svc sessions stop 44444444')
+    const asJson = await svc(['sessions', 'chat', '--new', '--prompt', 'x', '--json'], { service, env })
+    expect(asJson.problem()).toMatchObject({ code: 'concurrent_session_limit', limit: 3, active_sessions: 3 })
   })
 
   test('a creating request whose connection breaks is sent again, once, as the same', async () => {

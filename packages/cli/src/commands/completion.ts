@@ -11,7 +11,7 @@ export const completion = command({
     'fish: svc completion fish > ~/.config/fish/completions/svc.fish',
   ],
   scope: 'nothing',
-  args: { shell: { summary: 'bash, zsh or fish' } },
+  args: { shell: { summary: 'bash, zsh or fish', names: 'shell' } },
   flags: {},
   examples: ['source <(svc completion bash)', 'svc completion fish > ~/.config/fish/completions/svc.fish'],
   async run({ out }, { args }) {

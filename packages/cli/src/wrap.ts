@@ -1,0 +1,12 @@
+/** Breaks a text between words, so that no line is wider; a word that is wider alone keeps its line. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && Bun.stringWidth(line) + 1 + Bun.stringWidth(word) > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
