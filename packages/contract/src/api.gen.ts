@@ -2006,6 +2006,7 @@ export interface operations {
                         default_branch: string;
                         managed: boolean;
                         config_dir: string;
+                        ssh_public_key: string | null;
                         settings: {
                             /**
                              * @default deny
@@ -2017,6 +2018,13 @@ export interface operations {
                              * @enum {string}
                              */
                             manifest_gate: "off" | "on";
+                            /**
+                             * @default auto
+                             * @enum {string}
+                             */
+                            git_host: "auto" | "plain" | "github";
+                            /** @default null */
+                            git_api_url: string | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2053,6 +2061,8 @@ export interface operations {
                     default_branch?: string;
                     git_token?: string;
                     git_username?: string;
+                    /** @constant */
+                    git_ssh_key?: "generate";
                 };
             };
         };
@@ -2075,6 +2085,7 @@ export interface operations {
                         default_branch: string;
                         managed: boolean;
                         config_dir: string;
+                        ssh_public_key: string | null;
                         settings: {
                             /**
                              * @default deny
@@ -2086,6 +2097,13 @@ export interface operations {
                              * @enum {string}
                              */
                             manifest_gate: "off" | "on";
+                            /**
+                             * @default auto
+                             * @enum {string}
+                             */
+                            git_host: "auto" | "plain" | "github";
+                            /** @default null */
+                            git_api_url: string | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2134,6 +2152,7 @@ export interface operations {
                         default_branch: string;
                         managed: boolean;
                         config_dir: string;
+                        ssh_public_key: string | null;
                         settings: {
                             /**
                              * @default deny
@@ -2145,6 +2164,13 @@ export interface operations {
                              * @enum {string}
                              */
                             manifest_gate: "off" | "on";
+                            /**
+                             * @default auto
+                             * @enum {string}
+                             */
+                            git_host: "auto" | "plain" | "github";
+                            /** @default null */
+                            git_api_url: string | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2214,11 +2240,16 @@ export interface operations {
                     default_branch?: string;
                     git_token?: string;
                     git_username?: string;
+                    /** @constant */
+                    git_ssh_key?: "generate";
                     settings?: {
                         /** @enum {string} */
                         agent_merge?: "deny" | "allow";
                         /** @enum {string} */
                         manifest_gate?: "off" | "on";
+                        /** @enum {string} */
+                        git_host?: "auto" | "plain" | "github";
+                        git_api_url?: string | null;
                     };
                 };
             };
@@ -2242,6 +2273,7 @@ export interface operations {
                         default_branch: string;
                         managed: boolean;
                         config_dir: string;
+                        ssh_public_key: string | null;
                         settings: {
                             /**
                              * @default deny
@@ -2253,6 +2285,13 @@ export interface operations {
                              * @enum {string}
                              */
                             manifest_gate: "off" | "on";
+                            /**
+                             * @default auto
+                             * @enum {string}
+                             */
+                            git_host: "auto" | "plain" | "github";
+                            /** @default null */
+                            git_api_url: string | null;
                         };
                         /** Format: date-time */
                         created_at: string;

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { ok, page, route, timestamp, uuid } from './route.ts'
 
+export const gitHosts = ['auto', 'plain', 'github'] as const
+
 export const projectSettings = z.object({
   /** Whether agents may merge into the default branch. Kept in the database, never in svc.toml, which agents can edit. */
   agent_merge: z.enum(['deny', 'allow']).default('deny'),
   /** Whether a head with a broken svc.toml is refused at merge. */
   manifest_gate: z.enum(['off', 'on']).default('off'),
+  /** Whether the repository's host has an API like GitHub's. `auto`: where the operator says so. */
+  git_host: z.enum(gitHosts).default('auto'),
+  /** Where that API is; null: at github.com its own, elsewhere `https://<host>/api/v3`. */
+  git_api_url: z.string().nullable().default(null),
 })
 export type ProjectSettings = z.infer<typeof projectSettings>
 
@@ -19,6 +25,8 @@ export const project = z.object({
   default_branch: z.string(),
   managed: z.boolean(),
   config_dir: z.string(),
+  /** The public half of the key the server made for this project: the host has to let it push. */
+  ssh_public_key: z.string().nullable(),
   settings: projectSettings,
   created_at: timestamp,
   updated_at: timestamp,
@@ -61,6 +69,8 @@ export const createProjectRoute = route({
     /** Password part of the host's credential; the user part is `x-access-token` unless `git_username` says otherwise. For ssh, a private key. */
     git_token: z.string().min(1).max(4096).optional(),
     git_username: z.string().min(1).max(200).optional(),
+    /** For ssh: the server makes a key of the project's own, and its public half is in the answer. */
+    git_ssh_key: z.literal('generate').optional(),
   }),
   status: 201,
   idempotent: true,
@@ -97,8 +107,15 @@ export const updateProjectRoute = route({
     default_branch: branchName.optional(),
     git_token: z.string().min(1).max(4096).optional(),
     git_username: z.string().min(1).max(200).optional(),
+    /** A new key in place of the one there is. */
+    git_ssh_key: z.literal('generate').optional(),
     settings: z
-      .object({ agent_merge: z.enum(['deny', 'allow']).optional(), manifest_gate: z.enum(['off', 'on']).optional() })
+      .object({
+        agent_merge: z.enum(['deny', 'allow']).optional(),
+        manifest_gate: z.enum(['off', 'on']).optional(),
+        git_host: z.enum(gitHosts).optional(),
+        git_api_url: z.string().trim().min(1).max(2048).nullable().optional(),
+      })
       .optional(),
   }),
   reply: project,

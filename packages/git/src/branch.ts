@@ -2,7 +2,15 @@ import { requireBranchName } from './branch-name.ts'
 import { createBranchByApi } from './hosts/github.ts'
 import { createBranchByPush } from './hosts/plain.ts'
 import { busyReason, moveRefs } from './refs.ts'
-import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+import {
+  requireSha,
+  zeroSha,
+  type CallOptions,
+  type GitHubApi,
+  type Remote,
+  type Repository,
+  type Sha,
+} from './repository.ts'
 
 export type CreateBranchOutcome =
   /** `apiRemark`: why the host's API did not do it, so that a push had to. */
@@ -39,7 +47,7 @@ async function createOnDisk(repo: Repository, input: { branch: string; sha: Sha 
  * there, and the host judges it by the same credential and the same rules.
  */
 async function createOnGitHub(
-  repo: { dir: string; remote: Remote & { github: { apiUrl: string } } },
+  repo: { dir: string; remote: Remote & { github: GitHubApi } },
   input: { branch: string; sha: Sha },
   options: CallOptions,
 ): Promise<CreateBranchOutcome> {

@@ -75,7 +75,7 @@ function agentFor(remote: Remote, url: URL): http.Agent {
   return agent
 }
 
-function pinnedLookup(pin: string[]): LookupFunction {
+export function pinnedLookup(pin: string[]): LookupFunction {
   const answers = pin.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   return (_host, options, callback) => {
     if (options.all) return callback(null, answers)

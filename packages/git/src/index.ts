@@ -1,10 +1,10 @@
 export { GitError } from './git.ts'
 export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 export { closedNetwork } from './addresses.ts'
-export { judgeRepositoryUrl, type UrlVerdict } from './url.ts'
+export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlVerdict } from './url.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'
-export { looksLikePrivateKey, readPrivateKey } from './ssh-key.ts'
+export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
 export { learnHostKey } from './ssh-trust.ts'
 export {
   bringObjects,

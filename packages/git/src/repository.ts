@@ -10,9 +10,15 @@ export interface Remote {
   /** The transports git may use for this remote, and no other: `https`, `ssh`, `http`, `file`. */
   allowProtocols: string[]
   /** Where the API of a GitHub-style host is; it takes the credential's password as a token. */
-  github?: { apiUrl: string }
+  github?: GitHubApi
   /** The key for an ssh remote. Without one, what the user the service runs as has for that host is used. */
   ssh?: SshAccess
+}
+
+export interface GitHubApi {
+  apiUrl: string
+  /** Checked addresses, as of the remote itself. */
+  pin?: string[]
 }
 
 export interface SshAccess {

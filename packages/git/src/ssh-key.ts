@@ -1,3 +1,5 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+
 export type PrivateKey = { kind: 'key'; key: string } | { kind: 'refused'; reason: string }
 
 const shape = /^-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----\n([\s\S]+)\n-----END \1PRIVATE KEY-----$/
@@ -28,4 +30,31 @@ function cipherOf(bytes: Buffer): string | null {
   if (bytes.subarray(0, magic.length).toString('latin1') !== magic || bytes.length < magic.length + 4) return null
   const length = bytes.readUInt32BE(magic.length)
   return length > 64 ? null : bytes.subarray(magic.length + 4, magic.length + 4 + length).toString('latin1')
+}
+
+/** A new ed25519 pair, written as ssh-keygen writes it: the private half without a passphrase, the public half as one line. */
+export function makeSshKeyPair(comment: string): { privateKey: string; publicKey: string } {
+  const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  const [seed, point] = [Buffer.from(jwk.d as string, 'base64url'), Buffer.from(jwk.x as string, 'base64url')]
+  const type = 'ssh-ed25519'
+  const publicBytes = Buffer.concat([field(type), field(point)])
+  // Twice the same number, by which a reader sees that it deciphered the rest.
+  const check = randomBytes(4)
+  const open = Buffer.concat([check, check, publicBytes, field(Buffer.concat([seed, point])), field(comment)])
+  const padding = Buffer.from(Array.from({ length: (8 - (open.length % 8)) % 8 }, (_, n) => n + 1))
+  const one = Buffer.from([0, 0, 0, 1])
+  const whole = [Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field(''), one, field(publicBytes)]
+  const body = Buffer.concat([...whole, field(Buffer.concat([open, padding]))]).toString('base64')
+  const lines = body.match(/.{1,70}/g) ?? []
+  return {
+    privateKey: `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`,
+    publicKey: `${type} ${publicBytes.toString('base64')} ${comment}`,
+  }
+}
+
+function field(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content as string)
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(bytes.length)
+  return Buffer.concat([length, bytes])
 }

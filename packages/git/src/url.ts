@@ -33,6 +33,23 @@ export async function judgeRepositoryUrl(
   return judgeHost(parsed.host, allowed, resolve)
 }
 
+export type ApiVerdict = { kind: 'allowed'; url: string; pin: string[] } | { kind: 'refused'; reason: string }
+
+/** The same for the base address of a git host's API, which alone may be the root of its host. */
+export async function judgeApiUrl(
+  url: string,
+  policy: { allowPrivate: boolean },
+  resolve: Resolve = resolveAll,
+): Promise<ApiVerdict> {
+  // A name behind it makes a repository's address of it, which is judged already.
+  const verdict = await judgeRepositoryUrl(`${url.replace(/\/+$/, '')}/x`, policy, resolve)
+  if (verdict.kind === 'refused')
+    return { kind: 'refused', reason: verdict.reason.replaceAll('repository URL', 'address of the API') }
+  if (!/^https?:/.test(verdict.url))
+    return { kind: 'refused', reason: 'The address of the API must begin with https://.' }
+  return { kind: 'allowed', url: verdict.url.slice(0, -'/x'.length), pin: verdict.pin }
+}
+
 async function judgeHost(
   host: string,
   allowed: UrlVerdict & { kind: 'allowed' },

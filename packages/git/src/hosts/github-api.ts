@@ -22,7 +22,7 @@ export function gitHubRepository(url: string): GitHubRepository | null {
 export async function openGitHubApi(
   apiUrl: string,
   auth: { token: string } | { appId: string; privateKey: string },
-  timeoutMs = 10_000,
+  { timeoutMs = 10_000, pin }: { timeoutMs?: number; pin?: string[] } = {},
 ): Promise<Octokit> {
   const { Octokit } = await import('@octokit/core')
   const silent = () => {}
@@ -31,7 +31,7 @@ export async function openGitHubApi(
     userAgent: 'svc',
     // Octokit would write to the console, which is the server's own.
     log: { debug: silent, info: silent, warn: silent, error: silent },
-    request: { fetch: boundedFetch({ bytesMax, timeoutMs }) },
+    request: { fetch: boundedFetch({ bytesMax, timeoutMs, ...(pin ? { pin } : {}) }) },
   }
   if ('token' in auth) return new Octokit({ ...options, auth: auth.token })
   const { createAppAuth } = await import('@octokit/auth-app')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { CallOptions, Remote, Sha } from '../repository.ts'
+import type { CallOptions, GitHubApi, Remote, Sha } from '../repository.ts'
 import { askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
 
 export type ApiBranchOutcome =
@@ -17,11 +17,11 @@ const apiMsMax = 10_000
 
 /** Creates the ref through the API: nothing is fetched and nothing is sent but a name and an id. */
 export async function createBranchByApi(
-  remote: Remote & { github: { apiUrl: string } },
+  remote: Remote & { github: GitHubApi },
   input: { branch: string; sha: Sha },
   options: CallOptions = {},
 ): Promise<ApiBranchOutcome> {
-  const { apiUrl } = remote.github
+  const { apiUrl, pin } = remote.github
   const repository = gitHubRepository(remote.url)
   if (!repository) return { kind: 'undecided', reason: 'the address is not of the form owner/name' }
   if (!remote.credential) return { kind: 'undecided', reason: 'the API needs a credential' }
@@ -31,7 +31,8 @@ export async function createBranchByApi(
     return { kind: 'undecided', reason: 'its API asked to be left alone for a while' }
 
   // What is left of the caller's time belongs to the push.
-  const api = await openGitHubApi(apiUrl, { token }, Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4))
+  const timeoutMs = Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4)
+  const api = await openGitHubApi(apiUrl, { token }, { timeoutMs, ...(pin ? { pin } : {}) })
   const request = options.signal ? { request: { signal: options.signal } } : {}
   const ask = (route: string, parameters: object) =>
     askGitHub(api, route, { ...parameters, owner: repository.owner, repo: repository.name, ...request }, token)

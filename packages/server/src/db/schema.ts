@@ -30,6 +30,7 @@ export interface Schema {
     data_key: Buffer
     git_username: string | null
     git_token: Buffer | null
+    ssh_public_key: string | null
     secrets_revision: Default<number>
     created_at: Now
     updated_at: Now

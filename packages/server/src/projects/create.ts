@@ -6,7 +6,7 @@ import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { accessGiven, accessToSeal } from './git-access.ts'
+import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
@@ -18,6 +18,7 @@ export interface CreateProject {
   default_branch?: string | undefined
   git_token?: string | undefined
   git_username?: string | undefined
+  git_ssh_key?: 'generate' | undefined
 }
 
 /** Nothing is kept of a project whose repository cannot be used: the row comes last. */
@@ -45,6 +46,7 @@ export async function createProject(
     managed: input.repo_url === undefined,
     settings: '{}',
     data_key: dataKey,
+    ssh_public_key: repository.publicKey ?? null,
     git_username: input.git_token === undefined ? null : (input.git_username ?? null),
     git_token:
       repository.access === null
@@ -73,12 +75,14 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
     throw new ServiceError('invalid', 'A managed repository needs no git_token: leave it out, or give a repo_url.', {
       detail: { issues: [{ path: 'git_token', message: 'goes with repo_url' }] },
     })
+  if (input.git_ssh_key !== undefined) throw keyWithoutSsh()
   const defaultBranch = input.default_branch ?? 'main'
   await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
-  return { repoUrl: '', defaultBranch, access: null }
+  return { repoUrl: '', defaultBranch, access: null, publicKey: null }
 }
 
 async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
+  if (input.git_ssh_key !== undefined) return adoptWithNewKey(deps, input, at)
   const given = accessGiven(input)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access: given }))
   const probe = await probeRemote(remote)
@@ -95,10 +99,18 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: 
         defaultBranch: await chooseBranch(remote, input.default_branch, probe),
         // What an App gave is not the project's to keep.
         access: given === null ? null : accessToSeal(remote),
+        publicKey: null,
       }
     default:
       return probe.kind satisfies never
   }
+}
+
+/** Nobody can push there yet: its host has to be shown the key first. So its branches are not looked at either. */
+async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
+  const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
+  const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
+  return { repoUrl: remote.url, defaultBranch: input.default_branch ?? 'main', access: accessToSeal(remote), publicKey }
 }
 
 function because(reason: string | null): string {

@@ -1,9 +1,10 @@
-import { ServiceError } from '@svc/contract'
+import { projectSettings, ServiceError } from '@svc/contract'
 import { probeRemote, readTips } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { accessGiven, accessToSeal } from './git-access.ts'
+import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
+import { apiOfProject, isOfSameHost } from './github.ts'
 import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { type ProjectRow, updateProject } from './store.ts'
 
@@ -14,7 +15,15 @@ export interface EditProject {
   default_branch?: string | undefined
   git_token?: string | undefined
   git_username?: string | undefined
-  settings?: { agent_merge?: 'allow' | 'deny' | undefined; manifest_gate?: 'on' | 'off' | undefined } | undefined
+  git_ssh_key?: 'generate' | undefined
+  settings?:
+    | {
+        agent_merge?: 'allow' | 'deny' | undefined
+        manifest_gate?: 'on' | 'off' | undefined
+        git_host?: 'auto' | 'plain' | 'github' | undefined
+        git_api_url?: string | null | undefined
+      }
+    | undefined
 }
 
 export async function editProject(
@@ -23,13 +32,16 @@ export async function editProject(
 ): Promise<ProjectRow> {
   const { project } = input
   const isGiven = input.git_token !== undefined || input.git_username !== undefined
-  const access = isGiven ? await requireWorkingAccess(deps, input) : null
+  await requireHonestApi(deps, input)
+  const made = input.git_ssh_key === undefined ? null : await makeKey(deps, input)
+  const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
   return deps.db.transaction().execute(async (trx) => {
     const after = await updateProject(trx, project.project_id, {
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
       ...(access === null ? {} : { git_token: sealGitToken(deps, project, access) }),
+      ...(access === null ? {} : { ssh_public_key: made?.publicKey ?? null }),
       ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
       ...(input.settings === undefined ? {} : { settings: input.settings }),
     })
@@ -40,7 +52,7 @@ export async function editProject(
       object_type: 'project',
       object_id: project.project_id,
       before: shown(project),
-      after: { ...shown(after), ...(input.git_token === undefined ? {} : { git_token: 'changed' }) },
+      after: { ...shown(after), ...(access === null ? {} : { git_token: 'changed' }) },
     })
     return after
   })
@@ -48,6 +60,37 @@ export async function editProject(
 
 function shown(row: ProjectRow) {
   return { name: row.name, default_branch: row.default_branch, settings: row.settings }
+}
+
+/** In place of the old one at once: from here on the host has to know this one. */
+async function makeKey(deps: Pick<Deps, 'config' | 'db'>, input: EditProject) {
+  const { repo_url: url, account_id: accountId, managed, slug } = input.project
+  if (managed || !url.startsWith('ssh://')) throw keyWithoutSsh()
+  const { access, publicKey } = makeAccess(input, `svc ${slug}`)
+  return { access: accessToSeal(await meetHost(await judgeRemote(deps, { url, access, accountId }))), publicKey }
+}
+
+/** Where the project's token would be sent to: an address that may be asked, and no other host's without the token in hand. */
+async function requireHonestApi(deps: Pick<Deps, 'config'>, { project, settings, git_token }: EditProject) {
+  if (settings?.git_host === undefined && settings?.git_api_url === undefined) return
+  const refuse = (path: string, message: string) =>
+    new ServiceError('invalid', `settings.${path} ${message}.`, {
+      detail: { issues: [{ path: `settings.${path}`, message }] },
+    })
+  const after = projectSettings.parse({ ...(project.settings as object), ...settings })
+  if (project.managed || !/^https?:/.test(project.repo_url)) {
+    if (after.git_host !== 'auto') throw refuse('git_host', 'goes with a repository at an https:// address')
+    if (after.git_api_url !== null) throw refuse('git_api_url', 'goes with a repository at an https:// address')
+    return
+  }
+  if (after.git_api_url !== null && after.git_host !== 'github')
+    throw refuse('git_api_url', 'goes with git_host "github"')
+  if (after.git_api_url !== null && git_token === undefined && !isOfSameHost(project.repo_url, after.git_api_url))
+    throw new ServiceError('invalid', 'This API is on another host than the repository, and would get its token.', {
+      hint: 'Give git_token in the same request: only whoever knows the token may send it elsewhere.',
+      detail: { issues: [{ path: 'git_token', message: 'is required for an API on another host' }] },
+    })
+  await apiOfProject(deps.config, { url: project.repo_url, settings: after })
 }
 
 /** What to seal of an access that was tried. */

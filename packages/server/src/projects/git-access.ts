@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { looksLikePrivateKey, readPrivateKey, type Remote } from '@svc/git'
+import { looksLikePrivateKey, makeSshKeyPair, readPrivateKey, type Remote } from '@svc/git'
 
 /** What a project shows its git host: a user's name with a token, or a key to a host that is known by its own. */
 export type GitAccess =
@@ -19,6 +19,25 @@ export function accessGiven(input: {
   const read = readPrivateKey(input.git_token)
   if (read.kind === 'refused') throw accessRefused(`The key ${read.reason}.`, read.reason)
   return { kind: 'ssh-key', key: read.key, knownHosts: null }
+}
+
+/** A key that is made here, and never leaves but to the host of its project. */
+export function makeAccess(
+  input: { git_token?: string | undefined; git_username?: string | undefined },
+  comment: string,
+): { access: GitAccess & { kind: 'ssh-key' }; publicKey: string } {
+  if (input.git_token !== undefined || input.git_username !== undefined)
+    throw new ServiceError('invalid', 'A key that the server makes needs no git_token: leave it out.', {
+      detail: { issues: [{ path: 'git_token', message: 'does not go with git_ssh_key' }] },
+    })
+  const { privateKey, publicKey } = makeSshKeyPair(comment)
+  return { access: { kind: 'ssh-key', key: privateKey, knownHosts: null }, publicKey }
+}
+
+export function keyWithoutSsh(): ServiceError {
+  return new ServiceError('invalid', 'A key goes with a repository at an ssh:// address.', {
+    detail: { issues: [{ path: 'git_ssh_key', message: 'goes with an ssh:// repo_url' }] },
+  })
 }
 
 /** A token goes with http and a key with ssh, so that neither is ever shown to the other's host. */

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { type AppTokenOutcome, type GitHubApp, gitHubRepository, makeGitHubApp } from '@svc/git'
+import {
+  type AppTokenOutcome,
+  type GitHubApp,
+  gitHubRepository,
+  judgeApiUrl,
+  makeGitHubApp,
+  type Remote,
+} from '@svc/git'
+import { ServiceError } from '@svc/contract'
 import { firstOwner } from '../accounts/store.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -8,6 +16,42 @@ import type { Deps } from '../deps.ts'
 export function gitHubApiOf(config: Pick<Config, 'github'>, url: string): string | null {
   if (!/^https?:/.test(url)) return null
   return config.github.apis[new URL(url).host] ?? null
+}
+
+/** What a project says itself about the host of its repository. */
+export interface HostSettings {
+  git_host: 'auto' | 'plain' | 'github'
+  git_api_url: string | null
+}
+
+/**
+ * The API to use with a project's own token. What a project names is judged like the address of a repository, each
+ * time anew and pinned, and so is what follows from the repository's host.
+ */
+export async function apiOfProject(
+  config: Pick<Config, 'github' | 'allowPrivateGitHosts'>,
+  input: { url: string; settings: HostSettings | undefined },
+): Promise<Remote['github'] | null> {
+  const operators = gitHubApiOf(config, input.url)
+  const { git_host, git_api_url } = input.settings ?? { git_host: 'auto', git_api_url: null }
+  if (git_host === 'plain' || !/^https?:/.test(input.url)) return null
+  if (git_host === 'auto' || (git_api_url === null && operators !== null))
+    return operators === null ? null : { apiUrl: operators }
+  const verdict = await judgeApiUrl(git_api_url ?? `${new URL(input.url).origin}/api/v3`, {
+    allowPrivate: config.allowPrivateGitHosts,
+  })
+  if (verdict.kind === 'refused')
+    throw new ServiceError('repository_refused', verdict.reason, {
+      detail: { issues: [{ path: 'settings.git_api_url', message: verdict.reason }] },
+    })
+  return { apiUrl: verdict.url, pin: verdict.pin }
+}
+
+/** A stored token goes to its own host only: to another one, the token has to be given anew. */
+export function isOfSameHost(repoUrl: string, apiUrl: string): boolean {
+  if (!URL.canParse(apiUrl)) return false
+  const [repository, api] = [new URL(repoUrl), new URL(apiUrl)]
+  return api.host === repository.host || api.host === `api.${repository.host}`
 }
 
 /**

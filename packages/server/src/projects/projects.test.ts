@@ -258,6 +258,8 @@ describe('editing a project', () => {
     expect((await edit(project, allow, admin.token)).body.settings).toEqual({
       agent_merge: 'allow',
       manifest_gate: 'off',
+      git_host: 'auto',
+      git_api_url: null,
     })
   })
 

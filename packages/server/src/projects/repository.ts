@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { ServiceError } from '@svc/contract'
+import { projectSettings, ServiceError } from '@svc/contract'
 import { judgeRepositoryUrl, learnHostKey, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
-import { appToken, gitHubApiOf } from './github.ts'
+import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
 import type { ProjectRow } from './store.ts'
 
 type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring'>
@@ -31,6 +31,7 @@ export async function openRepository(deps: RepositoryDeps, project: ProjectRow):
       url: project.repo_url,
       access: accessOf(deps, project),
       accountId: project.account_id,
+      settings: projectSettings.parse(project.settings),
     })
     judged.set(key, remote)
   }
@@ -40,7 +41,7 @@ export async function openRepository(deps: RepositoryDeps, project: ProjectRow):
 /** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
 export async function judgeRemote(
   deps: Pick<Deps, 'config' | 'db'>,
-  input: { url: string; access: GitAccess | null; accountId: string },
+  input: { url: string; access: GitAccess | null; accountId: string; settings?: HostSettings },
 ): Promise<Remote> {
   const policy = { allowPrivate: deps.config.allowPrivateGitHosts }
   const verdict = await judgeRepositoryUrl(input.url, policy)
@@ -56,8 +57,14 @@ export async function judgeRemote(
   if (access?.kind === 'ssh-key') remote.ssh = { key: access.key, knownHosts: access.knownHosts }
   else if (access !== null) remote.credential = { username: access.username, password: access.token }
   else remote.credential = await appCredential(deps, { url, accountId })
-  const apiUrl = gitHubApiOf(deps.config, url)
-  if (apiUrl !== null) remote.github = { apiUrl }
+  if (access === null) {
+    // What the App gave is for the API its operator named, and never for one a project names.
+    const apiUrl = input.settings?.git_host === 'plain' ? null : gitHubApiOf(deps.config, url)
+    if (apiUrl !== null) remote.github = { apiUrl }
+    return remote
+  }
+  const api = await apiOfProject(deps.config, { url, settings: input.settings })
+  if (api) remote.github = api
   return remote
 }
 
@@ -117,6 +124,8 @@ export function sealGitToken(
 
 export function unreachable(reason: string): ServiceError {
   return new ServiceError('repository_unreachable', `The repository cannot be reached: ${reason}`, {
-    hint: 'Check that its address is right and its host is up, then try again.',
+    hint: /permission denied \(publickey/i.test(reason)
+      ? 'Let the project’s key push there: `svc projects info` shows the one the server made.'
+      : 'Check that its address is right and its host is up, then try again.',
   })
 }

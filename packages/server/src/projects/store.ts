@@ -20,6 +20,7 @@ export function presentProject(config: Pick<Config, 'publicUrl'>, row: ProjectRo
     default_branch: row.default_branch,
     managed: row.managed,
     config_dir: row.config_dir,
+    ssh_public_key: row.ssh_public_key,
     settings: projectSettings.parse(row.settings),
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -71,6 +72,7 @@ export async function updateProject(
     default_branch?: string
     git_token?: Buffer
     git_username?: string
+    ssh_public_key?: string | null
     config_dir?: string
     settings?: object
   },

@@ -1,5 +1,6 @@
 import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
 import { readStdin } from '../../read-stdin.ts'
 import { printProject } from './info.ts'
@@ -16,13 +17,17 @@ export const create = command({
     'default-branch': { kind: 'text', summary: 'Where work lands (default: what the repository says)', value: 'ref' },
     'git-token': { kind: 'text', summary: 'Credential of the git host that may write; - reads stdin', value: 'token' },
     'git-username': { kind: 'text', summary: 'Its user name (default: x-access-token)', value: 'text' },
+    'ssh-key': { kind: 'text', summary: 'generate: the server makes a key for an ssh:// address', value: 'generate' },
     link: { kind: 'switch', summary: 'Link this folder to it' },
   },
   examples: [
     'svc projects create --name my-app --link',
     'svc projects create --repo https://git.example.com/team/app.git --git-token -',
+    'svc projects create --repo git@git.example.com:team/app.git --ssh-key generate',
   ],
   async run(ctx, { flags }) {
+    if (flags['ssh-key'] !== undefined && flags['ssh-key'] !== 'generate')
+      throw new UsageError(`--ssh-key knows generate, not ${JSON.stringify(flags['ssh-key'])}.`)
     const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
     const api = await ctx.api()
     const project = await reply(
@@ -33,6 +38,7 @@ export const create = command({
           ...(flags.name === undefined ? {} : { name: flags.name }),
           ...(flags['default-branch'] === undefined ? {} : { default_branch: flags['default-branch'] }),
           ...(gitToken === undefined ? {} : { git_token: gitToken }),
+          ...(flags['ssh-key'] === undefined ? {} : { git_ssh_key: 'generate' as const }),
           ...(flags['git-username'] === undefined ? {} : { git_username: flags['git-username'] }),
         },
       }),
@@ -46,6 +52,10 @@ export const create = command({
     }
     printProject(ctx, project)
     if (path !== null) out.note(`Linked by ${path}.`)
+    if (project.ssh_public_key !== null) {
+      out.note(`Its host has to let this key push, as a deploy key with write access:`)
+      out.note('  ', project.ssh_public_key)
+    }
     out.note('Next:')
     if (project.managed)
       out.note(

@@ -32,6 +32,8 @@ export function printProject({ out }: Pick<Context, 'out'>, project: Project): v
     ['agents merge', project.settings.agent_merge],
     ['manifest gate', project.settings.manifest_gate],
     ['config dir', project.config_dir],
+    ...(project.ssh_public_key === null ? [] : [['public key', project.ssh_public_key] as [string, string]]),
+    ...(project.settings.git_host === 'auto' ? [] : [['git host', project.settings.git_host] as [string, string]]),
     ['created', out.time(project.created_at)],
     ['id', project.project_id],
   ])
