@@ -4,6 +4,7 @@ import signIn from './migrations/0002_sign_in.sql' with { type: 'text' }
 import warmSandboxes from './migrations/0003_warm_sandboxes.sql' with { type: 'text' }
 import reviews from './migrations/0004_reviews.sql' with { type: 'text' }
 import unfinishedWork from './migrations/0005_unfinished_work.sql' with { type: 'text' }
+import projectSshKeys from './migrations/0006_project_ssh_keys.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -12,6 +13,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 3, name: 'warm sandboxes', sql: warmSandboxes },
   { version: 4, name: 'reviews', sql: reviews },
   { version: 5, name: 'unfinished work', sql: unfinishedWork },
+  { version: 6, name: 'project ssh keys', sql: projectSshKeys },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

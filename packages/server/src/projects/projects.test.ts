@@ -50,7 +50,8 @@ describe('a managed project', () => {
       default_branch: 'main',
       managed: true,
       config_dir: '.svc/runtime',
-      settings: { agent_merge: 'deny', manifest_gate: 'off' },
+      ssh_public_key: null,
+      settings: { agent_merge: 'deny', manifest_gate: 'off', git_host: 'auto', git_api_url: null },
       created_at: expect.any(String),
       updated_at: expect.any(String),
     } as never)

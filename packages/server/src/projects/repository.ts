@@ -124,8 +124,6 @@ export function sealGitToken(
 
 export function unreachable(reason: string): ServiceError {
   return new ServiceError('repository_unreachable', `The repository cannot be reached: ${reason}`, {
-    hint: /permission denied \(publickey/i.test(reason)
-      ? 'Let the project’s key push there: `svc projects info` shows the one the server made.'
-      : 'Check that its address is right and its host is up, then try again.',
+    hint: 'Check that its address is right, that its host is up and lets the project in (`svc projects info` shows a key the server made), then try again.',
   })
 }

@@ -55,6 +55,18 @@ describe('which project', () => {
 })
 
 describe('svc projects', () => {
+  test('create shows the key that the server made', async () => {
+    const made = aProject({ ssh_public_key: 'ssh-ed25519 AAAA svc a' })
+    await using service = startService({ createProject: () => made })
+    const create = ['projects', 'create', '--repo', 'git@git.example.com:team/a.git', '--ssh-key']
+    expect((await svc([...create, 'mine'], { service })).code).toBe(2)
+    const { stdout, stderr } = await svc([...create, 'generate'], { service })
+    expect(service.of('createProject').map((request) => request.body)).toEqual([
+      { repo_url: 'git@git.example.com:team/a.git', git_ssh_key: 'generate' },
+    ])
+    expect(stdout + stderr).toContain('ssh-ed25519 AAAA svc a')
+  })
+
   test('create sends what it was given and nothing else', async () => {
     await using service = startService()
     await svc(['projects', 'create'], { service })
