@@ -10,6 +10,17 @@ export interface SandboxSpec {
   relaySocket: string
   /** Unix socket on the host that answers as an HTTP proxy what the sandbox sends to 127.0.0.1:61081; none, no way out. */
   egressSocket?: string | null
+  /** An image of the project's own, where the driver has images; null or nothing is the driver's own. */
+  image?: ProjectImage | null
+}
+
+export interface ProjectImage {
+  /** Lower-case hexadecimal; the same for the same content, so that it is built once. */
+  key: string
+  /** Path of the Dockerfile in the context. */
+  dockerfile: string
+  /** The files it is built from, as a tar. Asked for only when there is something to build. */
+  context(): Promise<ReadableStream<Uint8Array>>
 }
 
 export interface SandboxLimits {
@@ -52,6 +63,8 @@ export interface SandboxDriver {
   stop(sandboxId: string): Promise<void>
   /** Every living sandbox this driver knows of. */
   list(): Promise<Sandbox[]>
+  /** "out of memory (limit 4 GiB)" when the kernel has ended processes of this living sandbox for that, else null. */
+  memoryTrouble(sandboxId: string): Promise<string | null>
   /** Calls back when a sandbox ends by itself (not by `stop`). Returns the unsubscriber. */
   onExit(listener: (exit: SandboxExit) => void): () => void
   /** Removes what a killed server left behind (folders, cgroups, sockets, processes). Run once at start, before the first create. */

@@ -7,6 +7,10 @@
  * is judged by there being no interface and no route.
  */
 
+import { kernelProbes } from './escape-probes-kernel.ts'
+import { neighbourProbes } from './escape-probes-neighbours.ts'
+import { systemCallNumbers } from './system-calls.ts'
+
 export interface Probe {
   name: string
   attempt: string
@@ -28,29 +32,6 @@ export interface Targets {
   DISK_BYTES: string
   MEMORY_BYTES: string
   PROCESSES: string
-}
-
-const numbers: Record<string, Record<string, number>> = {
-  x64: {
-    ...{ getpid: 39, unshare: 272, setns: 308, clone: 56, clone3: 435, mount: 165, umount2: 166, pivot_root: 155 },
-    ...{ chroot: 161, keyctl: 250, add_key: 248, request_key: 249, bpf: 321, perf_event_open: 298, userfaultfd: 323 },
-    ...{ open_by_handle_at: 304, name_to_handle_at: 303, init_module: 175, finit_module: 313, delete_module: 176 },
-    ...{ kexec_load: 246, reboot: 169, swapon: 167, settimeofday: 164, clock_settime: 227, sethostname: 170 },
-    ...{ io_uring_setup: 425, fsopen: 430, open_tree: 428, move_mount: 429, mount_setattr: 442, ptrace: 101 },
-    ...{ process_vm_readv: 310, pidfd_open: 434, pidfd_send_signal: 424, pidfd_getfd: 438, syslog: 103, acct: 163 },
-    ...{ quotactl: 179, setuid: 105, setgid: 106, setgroups: 116, socket: 41, ioctl: 16, mknodat: 259, iopl: 172 },
-    ...{ fanotify_init: 300, capset: 126, personality: 135, setresuid: 117, setpriority: 141, kill: 62 },
-  },
-  arm64: {
-    ...{ getpid: 172, unshare: 97, setns: 268, clone: 220, clone3: 435, mount: 40, umount2: 39, pivot_root: 41 },
-    ...{ chroot: 51, keyctl: 219, add_key: 217, request_key: 218, bpf: 280, perf_event_open: 241, userfaultfd: 282 },
-    ...{ open_by_handle_at: 265, name_to_handle_at: 264, init_module: 105, finit_module: 273, delete_module: 106 },
-    ...{ kexec_load: 104, reboot: 142, swapon: 224, settimeofday: 170, clock_settime: 112, sethostname: 161 },
-    ...{ io_uring_setup: 425, fsopen: 430, open_tree: 428, move_mount: 429, mount_setattr: 442, ptrace: 117 },
-    ...{ process_vm_readv: 270, pidfd_open: 434, pidfd_send_signal: 424, pidfd_getfd: 438, syslog: 116, acct: 89 },
-    ...{ quotactl: 60, setuid: 146, setgid: 144, setgroups: 159, socket: 198, ioctl: 29, mknodat: 33, iopl: 9999 },
-    ...{ fanotify_init: 262, capset: 91, personality: 92, setresuid: 147, setpriority: 140, kill: 129 },
-  },
 }
 
 const daemon = '"$(pgrep -o svc-agent || echo 1)"'
@@ -265,6 +246,9 @@ export const escapeProbes: Probe[] = [
     name: 'a better priority',
     attempt: "nice -n -5 true 2>&1 | grep -q . && exit 1; perl -e 'setpriority(0,0,-5) or exit 1'",
   },
+
+  ...kernelProbes,
+  ...neighbourProbes,
 ]
 
 /** What can be used up. The limits must hold; what else of the agent's is running may be hurt by it. */
@@ -297,14 +281,16 @@ export function probeScript(targets: Targets, probes: Probe[], architecture: str
   const variables = Object.entries({
     ...targets,
     ...Object.fromEntries(
-      Object.entries(numbers[architecture] ?? {}).map(([name, call]) => [`SYS_${name}`, String(call)]),
+      Object.entries(systemCallNumbers(architecture)).map(([name, call]) => [`SYS_${name}`, String(call)]),
     ),
   }).map(([name, value]) => `export ${name}='${value}'`)
   const tools = [
     // A string argument is passed as a pointer, a number as it is.
     `sys() { local v="SYS_$1"; shift; perl -e 'my $n=shift; my @a=map { /^-?\\d+$/ ? $_+0 : $_ } @ARGV; my $r=syscall($n,@a); exit($r==-1 ? 1 : 0)' "\${!v}" "$@"; }`,
     `tcp() { perl -MIO::Socket::IP -e 'exit(IO::Socket::IP->new(PeerHost=>$ARGV[0],PeerPort=>$ARGV[1],Timeout=>3)?0:1)' "$1" "$2"; }`,
-    'export -f sys tcp',
+    // One line to a proxy; it worked when the answer is of success.
+    `via() { perl -MIO::Socket::IP -e '$s=IO::Socket::IP->new(PeerHost=>"127.0.0.1",PeerPort=>$ARGV[0],Timeout=>3) or exit 1; alarm 10; print $s "$ARGV[1] HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"; exit((<$s>//"")=~/^HTTP\\/1.. 2/ ? 0 : 1)' "$1" "$2"; }`,
+    'export -f sys tcp via',
   ]
   const run = (probe: Probe, on: 'success' | 'failure', word: string) =>
     `timeout -k 1 40 bash -c ${quoted(probe.attempt)} </dev/null >/dev/null 2>&1 ${on === 'success' ? '&&' : '||'} echo ${quoted(`${word}: ${probe.name}`)}`

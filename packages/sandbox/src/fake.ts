@@ -132,6 +132,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
     async stop(sandboxId) {
       await end(sandboxId)
     },
+    memoryTrouble: async () => null,
     onExit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

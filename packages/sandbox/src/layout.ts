@@ -32,3 +32,27 @@ const loaderNames =
 export function isLoaderName(name: string): boolean {
   return loaderNames.test(name)
 }
+
+/** Who there is, and that no name can be resolved. */
+export const etcFiles: Record<string, string> = {
+  passwd: [
+    'root:x:0:0:svc daemon:/root:/usr/sbin/nologin',
+    `agent:x:1000:1000:svc agent:${runtimeHome}:/bin/bash`,
+    'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
+  ].join('\n'),
+  group: 'root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n',
+  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
+  // No network, so no name server: a look-up fails at once in place of waiting for one.
+  'resolv.conf': '',
+}
+
+/** The agent's uid gets fewer processes than the sandbox, so that a fork bomb leaves the daemon room to answer. */
+export function agentProcessesOf({ processesMax }: { processesMax: number }): number {
+  return Math.max(16, Math.floor(processesMax - Math.min(96, processesMax / 4)))
+}
+
+export function memorySentence({ memoryBytesMax }: { memoryBytesMax: number }): string {
+  const gib = memoryBytesMax / 1024 ** 3
+  return `out of memory (limit ${gib >= 1 ? `${Number(gib.toFixed(1))} GiB` : `${Math.round(gib * 1024)} MiB`})`
+}

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 
 import type { SandboxSpec } from '../driver.ts'
 import {
+  agentProcessesOf,
   baseEnvironment,
   binDir,
   daemonSocketName,
   egressSocketName,
+  etcFiles,
   isLoaderName,
   relaySocketName,
   runDir,
@@ -28,19 +30,6 @@ export interface Sources {
   runtime: string
   /** A folder with the files of `etcFiles`. */
   etc: string
-}
-
-export const etcFiles: Record<string, string> = {
-  passwd: [
-    'root:x:0:0:svc daemon:/root:/usr/sbin/nologin',
-    `agent:x:1000:1000:svc agent:${runtimeHome}:/bin/bash`,
-    'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
-  ].join('\n'),
-  group: 'root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n',
-  hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
-  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
-  // No network, so no name server: a look-up fails at once in place of waiting for one.
-  'resolv.conf': '',
 }
 
 /** Files of the host's /etc that programs in /usr cannot do without and that hold no secret. */
@@ -127,9 +116,7 @@ const twoUids = [
 
 /** Arguments of PID 1. Its standard input is a pipe the server holds: at its end the server is gone. */
 export function entrypointCommand(spec: SandboxSpec): string[] {
-  // The agent's uid gets fewer processes than the sandbox, so that a fork bomb leaves the daemon room to answer.
-  const agentProcesses = Math.max(16, Math.floor(spec.limits.processesMax - Math.min(96, spec.limits.processesMax / 4)))
-  return [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcesses)]
+  return [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcessesOf(spec.limits))]
 }
 
 /** Values go by file descriptor and never by argv, which every user of the host can read. */

@@ -1,23 +1,21 @@
 /** The driver on this machine: real bubblewrap, real limits, real kills. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { driverConformance } from '../conformance.ts'
-import type { Sandbox, SandboxDriver, SandboxError, SandboxSpec } from '../driver.ts'
-import { escapeProbes, exhaustionProbes, probeScript } from '../escape-probes.ts'
+import type { SandboxDriver, SandboxError, SandboxSpec } from '../driver.ts'
+import { compileStub, testLimits as limits } from '../testing-sandboxes.ts'
+import { sandboxWalls } from '../walls.ts'
 import { createLocalDriver } from './driver.ts'
 
 // Generous: the machines that run this are busy with everything else.
 setDefaultTimeout(180_000)
 
-const allProbes = [...escapeProbes, ...exhaustionProbes]
-
 const never = new AbortController().signal
-const limits = { memoryBytesMax: 256 * 1024 ** 2, cpuMax: 2, processesMax: 128, diskBytesMax: 64 * 1024 ** 2 }
 let folder: string
 let program: string
 let relaySocket: string
@@ -25,16 +23,7 @@ let relay: Server
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-drv-'))
-  program = join(folder, 'svc')
-  const built = Bun.spawn([
-    process.execPath,
-    'build',
-    '--compile',
-    resolve(import.meta.dir, 'stub-daemon.ts'),
-    '--outfile',
-    program,
-  ])
-  expect(await built.exited).toBe(0)
+  program = await compileStub(folder)
   relaySocket = join(folder, 'relay.sock')
   relay = createServer((socket) => socket.end())
   await new Promise<void>((listening) => relay.listen(relaySocket, listening))
@@ -60,38 +49,6 @@ const specOf = (sandboxId: string, env: Record<string, string> = {}): SandboxSpe
   relaySocket,
 })
 
-async function run(sandbox: Sandbox, command: string[], as: 'agent' | 'daemon' = 'agent') {
-  const reply = await fetch('http://daemon/run', {
-    unix: sandbox.daemonSocket,
-    method: 'POST',
-    body: JSON.stringify({ command, as }),
-    signal: AbortSignal.timeout(170_000),
-  })
-  return (await reply.json()) as { code: number; stdout: string; stderr: string }
-}
-
-async function until(what: string, look: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
-  const deadline = Date.now() + ms
-  while (!(await look())) {
-    if (Date.now() > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`)
-    await Bun.sleep(5)
-  }
-}
-
-/** Processes of this machine whose command line holds the text. */
-function processesWith(text: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
-      } catch {
-        return false
-      }
-    })
-}
-
 driverConformance('local', async () => {
   const driver = makeDriver('conformance')
   return {
@@ -109,95 +66,12 @@ driverConformance('local', async () => {
   }
 })
 
-describe('a sandbox', () => {
-  let driver: SandboxDriver
-  let sandbox: Sandbox
-  beforeAll(async () => {
-    driver = makeDriver('walls')
-    const env = {
-      MY_SECRET: 'it\'s a\n"secret"',
-      LD_PRELOAD: '/workspace/evil.so',
-      BUN_OPTIONS: '--preload x',
-      BUN_BE_BUN: '1',
-    }
-    sandbox = await driver.create(specOf('walls', env), never)
-  })
-  afterAll(async () => {
-    await driver.stop('walls')
-    await driver.stop('other')
-  })
-
-  test('gets its environment, without the names that change how programs start, and not by argv', async () => {
-    const env = (await (await fetch('http://daemon/env', { unix: sandbox.daemonSocket })).json()) as Record<
-      string,
-      string
-    >
-    expect(env['MY_SECRET']).toBe('it\'s a\n"secret"')
-    expect(env['SVC_WORKSPACE']).toBe('/workspace')
-    expect(Object.keys(env).filter((name) => /^(LD_|BUN_)/.test(name))).toEqual([])
-    expect(processesWith('"secret"')).toEqual([])
-  })
-
-  test('runs the agent as 1000 and the daemon as 0 of a uid range of its own', async () => {
-    expect((await run(sandbox, ['id', '-u'])).stdout).toBe('1000\n')
-    expect((await run(sandbox, ['id', '-u'], 'daemon')).stdout).toBe('0\n')
-    expect((await run(sandbox, ['cat', '/proc/self/uid_map'])).stdout).toMatch(/^\s*0\s+1\d{9}\s+65536\s*$/)
-  })
-
-  test('has the programs an agent needs', async () => {
-    const commands = 'git --version && rg --version && bash -c true && ls /etc/ssl/certs | head -1'
-    const done = await run(sandbox, ['bash', '-c', commands])
-    expect(done.stderr).toBe('')
-    expect(done.code).toBe(0)
-  })
-
-  test(`withstands ${allProbes.length} attempts to leave it`, async () => {
-    expect(escapeProbes.length).toBeGreaterThanOrEqual(60)
-    const canary = createServer((socket) => void socket.end('canary touched'))
-    const touched: string[] = []
-    canary.on('connection', () => touched.push('tcp'))
-    await new Promise<void>((listening) => canary.listen(0, '127.0.0.1', listening))
-    const abstract = createServer(() => touched.push('abstract'))
-    await new Promise<void>((listening) => abstract.listen(`\0svc-canary-${process.pid}`, listening))
-    const hostFile = join(folder, 'host-secret')
-    await writeFile(hostFile, 'host secret', { mode: 0o644 })
-    const other = await driver.create(specOf('other'), never)
-
-    const script = probeScript(
-      {
-        CANARY_PORT: String((canary.address() as { port: number }).port),
-        CANARY_ABSTRACT: `svc-canary-${process.pid}`,
-        HOST_FILE: hostFile,
-        OTHER_FOLDER: join(other.daemonSocket, '..'),
-        STATE_FOLDER: join(folder, 'walls'),
-        HOST_PID: String(process.pid),
-        DISK_BYTES: String(limits.diskBytesMax + 1),
-        MEMORY_BYTES: String(limits.memoryBytesMax + limits.diskBytesMax),
-        PROCESSES: String(limits.processesMax),
-      },
-      allProbes,
-    )
-    const done = await run(sandbox, ['bash', '-c', script])
-    expect(done.stdout.trim().split('\n')).toEqual([`PROBES RUN: ${allProbes.length}`])
-    expect(touched).toEqual([])
-    for (const one of [sandbox, other]) {
-      expect((await fetch('http://daemon/svc/health', { unix: one.daemonSocket })).status).toBe(200)
-    }
-    canary.close()
-    abstract.close()
-  })
-
-  test('a fork bomb leaves the daemon room to answer and ends with the sandbox', async () => {
-    void run(sandbox, ['bash', '-c', 'b() { b | b & }; b; sleep 60']).catch(() => {})
-    await until('the bomb to fill the limit', async () => {
-      const done = await run(sandbox, ['sh', '-c', 'ls -d /proc/[0-9]* | wc -l'], 'daemon')
-      return Number(done.stdout) > limits.processesMax / 2
-    })
-    expect((await fetch('http://daemon/svc/health', { unix: sandbox.daemonSocket })).status).toBe(200)
-    await driver.stop('walls')
-    expect(existsSync(join(folder, 'walls', 'run', 'walls'))).toBe(false)
-  })
-})
+sandboxWalls('local', async () => ({
+  driver: makeDriver('walls'),
+  relaySocket,
+  stateFolder: join(folder, 'walls'),
+  ownUids: /^\s*0\s+1\d{9}\s+65536\s*$/,
+}))
 
 describe('failures', () => {
   test('a daemon that dies at once: its last lines are the reason, and nothing is left', async () => {

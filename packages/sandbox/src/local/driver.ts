@@ -3,7 +3,7 @@
  * lives in memory only, dies with this server, and leaves nothing but an empty folder and empty groups for `sweep`.
  */
 import { type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, lstatSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
@@ -13,13 +13,17 @@ import {
   type SandboxDriver,
   SandboxError,
   type SandboxExit,
+  type SandboxLimits,
   type SandboxSpec,
 } from '../driver.ts'
-import { daemonSocketIn, etcFiles, fds, type Sources } from './arrangement.ts'
+import { etcFiles, memorySentence } from '../layout.ts'
+import { daemonSocketIn, fds, type Sources } from './arrangement.ts'
 import { openCgroups } from './cgroups.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
-import { createOutputTail, type OutputTail } from './output-tail.ts'
+import { answersHealth } from '../daemon-answers.ts'
+import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
+import { createOutputTail, type OutputTail } from '../output-tail.ts'
 import { findProgram, probeMachine } from './probe.ts'
 import { seccompFilter } from './seccomp.ts'
 
@@ -38,6 +42,7 @@ export interface LocalDriverOptions {
 interface Live {
   sandboxId: string
   slot: number
+  limits: SandboxLimits
   child: ChildProcess | null
   innerPid: number | null
   output: OutputTail
@@ -49,8 +54,6 @@ interface Live {
   cleaned: Promise<void> | null
 }
 
-const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
-const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 const freeBytesMin = 16 * 1024 * 1024
 
 export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
@@ -93,6 +96,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     const entry: Live = {
       sandboxId: spec.sandboxId,
       slot: slots.take(),
+      limits: spec.limits,
       child: null,
       innerPid: null,
       output: createOutputTail(),
@@ -206,10 +210,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
 
   async function onEnd(entry: Live, code: number | null, signal: string | null): Promise<void> {
     if (!entry.running || entry.stopping) return
-    const outOfMemory = (await (await cgroups).memoryKills(entry.sandboxId)) > 0
+    const isOutOfMemory = (await (await cgroups).memoryKills(entry.sandboxId)) > 0
     const how = signal === null ? `exit code ${code}` : `signal ${signal}`
     const reason = [
-      `The sandbox ended by itself with ${how}${outOfMemory ? ', after it ran out of memory' : ''}.`,
+      `The sandbox ended by itself with ${how}${isOutOfMemory ? `, after it ran ${memorySentence(entry.limits)}` : ''}.`,
       entry.output.asSentence(),
     ].join(' ')
     await clean(entry)
@@ -279,32 +283,15 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       // Not ours, or long gone: an id is still worth its folder.
       if (idPattern.test(sandboxId)) await removeFolder(sandboxId)
     },
+    async memoryTrouble(sandboxId) {
+      const entry = live.get(sandboxId)
+      if (entry === undefined) return null
+      return (await (await cgroups).memoryKills(sandboxId)) > 0 ? memorySentence(entry.limits) : null
+    },
     onExit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-  }
-}
-
-const aborted = () => new SandboxError('aborted', 'The sandbox was stopped while it started.')
-
-function refuseBadSpec(spec: SandboxSpec): void {
-  const bad = (message: string) => new SandboxError('boot-failed', message)
-  if (!idPattern.test(spec.sandboxId)) throw bad('A sandbox id is 1 to 64 letters, digits, "-" and "_".')
-  for (const [name, value] of Object.entries(spec.env)) {
-    if (!namePattern.test(name)) throw bad(`${JSON.stringify(name)} is no name of an environment variable.`)
-    if (value.includes('\0')) throw bad(`The value of ${name} holds a NUL.`)
-  }
-  for (const path of [spec.relaySocket, spec.egressSocket]) {
-    if (path && !isSocket(path)) throw bad(`There is no socket at ${path}.`)
-  }
-}
-
-function isSocket(path: string): boolean {
-  try {
-    return lstatSync(path).isSocket()
-  } catch {
-    return false
   }
 }
 
@@ -313,17 +300,6 @@ function lendSocket(path: string, owner: number): void {
   const folder = statSync(dirname(path))
   if ((folder.mode & 0o007) === 0) chmodSync(path, 0o666)
   else chownSync(path, owner, owner)
-}
-
-async function answersHealth(socket: string): Promise<boolean> {
-  try {
-    const reply = await fetch('http://daemon/svc/health', { unix: socket, signal: AbortSignal.timeout(1000) })
-    await reply.arrayBuffer()
-    return reply.ok
-  } catch {
-    // Not there yet; whoever asks has a deadline.
-    return false
-  }
 }
 
 function explain(error: unknown, entry: Live): SandboxError {

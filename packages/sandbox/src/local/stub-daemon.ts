@@ -44,6 +44,8 @@ if (process.env['STUB_DIES'] !== undefined) {
   process.stderr.write(`the stub dies at once: ${process.env['STUB_DIES']}\n`)
   process.exit(3)
 }
+// As PID 1 does it: the end of this pipe is the end of the server.
+if (process.argv.includes('--lifeline')) process.stdin.on('end', () => process.exit(0)).resume()
 // Made for its own uid alone, as the real one is.
 process.umask(0o177)
 Bun.serve({ unix: '/run/svc/daemon.sock', fetch: answer })

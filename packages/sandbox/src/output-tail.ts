@@ -21,12 +21,17 @@ export function createOutputTail(): OutputTail {
       child.stderr?.on('data', add)
     },
     asSentence() {
-      // What comes from a sandbox may hold anything; a reason is one line of plain characters.
-      const lines = text
-        .split('\n')
-        .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, ' ').trim())
-        .filter((line) => line !== '')
-      return lines.length === 0 ? '' : `Its last lines: ${lines.slice(-linesInSentence).join(' / ')}`
+      return plainLines(text)
     },
   }
+}
+
+/** What comes from a sandbox may hold anything; a reason is one line of plain characters. */
+export function plainLines(text: string): string {
+  const lines = text
+    .slice(-bytesMax)
+    .split('\n')
+    .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, ' ').trim())
+    .filter((line) => line !== '')
+  return lines.length === 0 ? '' : `Its last lines: ${lines.slice(-linesInSentence).join(' / ')}`
 }

@@ -1,0 +1,102 @@
+/** What a container is made with, as the engine's API wants it. Pure. */
+import type { SandboxSpec } from '../driver.ts'
+import {
+  agentProcessesOf,
+  baseEnvironment,
+  binDir,
+  egressSocketName,
+  isLoaderName,
+  relaySocketName,
+  runDir,
+  runtimeHome,
+  workspaceDir,
+} from '../layout.ts'
+
+export interface ContainerParts {
+  image: string
+  labels: Record<string, string>
+  /** The sandbox's folder on the host, which becomes /run/svc. */
+  runFolder: string
+  svcBinary: string
+  runtimeBinary: string
+  /** The profile itself, or the path of a file with it: the engines differ. */
+  seccomp: string
+}
+
+const megabyte = 1024 * 1024
+
+export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Record<string, unknown> {
+  const { diskBytesMax, memoryBytesMax } = spec.limits
+  // Each writable place is a tmpfs with its own size; only together with the memory group they cannot take more than
+  // was given. The work tree may fill the disk it was promised, the others half of that.
+  const half = Math.floor(diskBytesMax / 2)
+  const tmpfs = (size: number, mode: string) => `rw,exec,nosuid,nodev,size=${size},mode=${mode}`
+  const memory = memoryBytesMax + diskBytesMax + half + 64 * megabyte
+  return {
+    Image: parts.image,
+    Labels: parts.labels,
+    Entrypoint: [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcessesOf(spec.limits))],
+    Cmd: [],
+    Env: Object.entries({ ...baseEnvironment, ...withoutLoaderNames(spec.env) }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
+    User: '0:0',
+    WorkingDir: '/',
+    Hostname: 'sandbox',
+    NetworkDisabled: true,
+    // A pipe the server holds: at its end the server is gone, and PID 1 ends.
+    OpenStdin: true,
+    StdinOnce: true,
+    Tty: false,
+    HostConfig: {
+      NetworkMode: 'none',
+      IpcMode: 'private',
+      CgroupnsMode: 'private',
+      Privileged: false,
+      ReadonlyRootfs: true,
+      // Beside what engines hide anyway: what the kernel tells of the machine.
+      MaskedPaths: [
+        '/sys',
+        '/proc/acpi',
+        '/proc/kcore',
+        '/proc/keys',
+        '/proc/scsi',
+        '/proc/timer_list',
+        '/proc/interrupts',
+      ],
+      ReadonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+      CapDrop: ['ALL'],
+      // The daemon hands files and processes to the agent's uid and ends them, and can do nothing else.
+      CapAdd: ['SETUID', 'SETGID', 'KILL', 'CHOWN'],
+      SecurityOpt: ['no-new-privileges', `seccomp=${parts.seccomp}`],
+      Memory: memory,
+      MemorySwap: memory,
+      NanoCpus: Math.round(spec.limits.cpuMax * 1e9),
+      PidsLimit: spec.limits.processesMax,
+      ShmSize: 64 * megabyte,
+      // Of open files the engine's own: it refuses to raise what its machine does not allow.
+      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+      Tmpfs: {
+        [workspaceDir]: tmpfs(diskBytesMax, '0755'),
+        '/opt/svc': tmpfs(64 * megabyte, '0755'),
+        [runtimeHome]: tmpfs(half, '0700'),
+        '/tmp': tmpfs(half, '1777'),
+        '/var/tmp': tmpfs(16 * megabyte, '1777'),
+        '/root': tmpfs(megabyte, '0700'),
+      },
+      Binds: [
+        `${parts.runFolder}:${runDir}:rw`,
+        `${spec.relaySocket}:${runDir}/${relaySocketName}:rw`,
+        ...(spec.egressSocket ? [`${spec.egressSocket}:${runDir}/${egressSocketName}:rw`] : []),
+        ...['svc', 'svc-agent', 'svc-entrypoint'].map((name) => `${parts.svcBinary}:${binDir}/${name}:ro`),
+        `${parts.runtimeBinary}:${binDir}/opencode:ro`,
+      ],
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
+      RestartPolicy: { Name: 'no' },
+    },
+  }
+}
+
+function withoutLoaderNames(env: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isLoaderName(name)))
+}

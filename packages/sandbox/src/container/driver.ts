@@ -1,0 +1,357 @@
+/** Sandboxes as containers of a Docker or Podman engine on this machine. */
+import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+
+import { answersHealth } from '../daemon-answers.ts'
+import {
+  type ProbeOutcome,
+  type Sandbox,
+  type SandboxDriver,
+  SandboxError,
+  type SandboxExit,
+  type SandboxSpec,
+} from '../driver.ts'
+import { daemonSocketName, memorySentence } from '../layout.ts'
+import { plainLines } from '../output-tail.ts'
+import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
+import { containerConfig } from './arrangement.ts'
+import { ensureBaseImage } from './base-image.ts'
+import { type Engine, EngineError, findEngine } from './engine.ts'
+import { ensureProjectImage } from './project-image.ts'
+import { seccompProfile } from './seccomp-profile.ts'
+
+export interface ContainerDriverOptions {
+  /** A folder of the server, 0700, on a file system the engine sees under the same path. */
+  stateDir: string
+  svcBinary: string
+  runtimeBinary: string
+  /** Unix sockets to look for an engine at, best first. */
+  sockets: string[]
+  /** Whether commands of a project's Dockerfile have a network while it is built. */
+  buildNetwork?: 'none' | 'default'
+  log: (message: string, facts?: Record<string, unknown>) => void
+  bootMs?: number
+}
+
+interface Live {
+  sandboxId: string
+  spec: SandboxSpec
+  container: string | null
+  /** Unix seconds. */
+  madeAt: number
+  input: Socket | null
+  running: boolean
+  stopping: boolean
+  ended: boolean
+  cleaned: Promise<void> | null
+}
+
+const socketPathMax = 108
+const labelOf = 'svc.sandbox'
+
+export function createContainerDriver(options: ContainerDriverOptions): SandboxDriver {
+  const stateDir = resolve(options.stateDir)
+  const runRoot = join(stateDir, 'containers')
+  const owner = Bun.hash(stateDir).toString(16).padStart(16, '0')
+  const live = new Map<string, Live>()
+  const listeners = new Set<(exit: SandboxExit) => void>()
+  let found: Engine | null = null
+  let baseImage: Promise<string> | null = null
+
+  const socketOf = (sandboxId: string) => join(runRoot, sandboxId, daemonSocketName)
+  const asSandbox = (entry: Live): Sandbox => ({
+    sandboxId: entry.sandboxId,
+    externalId: (entry.container ?? '').slice(0, 12),
+    daemonSocket: socketOf(entry.sandboxId),
+  })
+
+  async function probe(): Promise<ProbeOutcome> {
+    const outcome = await findEngine(options.sockets)
+    if (outcome.kind === 'none') {
+      found = null
+      const at = outcome.tried.length > 0 ? ` ${outcome.tried.join(', ')} is there and does not answer.` : ''
+      const problem = `No container engine answers at ${options.sockets.join(' or ') || 'any socket'}.${at}`
+      return { kind: 'missing', problem, install: 'apt-get install -y docker.io' }
+    }
+    const { engine } = outcome
+    if (!engine.isRootless && process.getuid?.() !== 0)
+      return {
+        kind: 'missing',
+        problem: `The engine at ${engine.socket} runs as root and this server does not, so it could not reach its sandboxes' sockets. Use a rootless engine of this user, or the local driver.`,
+        install: null,
+      }
+    if (Buffer.byteLength(socketOf('x'.repeat(36))) >= socketPathMax)
+      return {
+        kind: 'missing',
+        problem: `The state folder's path is too long for sockets in it: ${stateDir}`,
+        install: null,
+      }
+    found = engine
+    const warnings = engine.isRootless
+      ? []
+      : [
+          'Root in a container is root of this machine without its rights: turn on userns-remap of the engine, or use the local driver, for the stronger wall.',
+        ]
+    return { kind: 'ready', warnings }
+  }
+
+  async function engineNow(): Promise<Engine> {
+    const outcome = await probe()
+    if (outcome.kind === 'missing')
+      throw new SandboxError('no-isolation', outcome.problem, outcome.install === null ? {} : { hint: outcome.install })
+    return found!
+  }
+
+  async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
+    refuseBadSpec(spec)
+    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} exists already.`)
+    const blank = {
+      container: null,
+      madeAt: Math.floor(Date.now() / 1000),
+      input: null,
+      running: false,
+      stopping: false,
+      ended: false,
+      cleaned: null,
+    }
+    const entry: Live = { sandboxId: spec.sandboxId, spec, ...blank }
+    live.set(spec.sandboxId, entry)
+    const goOn = () => {
+      if (signal.aborted || entry.stopping) throw aborted()
+    }
+    try {
+      goOn()
+      const engine = await engineNow()
+      const image = await imageFor(engine, spec, signal)
+      goOn()
+      await start(engine, entry, image)
+      await untilDaemonAnswers(engine, entry, goOn)
+      entry.running = true
+      return asSandbox(entry)
+    } catch (error) {
+      const reason = signal.aborted || entry.stopping ? aborted() : explain(error)
+      await clean(entry)
+      throw reason
+    }
+  }
+
+  async function imageFor(engine: Engine, spec: SandboxSpec, signal: AbortSignal): Promise<string> {
+    if (spec.image) return ensureProjectImage(engine, spec.image, options.buildNetwork ?? 'none', signal)
+    // Asked for by many at once it is made once; one that failed is tried again by the next.
+    baseImage ??= ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary]).catch((error: unknown) => {
+      baseImage = null
+      throw error
+    })
+    const image = await baseImage
+    const known = await engine.request('GET', `/images/${image}/json`, { accept: [404] })
+    await known.arrayBuffer()
+    // Somebody tidied the engine's images.
+    if (!known.ok) baseImage = null
+    return known.ok ? image : ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
+  }
+
+  async function start(engine: Engine, entry: Live, image: string): Promise<void> {
+    const { spec, sandboxId } = entry
+    chmodSync(dirname(prepareFolder(sandboxId)), 0o700)
+    for (const path of [spec.relaySocket, spec.egressSocket]) if (path) lendSocket(path)
+    const profile = seccompProfile()
+    const file = join(stateDir, 'seccomp.json')
+    writeFileSync(file, profile)
+    const config = containerConfig(
+      { ...spec, relaySocket: resolve(spec.relaySocket) },
+      {
+        image,
+        labels: { [labelOf]: sandboxId, 'svc.server': owner },
+        runFolder: join(runRoot, sandboxId),
+        svcBinary: resolve(options.svcBinary),
+        runtimeBinary: resolve(options.runtimeBinary),
+        seccomp: engine.kind === 'podman' ? file : profile,
+      },
+    )
+    const name = `svc-${owner.slice(0, 8)}-${sandboxId}`
+    const made = await engine.json<{ Id: string }>('POST', `/containers/create?name=${name}`, { body: config })
+    entry.container = made.Id
+    if (entry.stopping) throw aborted()
+    entry.input = await engine.holdInput(made.Id)
+    await (await engine.request('POST', `/containers/${made.Id}/start`)).arrayBuffer()
+    void follow(engine, entry, made.Id)
+  }
+
+  function prepareFolder(sandboxId: string): string {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    mkdirSync(runRoot, { recursive: true, mode: 0o700 })
+    const folder = join(runRoot, sandboxId)
+    mkdirSync(folder, { mode: 0o755 })
+    return folder
+  }
+
+  /** Waits for the container's end, which the engine tells when it comes. */
+  async function follow(engine: Engine, entry: Live, container: string): Promise<void> {
+    const code = await engine
+      .json<{ StatusCode: number }>('POST', `/containers/${container}/wait`)
+      .then((answer) => answer.StatusCode)
+      .catch(() => null)
+    entry.ended = true
+    if (!entry.running || entry.stopping) return
+    const reason = await reasonOf(engine, entry, code)
+    await clean(entry)
+    options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
+    for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason })
+  }
+
+  async function reasonOf(engine: Engine, entry: Live, code: number | null): Promise<string> {
+    const isOutOfMemory = await outOfMemory(engine, entry)
+    const how =
+      code === null
+        ? 'and the engine does not say how'
+        : code > 128
+          ? `with signal ${code - 128}`
+          : `with exit code ${code}`
+    const why = isOutOfMemory ? `, after it ran ${memorySentence(entry.spec.limits)}` : ''
+    return `The sandbox ended by itself ${how}${why}. ${await lastWords(engine, entry)}`.trim()
+  }
+
+  async function outOfMemory(engine: Engine, entry: Live): Promise<boolean> {
+    if (entry.container === null) return false
+    // A container's own state tells only of its first process; what befell the others is an event.
+    const filters = encodeURIComponent(JSON.stringify({ container: [entry.container], event: ['oom'] }))
+    const now = (Date.now() / 1000).toFixed(3)
+    const events = await engine
+      .request('GET', `/events?since=${entry.madeAt}&until=${now}&filters=${filters}`)
+      .then((reply) => reply.text())
+      .catch(() => '')
+    return events.trim() !== ''
+  }
+
+  async function lastWords(engine: Engine, entry: Live): Promise<string> {
+    if (entry.container === null) return ''
+    const path = `/containers/${entry.container}/logs?stdout=1&stderr=1&tail=5`
+    const bytes = await engine
+      .request('GET', path)
+      .then(async (reply) => Buffer.from(await reply.arrayBuffer()))
+      .catch(() => Buffer.alloc(0))
+    return plainLines(demultiplexed(bytes))
+  }
+
+  async function untilDaemonAnswers(engine: Engine, entry: Live, goOn: () => void): Promise<void> {
+    const deadline = Date.now() + (options.bootMs ?? 30_000)
+    while (!entry.ended) {
+      goOn()
+      if (await answersHealth(socketOf(entry.sandboxId))) return goOn()
+      if (Date.now() > deadline) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
+      await new Promise((again) => setTimeout(again, 10))
+    }
+    goOn()
+    const state = await engine.json<{ State: { ExitCode: number } }>('GET', `/containers/${entry.container}/json`)
+    const said = await lastWords(engine, entry)
+    throw new SandboxError('boot-failed', `The container ended with exit code ${state.State.ExitCode}. ${said}`.trim())
+  }
+
+  function clean(entry: Live): Promise<void> {
+    entry.cleaned ??= (async () => {
+      entry.stopping = true
+      entry.running = false
+      if (entry.container !== null && found !== null) await remove(found, entry.container)
+      entry.input?.destroy()
+      await removeFolder(entry.sandboxId)
+      live.delete(entry.sandboxId)
+    })()
+    return entry.cleaned
+  }
+
+  const removeFolder = (sandboxId: string) => rm(join(runRoot, sandboxId), { recursive: true, force: true })
+
+  async function ownContainers(engine: Engine): Promise<{ Id: string; Labels: Record<string, string> }[]> {
+    const filters = encodeURIComponent(JSON.stringify({ label: [`svc.server=${owner}`] }))
+    return engine.json('GET', `/containers/json?all=1&filters=${filters}`)
+  }
+
+  async function sweep(): Promise<void> {
+    const outcome = await probe()
+    if (outcome.kind === 'ready' && found !== null) {
+      for (const { Id, Labels } of await ownContainers(found))
+        if (!live.has(Labels[labelOf] ?? '')) await remove(found, Id)
+    }
+    for (const name of await readdir(runRoot).catch(() => [])) {
+      if (live.has(name)) continue
+      await removeFolder(name)
+      options.log('removed what an earlier server left', { sandbox_id: name })
+    }
+  }
+
+  return {
+    name: 'container',
+    probe,
+    create,
+    sweep,
+    async find(sandboxId) {
+      const entry = live.get(sandboxId)
+      return entry?.running ? asSandbox(entry) : null
+    },
+    async list() {
+      return [...live.values()].filter((entry) => entry.running).map(asSandbox)
+    },
+    async stop(sandboxId) {
+      const entry = live.get(sandboxId)
+      if (entry === undefined) {
+        if (idPattern.test(sandboxId)) await removeFolder(sandboxId)
+        return
+      }
+      entry.stopping = true
+      // A create that is under way sees that and cleans up itself; it may not have a container yet.
+      await clean(entry)
+    },
+    async memoryTrouble(sandboxId) {
+      const entry = live.get(sandboxId)
+      if (entry === undefined || found === null) return null
+      return (await outOfMemory(found, entry)) ? memorySentence(entry.spec.limits) : null
+    },
+    onExit(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+async function remove(engine: Engine, container: string): Promise<void> {
+  const deadline = Date.now() + 20_000
+  for (;;) {
+    // 404: gone already. 409: another removal of it is under way.
+    const path = `/containers/${container}?force=true&v=true`
+    const reply = await engine.request('DELETE', path, { accept: [404, 409] })
+    await reply.arrayBuffer()
+    if (reply.status !== 409) return
+    const known = await engine.request('GET', `/containers/${container}/json`, { accept: [404] })
+    await known.arrayBuffer()
+    if (known.status === 404) return
+    if (Date.now() > deadline) throw new EngineError(409, `The engine does not remove the container ${container}.`)
+    await new Promise((again) => setTimeout(again, 20))
+  }
+}
+
+/** Container root without CAP_DAC_OVERRIDE meets our socket as its owner or as everyone. In a folder that keeps strangers out it may be open to everyone. */
+function lendSocket(path: string): void {
+  if ((statSync(dirname(path)).mode & 0o007) === 0) chmodSync(path, 0o666)
+  else if (process.getuid?.() === 0) chownSync(path, 0, 0)
+}
+
+function explain(error: unknown): SandboxError {
+  if (error instanceof SandboxError) return error
+  const what = error instanceof Error ? error.message : String(error)
+  if (/no space left/i.test(what) || (error as NodeJS.ErrnoException).code === 'ENOSPC')
+    return new SandboxError('no-space', 'The disk is full.', { hint: 'Free some disk space.', cause: error })
+  return new SandboxError('boot-failed', `The sandbox did not start: ${what}`, { cause: error })
+}
+
+/** Without a terminal the engine frames what a container says: eight bytes, the last four of them the length. */
+function demultiplexed(bytes: Buffer): string {
+  let text = ''
+  for (let at = 0; at + 8 <= bytes.length;) {
+    const size = bytes.readUInt32BE(at + 4)
+    text += bytes.toString('utf8', at + 8, at + 8 + size)
+    at += 8 + size
+  }
+  return text
+}

@@ -1,0 +1,121 @@
+/** The API of a Docker or Podman engine over its unix socket. The client program is not needed, and proves nothing: many machines have it without an engine. */
+import { existsSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+
+export interface Engine {
+  kind: 'docker' | 'podman'
+  version: string
+  socket: string
+  /** Its containers' root is this user's own, not the machine's. */
+  isRootless: boolean
+  request(method: string, path: string, options?: EngineRequest): Promise<Response>
+  /** As `request`, with the answer as JSON; what is not a success throws EngineError. */
+  json<T>(method: string, path: string, options?: EngineRequest): Promise<T>
+  /** Holds the container's standard input open until the socket is destroyed, or we die. */
+  holdInput(container: string): Promise<Socket>
+}
+
+export interface EngineRequest {
+  body?: unknown
+  /** A body that is sent as it is. */
+  stream?: ReadableStream<Uint8Array> | Blob
+  signal?: AbortSignal
+  /** Statuses besides success that the caller knows what to do with. */
+  accept?: number[]
+}
+
+export class EngineError extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'EngineError'
+    this.status = status
+  }
+}
+
+export type EngineOutcome = { kind: 'found'; engine: Engine } | { kind: 'none'; tried: string[] }
+
+/** API 1.40 is Docker 19.03 and every Podman since 3. */
+const api = '/v1.40'
+
+export async function findEngine(sockets: string[]): Promise<EngineOutcome> {
+  const tried: string[] = []
+  for (const socket of sockets) {
+    if (!existsSync(socket)) continue
+    const engine = await ask(socket)
+    if (engine !== null) return { kind: 'found', engine }
+    tried.push(socket)
+  }
+  return { kind: 'none', tried }
+}
+
+/** Where engines listen by default; `given` (DOCKER_HOST) alone counts when it is set. */
+export function engineSockets(given: string | undefined, runtimeDir: string | undefined): string[] {
+  if (given) return given.startsWith('unix://') ? [given.slice('unix://'.length)] : []
+  const own = runtimeDir ? [`${runtimeDir}/docker.sock`, `${runtimeDir}/podman/podman.sock`] : []
+  return [...own, '/var/run/docker.sock', '/run/podman/podman.sock']
+}
+
+async function ask(socket: string): Promise<Engine | null> {
+  const call = (method: string, path: string, { body, stream, signal }: EngineRequest = {}): Promise<Response> =>
+    fetch(`http://engine${api}${path}`, {
+      unix: socket,
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      ...(stream === undefined ? {} : { body: stream as BodyInit, headers: { 'content-type': 'application/x-tar' } }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  const request: Engine['request'] = async (method, path, options = {}) => {
+    const reply = await call(method, path, options)
+    if (reply.ok || options.accept?.includes(reply.status)) return reply
+    const text = await reply.text()
+    throw new EngineError(reply.status, messageOf(text) || `${method} ${path} answered ${reply.status}`)
+  }
+  try {
+    const signal = AbortSignal.timeout(5000)
+    const version = (await (await call('GET', '/version', { signal })).json()) as {
+      Version: string
+      Components?: { Name: string }[]
+    }
+    const info = (await (await call('GET', '/info', { signal })).json()) as { SecurityOptions?: string[] }
+    const isPodman = version.Components?.some(({ Name }) => /podman/i.test(Name)) ?? false
+    return {
+      kind: isPodman ? 'podman' : 'docker',
+      version: version.Version,
+      socket,
+      isRootless: info.SecurityOptions?.some((option) => option.includes('rootless')) ?? false,
+      request,
+      json: async <T>(method: string, path: string, options?: EngineRequest) =>
+        (await (await request(method, path, options)).json()) as T,
+      holdInput: (container) => holdInput(socket, container),
+    }
+  } catch {
+    // Nobody answers there, or nobody of these.
+    return null
+  }
+}
+
+function holdInput(socket: string, container: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const held = connect(socket, () => {
+      held.write(
+        `POST ${api}/containers/${container}/attach?stream=1&stdin=1 HTTP/1.1\r\nHost: engine\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n\r\n`,
+      )
+    })
+    held.once('error', reject)
+    held.once('data', (answer: Buffer) => {
+      held.on('error', () => held.destroy())
+      const line = answer.toString('latin1').split('\r\n', 1)[0] ?? ''
+      if (/^HTTP\/1\.1 (101|200) /.test(line)) resolve(held)
+      else reject(new EngineError(0, `The engine would not hold the container's input: ${line}`))
+    })
+  })
+}
+
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { message?: unknown }).message ?? '')
+  } catch {
+    return text.trim().slice(0, 500)
+  }
+}

@@ -1,0 +1,64 @@
+/** A Docker engine of the test's own: on a private socket, with its data in a temporary folder, and without any network. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+import { findProgram } from '../local/probe.ts'
+import { findEngine } from './engine.ts'
+
+/** Where scripts/container-engine.mjs unpacks one. */
+const unpacked = resolve(import.meta.dir, '../../../../node_modules/.cache/container-engine')
+
+export interface TestEngine {
+  socket: string
+  close(): Promise<void>
+}
+
+/** Why there is none, as a sentence, when there is none. */
+export async function startTestEngine(): Promise<TestEngine | string> {
+  const program = findProgram('dockerd') ?? [join(unpacked, 'usr/sbin/dockerd')].find((path) => existsSync(path))
+  if (program === undefined) return 'dockerd is not on this machine: npm run test:container brings it along'
+  if (process.getuid?.() !== 0) return 'dockerd can only be started by root'
+  const folder = await mkdtemp(join(tmpdir(), 'svc-eng-'))
+  const socket = join(folder, 'docker.sock')
+  mkdirSync(join(folder, 'exec'))
+  const child = spawn(
+    program,
+    [
+      ...['--host', `unix://${socket}`, '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')],
+      ...['--pidfile', join(folder, 'pid'), '--iptables=false', '--ip6tables=false', '--bridge=none'],
+      ...['--ip-forward=false', '--ip-masq=false', '--log-level', 'error'],
+    ],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        PATH: `${join(unpacked, 'usr/bin')}:${join(unpacked, 'usr/sbin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
+        LD_LIBRARY_PATH: `${join(unpacked, 'usr/lib')}:${join(unpacked, 'lib')}`,
+        HOME: folder,
+      },
+    },
+  )
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-500)))
+  const deadline = Date.now() + 60_000
+  while ((await findEngine([socket])).kind === 'none') {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      await end(child, folder)
+      return `dockerd does not start here: ${said.trim()}`
+    }
+    await Bun.sleep(50)
+  }
+  return { socket, close: () => end(child, folder) }
+}
+
+async function end(child: ChildProcess, folder: string): Promise<void> {
+  const gone = new Promise<void>((resolveGone) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolveGone()
+    else child.once('exit', () => resolveGone())
+  })
+  child.kill('SIGTERM')
+  await gone
+  await rm(folder, { recursive: true, force: true })
+}
