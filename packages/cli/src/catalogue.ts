@@ -48,6 +48,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       chat: leaf(async () => (await import('./commands/sessions/chat.ts')).chat, 'talk'),
       open: leaf(async () => (await import('./commands/sessions/open.ts')).open),
       recover: leaf(async () => (await import('./commands/sessions/recover.ts')).recover),
+      preview: leaf(async () => (await import('./commands/sessions/preview.ts')).preview),
       stop: leaf(async () => (await import('./commands/sessions/stop.ts')).stop),
       restart: leaf(async () => (await import('./commands/sessions/restart.ts')).restart),
       rm: leaf(async () => (await import('./commands/sessions/rm.ts')).rm, 'delete'),

@@ -38,6 +38,7 @@ const good: Record<string, { args: string[]; stdin?: string; env?: Record<string
   'sessions info': { args: [ids.session], speaks: true },
   'sessions chat': { args: [ids.session, '--prompt', 'Hello'], speaks: true },
   'sessions recover': { args: [ids.session, '--into-sandbox'], speaks: true },
+  'sessions preview': { args: [ids.session, '5173'], speaks: true },
   'sessions stop': { args: [ids.session.slice(0, 4)], speaks: true },
   'sessions restart': { args: [ids.session], speaks: true },
   'sessions rm': { args: [ids.session, '--yes'], speaks: true },

@@ -226,6 +226,7 @@ const usual: Answers = {
   listUnfinishedWork: () => [],
   recoverUnfinishedWork: () => ({ ok: true, files: 2 }),
   settleUnfinishedWork: () => ({ ok: true }),
+  getPreview: () => ({ url: `http://3000--${ids.session}.localhost/` }),
   listChangeRequests: () => ({ change_requests: [aChangeRequest()] }),
   getChangeRequest: () => ({ change_request: aChangeRequest() }),
   openChangeRequest: ({ body }) => {

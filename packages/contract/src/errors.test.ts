@@ -38,6 +38,7 @@ const statuses: Record<ErrorCode, number> = {
   concurrent_session_limit: 429,
   manifest_invalid: 422,
   repository_unreachable: 502,
+  preview_unreachable: 502,
   runtime_booting: 503,
   model_not_configured: 503,
   model_upstream_failed: 502,

@@ -33,6 +33,7 @@ export const classOfCode = {
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
   repository_unreachable: 'unavailable',
+  preview_unreachable: 'unavailable',
   runtime_booting: 'unavailable',
   model_not_configured: 'unavailable',
   model_upstream_failed: 'unavailable',
@@ -44,6 +45,7 @@ export type ErrorCode = ErrorClass | keyof typeof classOfCode
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
   repository_unreachable: 502,
+  preview_unreachable: 502,
   model_upstream_failed: 502,
 }
 

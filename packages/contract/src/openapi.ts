@@ -2,6 +2,7 @@ import { z } from 'zod'
 import * as accounts from './accounts.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
+import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
 import type { Route } from './route.ts'
@@ -11,7 +12,19 @@ import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 import * as unfinishedWork from './unfinished-work.ts'
 
-const modules = [system, accounts, tokens, projects, browse, secrets, sessions, unfinishedWork, changeRequests, reviews]
+const modules = [
+  system,
+  accounts,
+  tokens,
+  projects,
+  browse,
+  secrets,
+  sessions,
+  unfinishedWork,
+  previews,
+  changeRequests,
+  reviews,
+]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */
 export const routes: Route[] = modules.flatMap((module) => Object.values(module).filter(isRoute))

@@ -138,6 +138,8 @@ export function writeErrorHead(socket: Duplex, error: ControlError): void {
     String(Buffer.byteLength(body)),
     'Connection',
     'close',
+    'X-Svc-Error',
+    error.code,
   ]
   for (const [name, value] of Object.entries(error.headers)) headers.push(name, value)
   socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${asLines(headers)}\r\n${body}`)

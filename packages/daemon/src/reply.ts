@@ -57,7 +57,7 @@ export function sendJson(
 }
 
 export function sendError(res: ServerResponse, error: ControlError): void {
-  sendJson(res, error.status, error.body(), error.headers)
+  sendJson(res, error.status, error.body(), { ...error.headers, 'x-svc-error': error.code })
 }
 
 const bodyBytesMax = 1024 * 1024

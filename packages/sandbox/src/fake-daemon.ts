@@ -164,7 +164,8 @@ export function startFakeDaemon(input: {
         return await answer(req)
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
-        const headers: Record<string, string> = error.status === 503 ? { 'retry-after': '1' } : {}
+        const headers: Record<string, string> = { 'x-svc-error': error.code }
+        if (error.status === 503) headers['retry-after'] = '1'
         return Response.json({ error: error.message, code: error.code }, { status: error.status, headers })
       }
     },

@@ -1,6 +1,9 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
+import { errorStatus, ServiceError } from '@svc/contract'
+import { type Door, writeResponse } from './http/door.ts'
 import { StartupError } from './startup-error.ts'
 
 const headersMs = 15_000
@@ -24,13 +27,22 @@ export class Listener {
     this.server.requestTimeout = 0
   }
 
-  answerWith(fetch: Fetch): void {
+  /** `doors` come first, in their order. */
+  answerWith(fetch: Fetch, doors: Door[] = []): void {
     const listener = getRequestListener((request, env) => fetch(request, env), { overrideGlobalObjects: false })
     const fromSandbox = this.#fromSandbox
     this.#listener = (request: IncomingMessage & { svcFromSandbox?: boolean }, response: ServerResponse) => {
       request.svcFromSandbox = fromSandbox
-      void listener(request, response)
+      const door = doors.find((each) => each.takes(request, false))
+      if (door === undefined) void listener(request, response)
+      else void door.request(request, response).catch(() => failed(response))
     }
+    this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => socket.destroy())
+      const door = doors.find((each) => each.takes(request, true))
+      if (door === undefined) void refuseUpgrade(socket)
+      else void door.upgrade(request, socket, head).catch(() => socket.destroy())
+    })
   }
 
   async onPort(host: string, port: number): Promise<number> {
@@ -62,6 +74,25 @@ export class Listener {
       start()
     })
   }
+}
+
+/** What a door throws is our mistake, and it has logged what it knows. */
+function failed(response: ServerResponse): void {
+  if (response.headersSent) response.destroy()
+  else errorOf(response, new ServiceError('internal', 'Something went wrong on our side.'))
+}
+
+function errorOf(response: ServerResponse, error: ServiceError): void {
+  response.writeHead(errorStatus(error.code), { 'content-type': 'application/json; charset=utf-8' })
+  response.end(JSON.stringify(error.toBody()))
+}
+
+/** Nothing else here speaks another protocol than HTTP. */
+async function refuseUpgrade(socket: Duplex): Promise<void> {
+  const error = new ServiceError('invalid', 'This address does not upgrade.', {
+    hint: 'Send the request without Upgrade.',
+  })
+  await writeResponse(socket, Response.json(error.toBody(), { status: errorStatus(error.code) }))
 }
 
 function notReady(_request: IncomingMessage, response: ServerResponse): void {

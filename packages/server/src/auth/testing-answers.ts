@@ -57,6 +57,7 @@ export const answers: Record<string, number> = {
   recoverUnfinishedWork: 404,
   settleUnfinishedWork: 400,
   listUnfinishedWork: 200,
+  getPreview: 404,
   listChangeRequests: 200,
   openChangeRequest: 400,
   getChangeRequest: 404,

@@ -11,16 +11,13 @@ export function refuseForeignHost(
   deps: Pick<Deps, 'config'>,
 ): MiddlewareHandler<{ Bindings: Bindings; Variables: { requestId: string } }> {
   const { config } = deps
-  const publicHost = new URL(config.publicUrl).hostname.toLowerCase()
-  const previewSuffix = `.${config.previewDomain}`
   return async (c, next) => {
     const host = c.req.header('host') ?? ''
     const name = hostName(host)
     const fromSandbox = c.env?.incoming?.svcFromSandbox === true
     const isOurs = fromSandbox
       ? host === `127.0.0.1:${relayPort}` || host === `localhost:${relayPort}`
-      : name !== null &&
-        (name === publicHost || name === config.host || loopbackNames.has(name) || name.endsWith(previewSuffix))
+      : isOwnHost(config, host)
     if (!isOurs)
       return errorResponse(
         new ServiceError('forbidden', `This server does not answer for the name ${JSON.stringify(name ?? host)}.`, {
@@ -30,6 +27,13 @@ export function refuseForeignHost(
       )
     await next()
   }
+}
+
+/** The names a browser or client may call this server by. Names below the preview domain are not among them: they are other origins. */
+export function isOwnHost(config: Pick<Deps['config'], 'publicUrl' | 'host'>, host: string): boolean {
+  const name = hostName(host)
+  const publicHost = new URL(config.publicUrl).hostname.toLowerCase()
+  return name !== null && (name === publicHost || name === config.host || loopbackNames.has(name))
 }
 
 function hostName(host: string): string | null {

@@ -1,12 +1,12 @@
 /** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project. */
 import { ServiceError, userContextHeader } from '@svc/contract'
 import { allow, isUuid, notFound } from '../auth/allow.ts'
-import { authenticate } from '../auth/authenticate.ts'
+import { authenticate, type Credentials } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import { type AppContext, credentialsOf } from '../http/request-info.ts'
-import { askRuntime, readHealth } from './daemon-client.ts'
+import { askRuntime, type DaemonAddress, readHealth } from './daemon-client.ts'
 import { getSandbox, getSessionById } from './store.ts'
 
 /** Connection-bound headers (RFC 9110, 7.6.1) and those whose meaning ends at this hop. */
@@ -41,39 +41,15 @@ export function sandboxEdgeRoutes(app: App, deps: Deps): void {
 
 async function forward(deps: Deps, c: AppContext): Promise<Response> {
   const sandboxId = c.req.param('sandboxId') ?? ''
-  const sandbox = isUuid(sandboxId) ? await getSandbox(deps.db, sandboxId) : null
-  const prefix = `/v1/sandboxes/${sandboxId}`
   const url = new URL(c.req.url)
-  const path = url.pathname.slice(prefix.length)
-  const isHealth = path === '/svc/health' && c.req.method === 'GET'
-  const actor = isHealth ? null : await authenticate(deps, credentialsOf(c.req.raw))
-  const session = sandbox === null ? null : await getSessionById(deps.db, sandbox.session_id)
-  if (sandbox === null || session === null) throw notFound('sandbox')
-  const project =
-    actor === null
-      ? null
-      : (await allow(deps, { access: 'project-write', actor, projectId: session.project_id })).project
-  if (actor?.kind === 'project' && actor.project_id !== session.project_id)
-    throw new ServiceError('forbidden', 'This token belongs to another project.')
-  if (sandbox.status !== 'active' && sandbox.status !== 'provisioning')
-    throw new ServiceError('unavailable', `This sandbox is ${sandbox.status}.`, {
-      hint: 'Restart the session; its sandbox then has a new address.',
-    })
-  // The address as it was sent, and not as the router decoded it: what is judged below is what goes on.
-  if (!url.pathname.startsWith(`${prefix}/`)) throw new ServiceError('not_found', 'There is no such route.')
-  if (isHealth) return health(sandbox.endpoint)
-  const daemon = deps.keeper.daemonOf(session.session_id)
-  if (daemon === null || actor === null || project === null || daemon.generation !== sandbox.generation)
-    throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
-  if (path.startsWith('/svc/'))
-    throw new ServiceError('forbidden', 'The control paths of a sandbox belong to the service.', {
-      hint: 'Use the session routes of the API.',
-    })
+  const admitted = await admit(deps, { sandboxId, url, method: c.req.method, credentials: credentialsOf(c.req.raw) })
+  if (admitted.kind === 'health') return health(admitted.endpoint)
+  const { daemon, path, userId, role } = admitted
   const upstream = await askRuntime(daemon, {
     method: c.req.method,
-    path: path + url.search,
-    userId: actor.user_id,
-    role: project.role,
+    path,
+    userId,
+    role,
     headers: passedHeaders(c.req.raw.headers),
     body: c.req.raw.body,
     signal: c.req.raw.signal,
@@ -88,6 +64,45 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
       'x-content-type-options': 'nosniff',
     },
   })
+}
+
+export type Admitted =
+  | { kind: 'health'; endpoint: string | null }
+  | { kind: 'in'; daemon: DaemonAddress; path: string; userId: string; role: string }
+
+/** Who may reach which daemon, and what for: the same question for a request and for an upgrade. Throws what refuses. */
+export async function admit(
+  deps: Deps,
+  { sandboxId, url, method, credentials }: { sandboxId: string; url: URL; method: string; credentials: Credentials },
+): Promise<Admitted> {
+  const sandbox = isUuid(sandboxId) ? await getSandbox(deps.db, sandboxId) : null
+  const prefix = `/v1/sandboxes/${sandboxId}`
+  const path = url.pathname.slice(prefix.length)
+  const isHealth = path === '/svc/health' && method === 'GET'
+  const actor = isHealth ? null : await authenticate(deps, credentials)
+  const session = sandbox === null ? null : await getSessionById(deps.db, sandbox.session_id)
+  if (sandbox === null || session === null) throw notFound('sandbox')
+  const project =
+    actor === null
+      ? null
+      : (await allow(deps, { access: 'project-write', actor, projectId: session.project_id })).project
+  if (actor?.kind === 'project' && actor.project_id !== session.project_id)
+    throw new ServiceError('forbidden', 'This token belongs to another project.')
+  if (sandbox.status !== 'active' && sandbox.status !== 'provisioning')
+    throw new ServiceError('unavailable', `This sandbox is ${sandbox.status}.`, {
+      hint: 'Restart the session; its sandbox then has a new address.',
+    })
+  // The address as it was sent, and not as the router decoded it: what is judged below is what goes on.
+  if (!url.pathname.startsWith(`${prefix}/`)) throw new ServiceError('not_found', 'There is no such route.')
+  if (isHealth) return { kind: 'health', endpoint: sandbox.endpoint }
+  const daemon = deps.keeper.daemonOf(session.session_id)
+  if (daemon === null || actor === null || project === null || daemon.generation !== sandbox.generation)
+    throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
+  if (path === '/svc' || path.startsWith('/svc/'))
+    throw new ServiceError('forbidden', 'The control paths of a sandbox belong to the service.', {
+      hint: 'Use the session routes of the API.',
+    })
+  return { kind: 'in', daemon, path: path + url.search, userId: actor.user_id, role: project.role }
 }
 
 async function health(endpoint: string | null): Promise<Response> {

@@ -5,6 +5,7 @@ import {
   deleteProjectRoute,
   deleteSessionRoute,
   getCloneCredentialRoute,
+  getPreviewRoute,
   getSessionRoute,
   getTimelineRoute,
   getTranscriptRoute,
@@ -30,6 +31,7 @@ import { createSession } from './create.ts'
 import { mintCloneCredential } from './credentials.ts'
 import { deleteProject } from './delete-project.ts'
 import { streamSessionEvents } from './events.ts'
+import { openPreview } from './preview.ts'
 import { abortSession, promptSession } from './prompt.ts'
 import { deleteSession, restartSession, stopSession } from './stop.ts'
 import {
@@ -143,6 +145,10 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       return { ok: true }
     }),
     handle(listUnfinishedWorkRoute, async ({ project }) => wipOfProject(deps.db, project.project_id)),
+    handle(getPreviewRoute, async ({ project, params, query, caller }) => {
+      const { session_id: sessionId } = await find(project.project_id, params.sessionId)
+      return { url: await openPreview(deps, { sessionId, port: query.port, userId: caller.actor.user_id }) }
+    }),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)
       return {

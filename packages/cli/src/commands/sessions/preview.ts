@@ -1,0 +1,31 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { resolveSessionId } from './find.ts'
+import { sessionArg } from './words.ts'
+
+export const preview = command({
+  summary: 'Print the address of a port that a session serves',
+  about: [
+    'The address opens once, in the browser that visits it first; that browser then stays signed in to this one port. Ask again for another browser.',
+  ],
+  scope: 'project',
+  args: { id: sessionArg, port: { summary: 'Port inside the sandbox (default: 3000)', optional: true } },
+  flags: {},
+  examples: ['svc sessions preview 8f3a1c20', 'svc sessions preview 8f3a1c20 5173'],
+  async run(ctx, { args }) {
+    const port = args.port ?? '3000'
+    if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > 65_535)
+      throw new UsageError(`${JSON.stringify(port)} is not a port`, { next: [`svc sessions preview ${args.id} 3000`] })
+    const { api, projectId } = await ctx.project()
+    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
+    const { url } = await reply(
+      api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', {
+        params: { path, query: { port: Number(port) } },
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document({ url, port: Number(port), session_id: path.sessionId })
+    ctx.out.line(url)
+    ctx.out.note('It opens once, in the browser that visits it first.')
+  },
+})

@@ -1,0 +1,31 @@
+/** Answers that need node's own request or its raw socket: other origins beside the API's, and connections that upgrade. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+export interface Door {
+  /** Whether this request is for it; then nobody else sees it. */
+  takes(request: IncomingMessage, upgrades: boolean): boolean
+  request(request: IncomingMessage, response: ServerResponse): Promise<void>
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
+}
+
+/** A whole answer on a raw socket, which ends with it. */
+export async function writeResponse(socket: Duplex, response: Response): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer())
+  const lines = [`HTTP/1.1 ${response.status} ${response.statusText || 'Answer'}`]
+  response.headers.forEach((value, name) => {
+    if (name !== 'content-length' && name !== 'connection' && name !== 'transfer-encoding')
+      lines.push(`${name}: ${value}`)
+  })
+  lines.push(`content-length: ${body.length}`, 'connection: close', '', '')
+  socket.write(lines.join('\r\n'), 'latin1')
+  socket.end(body)
+}
+
+/** Every value of that name, in the order of its lines. */
+export function headerLines(rawHeaders: string[], name: string): string[] {
+  const values: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!)
+  return values
+}

@@ -1,0 +1,316 @@
+/** Previews by the real listener, dialled at 127.0.0.1 with the Host header a browser would send. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { buildApp } from '../app.ts'
+import { Listener } from '../listen.ts'
+import { sandboxDoor } from './edge-upgrade.ts'
+import { previewDoor } from './preview.ts'
+import { makeSessionApp, type RunningSession, type SessionApp, until } from './testing.ts'
+
+interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+}
+
+let app: SessionApp
+let session: RunningSession
+let listener: Listener
+let port: number
+let host: string
+
+beforeAll(async () => {
+  app = await makeSessionApp({
+    onPort: async (at, request) => {
+      if (at !== 3000) return null
+      const headers = new Headers({
+        'x-own': 'kept',
+        'clear-site-data': '"*"',
+        'strict-transport-security': 'max-age=1',
+        'alt-svc': 'h3=":1"',
+        'x-accel-redirect': '/etc/passwd',
+        nel: '{}',
+        'x-svc-anything': 'forged',
+      })
+      headers.append('set-cookie', 'own=1; Path=/')
+      headers.append('set-cookie', 'wide=1; Domain=localhost')
+      headers.append('set-cookie', 'wide2=1;  DOMAIN = .localhost; Path=/')
+      headers.append('set-cookie', 'svc_session=stolen')
+      headers.append('set-cookie', 'svc_preview=another')
+      const seen = {
+        url: request.url.replace('http://sandbox', ''),
+        headers: Object.fromEntries(request.headers),
+        body: await request.text(),
+      }
+      return Response.json(seen, { headers })
+    },
+  })
+  session = await app.running()
+  listener = new Listener({ fromSandbox: false })
+  port = await listener.onPort('127.0.0.1', 0)
+  app.deps.config.publicUrl = `http://localhost:${port}`
+  const served = buildApp(app.deps)
+  listener.answerWith(
+    (request, env) => served.fetch(request, env as never),
+    [previewDoor(app.deps), sandboxDoor(app.deps)],
+  )
+  host = `3000--${session.session_id}.localhost:${port}`
+}, 120_000)
+afterAll(async () => {
+  await listener.close()
+  await app.close()
+})
+
+function ask(
+  at: string,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  body = '',
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const out = httpRequest(
+      { host: '127.0.0.1', port, method, path, headers: { host: at, ...headers }, agent: false },
+      (answer) => {
+        let text = ''
+        answer.setEncoding('utf8')
+        answer.on('data', (chunk: string) => (text += chunk))
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+      },
+    )
+    out.on('error', reject)
+    out.end(body)
+  })
+}
+
+/** Exactly these bytes, and what came back until the other side ended. */
+function raw(text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
+    const done = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(answer)
+    }
+    const timer = setTimeout(done, 5_000)
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1')
+      if (answer.includes('\r\n\r\n')) done()
+    })
+    socket.on('close', done)
+    socket.on('error', done)
+  })
+}
+
+async function address(of = session.session_id, at = 3000, token = app.ownerToken): Promise<URL> {
+  const reply = await app.request<{ url: string }>('GET', `${app.path(of, 'preview')}?port=${at}`, { token })
+  expect(reply.status).toBe(200)
+  return new URL(reply.body.url)
+}
+
+async function cookieOf(url: URL): Promise<string> {
+  const entered = await ask(url.host, url.pathname + url.search)
+  expect(entered.status).toBe(303)
+  return String(entered.headers['set-cookie']).split(';')[0]!
+}
+
+describe('getting in', () => {
+  test('by a ticket that works once and becomes a cookie of this host alone', async () => {
+    const url = await address()
+    expect(url.host).toBe(host)
+    const entered = await ask(host, url.pathname + url.search)
+    expect(entered).toMatchObject({ status: 303, headers: { location: '/', 'referrer-policy': 'no-referrer' } })
+    const cookie = String(entered.headers['set-cookie'])
+    expect(cookie).toMatch(/^svc_preview=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/)
+    const again = await ask(host, url.pathname + url.search)
+    expect(again.status).toBe(401)
+    expect(again.headers['set-cookie']).toBeUndefined()
+    const inside = await ask(host, '/a?b=1', { cookie: cookie.split(';')[0]! })
+    expect(inside.status).toBe(200)
+    expect(JSON.parse(inside.text)).toMatchObject({ url: '/proxy/3000/a?b=1' })
+    // Who is in already and opens the old address again is led on.
+    expect((await ask(host, url.pathname + url.search, { cookie: cookie.split(';')[0]! })).status).toBe(303)
+  })
+
+  test('a viewer may, a stranger may not, and neither may who lost the role', async () => {
+    const viewer = await app.makeUser('viewer')
+    const cookie = await cookieOf(await address(session.session_id, 3000, viewer.token))
+    expect((await ask(host, '/', { cookie })).status).toBe(200)
+    const stranger = await app.makeUser('owner', 'own')
+    expect((await app.request('GET', app.path(session.session_id, 'preview'), { token: stranger.token })).status).toBe(
+      403,
+    )
+    await app.deps.db.deleteFrom('account_members').where('user_id', '=', viewer.user_id).execute()
+    await until('the viewer is out', async () => (await ask(host, '/', { cookie })).status === 401)
+  })
+
+  test('a ticket and a cookie are of one port of one session', async () => {
+    const url = await address()
+    const otherPort = `3001--${session.session_id}.localhost:${port}`
+    expect((await ask(otherPort, url.pathname + url.search)).status).toBe(401)
+    const cookie = await cookieOf(await address())
+    expect((await ask(otherPort, '/', { cookie })).status).toBe(401)
+    const other = await app.running()
+    expect((await ask(`3000--${other.session_id}.localhost:${port}`, '/', { cookie })).status).toBe(401)
+    expect((await ask(`3000--${randomUUID()}.localhost:${port}`, '/', { cookie })).status).toBe(401)
+  })
+
+  test('nobody gets in by a token, a dashboard cookie or nothing, and learns nothing', async () => {
+    const tries: Record<string, string>[] = [
+      {},
+      { authorization: `Bearer ${app.ownerToken}` },
+      { cookie: 'svc_session=x; svc_preview=' },
+    ]
+    for (const headers of tries) {
+      const refused = await ask(host, '/', { ...headers, accept: 'text/html' })
+      expect(refused.status).toBe(401)
+      expect(refused.text).toContain(`svc sessions preview ${session.session_id.slice(0, 8)} 3000`)
+      expect(refused.text).not.toContain('running')
+    }
+  })
+})
+
+describe('what passes', () => {
+  test('headers of one hop, ours, and those that reach beyond the page end here', async () => {
+    const cookie = await cookieOf(await address())
+    const answer = await ask(host, '/', {
+      cookie: `own=2; ${cookie}; svc_session=mine; __Host-svc_session=mine`,
+      'x-svc-user-context': 'forged',
+      'x-forwarded-host': 'forged',
+      authorization: 'Basic abc',
+    })
+    const seen = JSON.parse(answer.text) as { headers: Record<string, string> }
+    expect(seen.headers.cookie).toBe('own=2')
+    expect(seen.headers['x-forwarded-host']).toBe(host)
+    expect(seen.headers['x-svc-user-context']).toMatch(/^[\w-]+\.[\w-]{43}$/)
+    expect(seen.headers.authorization).toBe('Basic abc')
+    expect(answer.headers['x-own']).toBe('kept')
+    expect(answer.headers['set-cookie']).toEqual(['own=1; Path=/'])
+    for (const name of [
+      'clear-site-data',
+      'strict-transport-security',
+      'alt-svc',
+      'x-accel-redirect',
+      'nel',
+      'x-svc-anything',
+    ])
+      expect(answer.headers[name]).toBeUndefined()
+    expect(answer.headers['cross-origin-opener-policy']).toBe('same-origin-allow-popups')
+  })
+
+  test('bodies of any size, both ways', async () => {
+    const cookie = await cookieOf(await address())
+    const body = 'x'.repeat(3_000_000)
+    const answer = await ask(host, '/', { cookie, origin: `http://${host}` }, 'POST', body)
+    expect((JSON.parse(answer.text) as { body: string }).body.length).toBe(body.length)
+  })
+
+  test('requests of other pages do not, links do', async () => {
+    const cookie = await cookieOf(await address())
+    const other = `http://3000--${randomUUID()}.localhost:${port}`
+    const foreign: [string, Record<string, string>][] = [
+      ['POST', { origin: other }],
+      ['POST', { origin: 'null' }],
+      ['GET', { origin: `http://localhost:${port}` }],
+      ['GET', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }],
+      ['GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
+      ['POST', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
+    ]
+    for (const [method, headers] of foreign)
+      expect((await ask(host, '/', { cookie, ...headers }, method)).status).toBe(403)
+    const link = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
+    expect((await ask(host, '/', link)).status).toBe(200)
+  })
+
+  test('traffic counts as use of the session', async () => {
+    const cookie = await cookieOf(await address(session.session_id, 3000))
+    const fresh = await app.running()
+    const other = await cookieOf(await address(fresh.session_id))
+    const long = new Date(Date.now() - 30 * 60_000)
+    await app.deps.db
+      .updateTable('project_sessions')
+      .set({ last_active_at: long })
+      .where('session_id', '=', fresh.session_id)
+      .execute()
+    expect((await ask(host, '/', { cookie })).status).toBe(200)
+    expect(Date.parse((await app.session(fresh.session_id)).last_active_at)).toBe(long.getTime())
+    await ask(`3000--${fresh.session_id}.localhost:${port}`, '/', { cookie: other })
+    await until(
+      'the use is noted',
+      async () => Date.parse((await app.session(fresh.session_id)).last_active_at) > long.getTime(),
+    )
+  })
+})
+
+describe('when there is nothing to show', () => {
+  test('nothing listens: 502 with what to do, as a page and as JSON', async () => {
+    const at = `4000--${session.session_id}.localhost:${port}`
+    const cookie = await cookieOf(await address(session.session_id, 4000))
+    const page = await ask(at, '/', { cookie, accept: 'text/html' })
+    expect([page.status, page.headers['content-type']]).toEqual([502, 'text/html; charset=utf-8'])
+    expect(page.text).toContain('Nothing listens on port 4000 yet')
+    const data = await ask(at, '/', { cookie })
+    expect([data.status, (JSON.parse(data.text) as { code: string }).code]).toEqual([502, 'preview_unreachable'])
+  })
+
+  test('a stopped session says so and how to start it', async () => {
+    const stopped = await app.running()
+    const cookie = await cookieOf(await address(stopped.session_id))
+    await app.request('POST', app.path(stopped.session_id, 'stop'))
+    const page = await ask(`3000--${stopped.session_id}.localhost:${port}`, '/', { cookie, accept: 'text/html' })
+    expect(page.status).toBe(503)
+    expect(page.text).toContain('The session is stopped')
+    expect(page.text).toContain(`svc sessions restart ${stopped.session_id.slice(0, 8)}`)
+  })
+})
+
+describe('names', () => {
+  test('below the preview domain never reach the API, and those of nobody reach nothing', async () => {
+    const token = { authorization: `Bearer ${app.ownerToken}` }
+    for (const name of [
+      'x.localhost',
+      host,
+      `0--${session.session_id}.localhost`,
+      `70000--${session.session_id}.localhost`,
+      `03000--${session.session_id}.localhost`,
+    ]) {
+      const answer = await ask(name, '/v1/projects', token)
+      expect([name, [401, 404].includes(answer.status)]).toEqual([name, true])
+      expect(answer.text).not.toContain(app.project.project_id)
+    }
+    for (const name of ['evil.test', `3000--${session.session_id}.localhost.evil.test`, 'localhost.evil.test'])
+      expect((await ask(name, '/v1/projects', token)).status).toBe(403)
+    expect((await ask(`localhost:${port}`, '/v1/projects', token)).status).toBe(200)
+    expect((await ask(`127.0.0.1:${port}`, '/v1/projects', token)).status).toBe(200)
+  })
+
+  test('two of them, or none, are refused', async () => {
+    const cookie = await cookieOf(await address())
+    for (const hosts of [`Host: ${host}\r\nHost: ${host}\r\n`, `Host: localhost\r\nHost: ${host}\r\n`, '']) {
+      const answer = await raw(`GET / HTTP/1.1\r\n${hosts}Cookie: ${cookie}\r\nConnection: close\r\n\r\n`)
+      expect(answer).not.toContain('200 OK')
+    }
+  })
+
+  test('an upgrade goes where its name says, and nowhere else', async () => {
+    const upgrade = (at: string, path: string, more = '') =>
+      raw(`GET ${path} HTTP/1.1\r\nHost: ${at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${more}\r\n`)
+    expect(await upgrade(host, '/')).toStartWith('HTTP/1.1 401')
+    expect(await upgrade('evil.test', '/')).toStartWith('HTTP/1.1 400')
+    expect(await upgrade(`localhost:${port}`, '/v1/projects')).toStartWith('HTTP/1.1 400')
+    const base = new URL(session.sandbox_url!).pathname
+    expect(await upgrade(`localhost:${port}`, `${base}/proxy/3000/`)).toStartWith('HTTP/1.1 401')
+    expect(
+      await upgrade('evil.test', `${base}/proxy/3000/`, `Authorization: Bearer ${app.ownerToken}\r\n`),
+    ).toStartWith('HTTP/1.1 403')
+    expect(
+      await upgrade(`localhost:${port}`, `${base}/svc/env`, `Authorization: Bearer ${app.ownerToken}\r\n`),
+    ).toStartWith('HTTP/1.1 403')
+    const cookie = await cookieOf(await address())
+    const foreign = `Cookie: ${cookie}\r\nOrigin: http://localhost:${port}\r\n`
+    expect(await upgrade(host, '/', foreign)).toStartWith('HTTP/1.1 403')
+  })
+})
