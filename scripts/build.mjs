@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { buildDashboard, pack } from './dashboard.mjs'
 import { isMain, main, root, runQuietly, step } from './console.mjs'
@@ -43,6 +43,18 @@ async function ensurePages() {
 async function build(stamp) {
   mkdirSync(join(root, 'dist'), { recursive: true })
   const aside = mkdtempSync(join(root, 'dist/.build-'))
+  try {
+    await compile(join(aside, 'svc'))
+    rmSync(stampFile, { force: true })
+    renameSync(join(aside, 'svc'), program)
+    writeFileSync(stampFile, stamp)
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** The one program. `more` are flags for a platform that is not this one. */
+export async function compile(outfile, more = []) {
   const flags = [
     '--compile',
     '--format=esm',
@@ -57,20 +69,14 @@ async function build(stamp) {
     'SVC_RELEASE=true',
     '--drop=failpoint',
     ...Object.entries(buildValues()).flatMap(([name, value]) => ['--define', `${name}=${JSON.stringify(value)}`]),
+    ...more,
   ]
-  try {
-    const entry = join(root, 'packages/svc/src/main.ts')
-    await runQuietly(findBun(), ['build', ...flags, '--outfile', join(aside, 'svc'), entry], { cwd: aside })
-    rmSync(stampFile, { force: true })
-    renameSync(join(aside, 'svc'), program)
-    writeFileSync(stampFile, stamp)
-  } finally {
-    rmSync(aside, { recursive: true, force: true })
-  }
+  const entry = join(root, 'packages/svc/src/main.ts')
+  await runQuietly(findBun(), ['build', ...flags, '--outfile', outfile, entry], { cwd: dirname(outfile) })
 }
 
 /** What the program is told at build time; the hosts are left undefined in a build that does not know them. */
-function buildValues() {
+export function buildValues() {
   const values = { SVC_VERSION: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version }
   for (const name of ['SVC_CLOUD_URL', 'SVC_INTERNAL_URL']) {
     if (process.env[name]) values[name] = process.env[name]

@@ -124,9 +124,18 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'host',
   ),
   'self-host': group('Your own server', {
+    start: leaf(async () => (await import('./commands/self-host/start.ts')).start),
+    configure: leaf(async () => (await import('./commands/self-host/configure.ts')).configure),
+    env: leaf(async () => (await import('./commands/self-host/env.ts')).env),
+    logs: leaf(async () => (await import('./commands/self-host/logs.ts')).logs),
+    status: leaf(async () => (await import('./commands/self-host/status.ts')).status),
+    stop: leaf(async () => (await import('./commands/self-host/stop.ts')).stop),
+    unit: leaf(async () => (await import('./commands/self-host/unit.ts')).unit),
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
   }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
+  update: leaf(async () => (await import('./commands/update.ts')).update),
+  uninstall: leaf(async () => (await import('./commands/uninstall.ts')).uninstall),
   version: leaf(async () => (await import('./commands/version.ts')).version),
   help: leaf(async () => (await import('./commands/help.ts')).help),
 }

@@ -61,11 +61,23 @@ const good: Record<string, { args: string[]; stdin?: string; env?: Record<string
   'hosts info': { args: [], speaks: false },
   'hosts current': { args: [], speaks: false },
   'self-host owner-link': { args: [], speaks: true },
+  'self-host start': { args: ['--yes'], speaks: false },
+  'self-host configure': { args: [], speaks: false },
+  'self-host env': { args: ['ls'], speaks: false },
+  'self-host logs': { args: [], speaks: false },
+  'self-host status': { args: [], speaks: false },
+  'self-host stop': { args: [], speaks: false },
+  'self-host unit': { args: [], speaks: false },
+  update: { args: [], speaks: false },
+  uninstall: { args: ['--yes'], speaks: false },
   version: { args: [], speaks: false },
   help: { args: [], speaks: false },
 }
 /** They need more than one usual answer, or a repository; their own tests have it. */
-const elsewhere = new Set(['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm'])
+const elsewhere = new Set([
+  ...['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm', 'update'],
+  ...['self-host start', 'self-host configure', 'self-host logs'],
+])
 
 const all: [string, Leaf][] = Object.entries(catalogue).flatMap(([name, entry]): [string, Leaf][] =>
   isGroup(entry) ? Object.entries(entry.commands).map(([verb, leaf]) => [`${name} ${verb}`, leaf]) : [[name, entry]],

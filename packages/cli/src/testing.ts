@@ -175,6 +175,7 @@ const usual: Answers = {
     version: '0.1.0',
     sandbox: { driver: 'fake', ready: true, problem: null, install: null },
     model: 'scripted',
+    providers: { apps: 'local', connectors: 'mcp' },
   }),
   whoAmI: () => ({
     kind: 'user',

@@ -1014,6 +1014,12 @@ export interface operations {
                         };
                         /** @enum {string} */
                         model: "upstream" | "scripted" | "none";
+                        providers: {
+                            /** @enum {string} */
+                            apps: "local" | "none";
+                            /** @enum {string} */
+                            connectors: "mcp" | "none";
+                        };
                     };
                 };
             };

@@ -28,5 +28,7 @@ export const readyRoute = route({
     }),
     /** `scripted` is the labelled stand-in of the tour. */
     model: z.enum(['upstream', 'scripted', 'none']),
+    /** What deploys apps and what connects tools of others; the operator chose. */
+    providers: z.object({ apps: z.enum(['local', 'none']), connectors: z.enum(['mcp', 'none']) }),
   }),
 })

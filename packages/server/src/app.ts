@@ -12,6 +12,7 @@ import { type App, mount } from './http/mount.ts'
 import { replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
+import { installRoutes } from './install/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
@@ -41,6 +42,7 @@ export function buildApp(deps: Deps): App {
   gitGatewayRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
+  installRoutes(app, deps)
   authorizeRoutes(app)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))

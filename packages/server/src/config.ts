@@ -2,6 +2,7 @@
 import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
+import { type GitHostConfig, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
@@ -26,12 +27,18 @@ export interface Config {
   previewDomain: string
   allowPrivateGitHosts: boolean
   github: GitHubConfig
+  /** The credential of projects on that host that bring none, for the first account alone. */
+  gitHost: GitHostConfig | null
+  appProvider: 'local' | 'none'
+  connectorProvider: 'mcp' | 'none'
   roles: { api: boolean; worker: boolean }
   log: 'json' | 'pretty'
   /** Where tests end, delay or fail the server; only from source. */
   failpoints: Failpoint[]
   /** Folder searched for programs npm installed (PostgreSQL, the agent runtime). */
   programDirs: string[]
+  /** Where `npm run release` left programs for others. */
+  releaseDirs: string[]
 }
 
 export class ConfigError extends Error {
@@ -81,6 +88,14 @@ export function parseConfig(env: Env): Config {
     /^\d{1,9}$/.test(text) && +text >= min && +text <= max ? +text : `has to be a whole number from ${min} to ${max}`
   const flag = (text: string) =>
     text === '1' || text === 'true' ? true : text === '0' || text === 'false' ? false : 'has to be 1 or 0'
+
+  /** The first is what counts when nothing is set. */
+  const choice = <const T extends string>(name: string, choices: readonly [T, ...T[]]): T => {
+    const found = env[name] ? choices.find((each) => each === env[name]) : choices[0]
+    if (found === undefined)
+      problems.push(`${name} has to be ${choices.join(' or ')}, but is ${JSON.stringify(env[name])}.`)
+    return found ?? choices[0]
+  }
 
   const host = env.SVC_HOST || '127.0.0.1'
   const port = read('SVC_PORT', 8420, integer(0, 65535))
@@ -133,10 +148,14 @@ export function parseConfig(env: Env): Config {
     previewDomain,
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
+    gitHost: readGitHost(env, problems),
+    appProvider: choice('SVC_APP_PROVIDER', ['local', 'none']),
+    connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',
     failpoints: read<Failpoint[]>('SVC_FAILPOINTS', [], parseFailpoints),
+    releaseDirs: [join(process.execPath, '../release'), join(import.meta.dir, '../../../dist/release')],
     programDirs: [join(process.execPath, '../../node_modules'), join(import.meta.dir, '../../../node_modules')],
   }
   if (env.SVC_LOG && env.SVC_LOG !== 'json' && env.SVC_LOG !== 'pretty')

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
 import { judgeRepositoryUrl, learnHostKey, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
+import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
 import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
 import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
@@ -56,9 +57,11 @@ export async function judgeRemote(
   const remote: Remote = { url, pin, allowProtocols, credential: null }
   if (access?.kind === 'ssh-key') remote.ssh = { key: access.key, knownHosts: access.knownHosts }
   else if (access !== null) remote.credential = { username: access.username, password: access.token }
-  else remote.credential = await appCredential(deps, { url, accountId })
+  else
+    remote.credential =
+      (await appCredential(deps, { url, accountId })) ?? (await hostCredential(deps, { url, accountId }))
   if (access === null) {
-    // What the App gave is for the API its operator named, and never for one a project names.
+    // What the App or the operator's token gave is for the API its operator named, and never for one a project names.
     const apiUrl = input.settings?.git_host === 'plain' ? null : gitHubApiOf(deps.config, url)
     if (apiUrl !== null) remote.github = { apiUrl }
     return remote
@@ -96,6 +99,22 @@ async function appCredential(
     default:
       return outcome satisfies never
   }
+}
+
+/**
+ * The operator's own token for a host. It reaches whatever they reach there, and the server cannot tell who of its users may,
+ * so it serves the first account alone, as the App does. Never over plain http, except where private hosts are allowed.
+ */
+async function hostCredential(
+  deps: Pick<Deps, 'config' | 'db'>,
+  { url, accountId }: { url: string; accountId: string },
+): Promise<Remote['credential']> {
+  const { gitHost, allowPrivateGitHosts } = deps.config
+  if (gitHost === null) return null
+  const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' }
+  if (host !== gitHost.host || (protocol !== 'https:' && !(protocol === 'http:' && allowPrivateGitHosts))) return null
+  if ((await firstOwner(deps.db))?.account_id !== accountId) return null
+  return { username: gitHost.username ?? defaultUsername, password: gitHost.token }
 }
 
 function accessOf(deps: Pick<Deps, 'keyring'>, project: ProjectRow): GitAccess | null {

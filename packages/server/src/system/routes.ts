@@ -21,6 +21,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
         version,
         sandbox: await sandboxReadiness(deps),
         model: deps.config.model === null ? ('none' as const) : ('upstream' as const),
+        providers: { apps: deps.config.appProvider, connectors: deps.config.connectorProvider },
       }
     }),
   ]

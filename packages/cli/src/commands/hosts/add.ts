@@ -10,6 +10,7 @@ export const add = command({
   args: { name: { summary: 'What you will call it' } },
   flags: {
     url: { kind: 'text', summary: 'Its address, with or without /v1', value: 'url', required: true },
+    use: { kind: 'switch', summary: 'Make it the active host' },
     login: { kind: 'switch', summary: 'Sign in to it as well' },
     token: { kind: 'text', summary: 'With --login: the token; - reads it from stdin', value: 'pat' },
   },
@@ -24,6 +25,7 @@ export const add = command({
     const url = parseHostUrl(flags.url)
     await changeConfig(ctx.configPath(), (config) => {
       config.hosts[args.name] = { url }
+      if (flags.use) config.active_host = args.name
     })
     const { out } = ctx
     if (isUnencrypted(url)) out.warn(`${url} is not encrypted.`)
@@ -35,6 +37,6 @@ export const add = command({
     }
     if (out.json) return out.document({ name: args.name, url })
     out.line(green('✓ '), 'Added ', bold(args.name), ` · ${url}`)
-    out.note(`Next: svc login --host ${args.name} · svc hosts use ${args.name}`)
+    out.note(flags.use ? 'Next: svc login' : `Next: svc login --host ${args.name} · svc hosts use ${args.name}`)
   },
 })

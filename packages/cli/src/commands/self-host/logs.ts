@@ -1,0 +1,97 @@
+import { open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal, UsageError } from '../../errors.ts'
+import { dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
+import { runningServer } from '../../self-host/state.ts'
+
+const services = ['server', 'postgres'] as const
+const tailBytes = 256 * 1024
+const linesShown = 200
+const lookEveryMs = 250
+
+export const logs = command({
+  summary: 'What your server wrote: all of it, or one service',
+  about: ['Services: server, and postgres for what the database said through it.'],
+  scope: 'nothing',
+  args: { service: { summary: 'server or postgres', optional: true } },
+  flags: { follow: { kind: 'switch', summary: 'Go on as more is written, until Ctrl-C' } },
+  examples: ['svc self-host logs', 'svc self-host logs postgres --follow'],
+  async run(ctx, { args, flags }) {
+    const service = args.service
+    if (service !== undefined && !services.includes(service as 'server'))
+      throw new UsageError(`There is no service ${JSON.stringify(service)}`, {
+        next: services.map((name) => `svc self-host logs ${name}`),
+      })
+    const path = (await runningServer(ctx))?.log ?? join(dataDirOf(await serverEnvironment(ctx)), 'log', 'server.log')
+    const found = await stat(path).catch(() => null)
+    if (found === null)
+      throw new Refusal('not_found', 'There is no log: this server was never started by svc self-host', {
+        hint: `It would be ${path}.`,
+        next: ['svc self-host start'],
+      })
+    let at = Math.max(0, found.size - tailBytes)
+    const first = await readFrom(path, at)
+    show(ctx, first.lines.slice(-linesShown), service)
+    at = first.end
+    while (flags.follow) {
+      await ctx.io.sleep(lookEveryMs)
+      // A shorter file is a new one.
+      const size = (await stat(path).catch(() => null))?.size ?? at
+      const { lines, end } = await readFrom(path, size < at ? 0 : at)
+      show(ctx, lines, service)
+      at = end
+    }
+  },
+})
+
+/** Whole lines only: the last one may still be written. */
+async function readFrom(path: string, at: number): Promise<{ lines: string[]; end: number }> {
+  const file = await open(path, 'r')
+  try {
+    const buffer = Buffer.alloc(tailBytes)
+    const { bytesRead } = await file.read(buffer, 0, tailBytes, at)
+    const end = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1
+    return { lines: buffer.subarray(0, end).toString('utf8').split('\n').slice(0, -1), end: at + end }
+  } finally {
+    await file.close()
+  }
+}
+
+function show({ out }: Context, lines: readonly string[], service: string | undefined): void {
+  for (const line of lines) {
+    const entry = parse(line)
+    if (service === 'postgres' && entry?.from !== 'postgres') continue
+    if (service === 'server' && entry?.from === 'postgres') continue
+    if (out.json) out.documentLine(entry ?? { msg: line })
+    else out.line(out.terminal && entry !== null ? readable(entry) : line)
+  }
+}
+
+type Entry = Record<string, unknown>
+
+function parse(line: string): Entry | null {
+  if (!line.startsWith('{')) return null
+  try {
+    return JSON.parse(line) as Entry
+  } catch {
+    return null
+  }
+}
+
+const levels: Record<number, string> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
+
+function readable({ level, time, msg, err, ...facts }: Entry): string {
+  const clock = new Date(time as string).toTimeString().slice(0, 8)
+  const shown = Object.entries(facts).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const cause = (err as { message?: unknown } | undefined)?.message
+  return [
+    clock,
+    `${levels[Number(level)] ?? ''}${String(msg ?? '')}`,
+    ...shown,
+    ...(cause === undefined ? [] : [`(${String(cause)})`]),
+  ].join(' ')
+}

@@ -1,0 +1,39 @@
+import { command } from '../../command.ts'
+import { Refusal } from '../../errors.ts'
+import { green } from '../../output.ts'
+import { forgetServer, runningServer } from '../../self-host/state.ts'
+
+/** It drains within ten seconds; a database that writes its last takes a moment more. */
+const patienceMs = 30_000
+
+export const stop = command({
+  summary: 'Stop the server that svc self-host started',
+  about: ['Sessions stop with it and go on with svc sessions restart. Nothing is removed.'],
+  scope: 'nothing',
+  args: {},
+  flags: {},
+  examples: ['svc self-host stop', 'svc self-host stop --json'],
+  async run(ctx) {
+    const { io, out } = ctx
+    const server = await runningServer(ctx)
+    if (server === null) {
+      await forgetServer(ctx)
+      if (out.json) return out.document({ stopped: false, pid: null })
+      return out.note('No server runs that svc self-host started.')
+    }
+    process.kill(server.pid, 'SIGTERM')
+    const began = io.now()
+    while ((await runningServer(ctx)) !== null) {
+      if (io.now() - began > patienceMs)
+        throw new Refusal('timed_out', `Process ${server.pid} still stops after ${patienceMs / 1000} s`, {
+          hint: `Its log is ${server.log}.`,
+          next: ['svc self-host logs', 'svc self-host status'],
+        })
+      out.passing('stopping: requests and sandboxes come to their end…')
+      await io.sleep(100)
+    }
+    await forgetServer(ctx)
+    if (out.json) return out.document({ stopped: true, pid: server.pid })
+    out.line(green('✓ '), `Stopped (process ${server.pid})`)
+  },
+})

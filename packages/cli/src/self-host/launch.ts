@@ -1,0 +1,181 @@
+/** Starts the server in the background, on its own, and waits until it serves. */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { readSettings } from './settings.ts'
+import { bornAt, isAlive, rememberServer, selfHostFile, type ServerState } from './state.ts'
+
+/** The first start makes a database. */
+const readyMs = 120_000
+/** A longer one is moved aside at a start, over the one before. */
+const logBytesMax = 10 * 1024 * 1024
+
+/** What belongs to the client alone. */
+const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
+
+export interface Started {
+  state: ServerState
+  /** Signs its first opener in; null when somebody signed in before. */
+  ownerLink: string | null
+}
+
+/** From the shell first, then from the settings file. */
+export async function serverEnvironment(ctx: Context): Promise<Record<string, string>> {
+  const given = Object.entries({ ...(await readSettings(ctx)), ...ctx.io.env })
+  return Object.fromEntries(
+    given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),
+  )
+}
+
+export function dataDirOf(env: Readonly<Record<string, string>>): string {
+  return resolve(env.SVC_DATA_DIR || join(env.HOME || homedir(), '.local/share/svc'))
+}
+
+/** The program and its first arguments; from source Bun runs it. */
+export function serverCommand(): [string, ...string[]] {
+  const program = process.execPath
+  if (!basename(program).startsWith('bun')) return [program, 'server']
+  return [program, resolve(import.meta.dirname, '../../../svc/src/main.ts'), 'server']
+}
+
+export async function launchServer(ctx: Context): Promise<Started> {
+  const env = await serverEnvironment(ctx)
+  const dataDir = dataDirOf(env)
+  const log = join(dataDir, 'log', 'server.log')
+  return withStartLock(ctx, async () => {
+    const from = await prepareLog(log)
+    const [program, ...args] = serverCommand()
+    const pid = await spawnServer(program, args, { env, log })
+    const url = await untilReady(ctx, { pid, log, from })
+    const state: ServerState = {
+      pid,
+      born: await bornAt(pid),
+      program,
+      url,
+      log,
+      data_dir: dataDir,
+      started_at: new Date(ctx.io.now()).toISOString(),
+    }
+    await rememberServer(ctx, state)
+    const said = (await readFile(log)).subarray(from).toString()
+    return { state, ownerLink: /Owner link\s+(https?:\/\/\S+#\S+)/.exec(said)?.[1] ?? null }
+  })
+}
+
+async function prepareLog(log: string): Promise<number> {
+  await mkdir(dirname(log), { recursive: true, mode: 0o700 })
+  const size = (await stat(log).catch(() => null))?.size ?? 0
+  if (size <= logBytesMax) return size
+  await rename(log, `${log}.1`)
+  return 0
+}
+
+/** A session and process group of its own: the end of this terminal is not its end. */
+async function spawnServer(
+  program: string,
+  args: readonly string[],
+  { env, log }: { env: Record<string, string>; log: string },
+): Promise<number> {
+  const file = openSync(log, 'a', 0o600)
+  try {
+    const child = spawn(program, args, { env, cwd: '/', detached: true, stdio: ['ignore', file, file] })
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('spawn', () => resolve())
+    })
+    child.unref()
+    return child.pid!
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Answers with its address, which it says when requests are served. */
+async function untilReady(
+  ctx: Context,
+  { pid, log, from }: { pid: number; log: string; from: number },
+): Promise<string> {
+  const { io, out } = ctx
+  const began = io.now()
+  try {
+    for (;;) {
+      const said = (await readFile(log)).subarray(from).toString()
+      const url = /^ {2}Dashboard +(https?:\/\/\S+)$/m.exec(said)?.[1]
+      if (url !== undefined) return url
+      if (!isAlive(pid) || (await isZombie(pid))) throw ended(said, log)
+      const seconds = Math.round((io.now() - began) / 1000)
+      if (seconds * 1000 > readyMs) throw tooSlow(pid, log)
+      out.passing(`${phase(said)} (${seconds} s)`)
+      await io.sleep(100)
+    }
+  } catch (error) {
+    // Interrupted or too slow: what was begun here is ended here.
+    if (isAlive(pid)) process.kill(pid, 'SIGTERM')
+    throw error
+  } finally {
+    out.clearPassing()
+  }
+}
+
+/** It is our child until we end: a dead one is still in the table. */
+async function isZombie(pid: number): Promise<boolean> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  return text !== null && text.slice(text.lastIndexOf(')') + 2).startsWith('Z')
+}
+
+function phase(said: string): string {
+  if (/Preparing the database/.test(said)) return 'making the database, once'
+  if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the earlier database to end'
+  return 'starting the server'
+}
+
+function ended(said: string, log: string): Refusal {
+  const reason = said
+    .trim()
+    .split('\n')
+    .findLast((text) => text.startsWith('svc server: '))
+  return new Refusal('not_available', reason?.slice('svc server: '.length) ?? 'The server ended at its start', {
+    hint: `Its log is ${log}.`,
+    next: ['svc self-host logs', 'svc self-host env ls'],
+  })
+}
+
+function tooSlow(pid: number, log: string): Refusal {
+  return new Refusal('timed_out', `The server was not ready after ${readyMs / 1000} s and was stopped`, {
+    hint: `It was process ${pid}. Its log is ${log}.`,
+    next: ['svc self-host logs'],
+  })
+}
+
+/** Two starts at once make one server. A lock whose holder is gone holds nothing. */
+async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T> {
+  const path = selfHostFile(ctx, 'lock')
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  for (let i = 0; ; i++) {
+    const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return null
+      throw error
+    })
+    if (file !== null) {
+      await file.writeFile(String(process.pid))
+      await file.close()
+      break
+    }
+    const holder = Number(await readFile(path, 'utf8').catch(() => ''))
+    if (holder > 1 && isAlive(holder))
+      throw new Refusal('not_available', `Another svc (process ${holder}) starts the server at this moment`, {
+        next: ['svc self-host status'],
+      })
+    if (i > 20) throw new Refusal('not_available', `${path} cannot be taken`, { hint: 'Remove it.' })
+    await unlink(path).catch(() => {})
+  }
+  try {
+    return await act()
+  } finally {
+    await rm(path, { force: true })
+  }
+}

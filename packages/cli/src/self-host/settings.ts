@@ -1,0 +1,121 @@
+/** The environment that `svc self-host start` gives its server, kept in a file for its owner alone. systemd reads the same file. */
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Context } from '../context.ts'
+import { Refusal, UsageError } from '../errors.ts'
+import { closest } from '@svc/contract/closest'
+import { selfHostFile } from './state.ts'
+
+export interface Setting {
+  summary: string
+  secret?: true
+}
+
+/** Every variable the server reads: docs/operate/server.md. */
+export const settings: Readonly<Record<string, Setting>> = {
+  SVC_PORT: { summary: 'Port it listens on' },
+  SVC_HOST: { summary: 'Address it listens on' },
+  SVC_PUBLIC_URL: { summary: 'Address users reach it by' },
+  SVC_DATA_DIR: { summary: 'Database, managed repositories, mirrors' },
+  SVC_MASTER_KEY_FILE: { summary: 'Opens every sealed value' },
+  DATABASE_URL: { summary: 'A PostgreSQL of yours', secret: true },
+  SVC_BOOTSTRAP_TOKEN: { summary: "Becomes the owner's token at the first start", secret: true },
+  SVC_LLM_UPSTREAM_URL: { summary: 'An OpenAI-compatible model server' },
+  SVC_LLM_UPSTREAM_KEY: { summary: 'Its key', secret: true },
+  SVC_LLM_MODEL: { summary: 'The model to use there' },
+  SVC_APP_PROVIDER: { summary: 'What deploys apps: local or none' },
+  SVC_CONNECTOR_PROVIDER: { summary: 'What connects tools of others: mcp or none' },
+  SVC_GIT_HOST: { summary: 'Git host that SVC_GIT_HOST_TOKEN is for' },
+  SVC_GIT_HOST_USERNAME: { summary: 'User name that goes with it' },
+  SVC_GIT_HOST_TOKEN: { summary: 'Credential of projects there that bring none', secret: true },
+  SVC_GITHUB_HOSTS: { summary: 'More GitHub-style hosts' },
+  SVC_GITHUB_APP_ID: { summary: 'A GitHub App' },
+  SVC_GITHUB_APP_PRIVATE_KEY_FILE: { summary: 'File of its private key' },
+  SVC_GITHUB_API_URL: { summary: 'API of the host the App belongs to' },
+  SVC_GITHUB_APP_ACCOUNTS: { summary: 'Accounts the App serves' },
+  SVC_SANDBOX_DRIVER: { summary: 'What runs sandboxes' },
+  SVC_SESSION_LIMIT: { summary: 'Live sessions at a time per account' },
+  SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Repositories at private addresses: 1 or 0' },
+  SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview addresses' },
+  SVC_ROLES: { summary: 'What this process does' },
+  SVC_LOG: { summary: 'Format of the log: json or pretty' },
+}
+
+const fileBytesMax = 256 * 1024
+const line = /^([A-Z][A-Z0-9_]*)="((?:[^"\\]|\\.)*)"$/
+
+export async function readSettings(ctx: Pick<Context, 'configPath'>): Promise<Record<string, string> | null> {
+  const path = selfHostFile(ctx, 'env')
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw broken(path, error.message)
+  })
+  if (text === null) return null
+  if (text.length > fileBytesMax) throw broken(path, 'it is larger than 256 KiB')
+  const found: Record<string, string> = {}
+  for (const [i, raw] of text.split('\n').entries()) {
+    if (raw.trim() === '' || raw.startsWith('#')) continue
+    const match = line.exec(raw.trim()) ?? /^([A-Z][A-Z0-9_]*)=([^"'\\\s]*)$/.exec(raw.trim())
+    if (match === null) throw broken(path, `line ${i + 1} is not NAME="value"`)
+    found[match[1]!] = match[2]!.replace(/\\(.)/g, '$1')
+  }
+  return found
+}
+
+/** Never readable by others, not for a moment, and never half written. */
+export async function writeSettings(
+  ctx: Pick<Context, 'configPath'>,
+  changes: Readonly<Record<string, string | null>>,
+): Promise<string> {
+  const path = selfHostFile(ctx, 'env')
+  const merged = { ...(await readSettings(ctx)), ...changes }
+  const lines = Object.entries(merged)
+    .filter((entry): entry is [string, string] => entry[1] !== null)
+    .map(([name, value]) => `${name}="${value.replace(/["\\$`]/g, '\\$&')}"\n`)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const aside = `${path}.${randomUUID()}.tmp`
+  const file = await open(aside, 'wx', 0o600)
+  try {
+    await file.writeFile(`# Of svc self-host; applies at the next start.\n${lines.join('')}`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(aside, path)
+  return path
+}
+
+/** `KEY=VALUE` of the command line. An empty value removes the setting. */
+export function parseAssignments(words: readonly string[]): Record<string, string | null> {
+  const changes: Record<string, string | null> = {}
+  for (const word of words) {
+    const at = word.indexOf('=')
+    if (at <= 0) throw new UsageError(`Not KEY=VALUE: ${word}`, { next: ['svc self-host env set SVC_PORT=8421'] })
+    const [name, value] = [word.slice(0, at), word.slice(at + 1)]
+    if (!Object.hasOwn(settings, name)) {
+      const meant = closest(name, Object.keys(settings))
+      throw new UsageError(`The server knows no setting ${JSON.stringify(name)}`, {
+        ...(meant === null ? {} : { hint: `Did you mean ${meant}?` }),
+        next: ['svc self-host env ls'],
+      })
+    }
+    // A line of a file, and a part of an environment: neither can hold these.
+    if (/[\n\r\0]/.test(value)) throw new UsageError(`The value of ${name} has to be one line`)
+    changes[name] = value === '' ? null : value
+  }
+  return changes
+}
+
+/** Enough to tell one from another, too little to use. */
+export function masked(name: string, value: string): string {
+  if (settings[name]?.secret !== true && !/(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)) return value
+  return value.length < 12 ? '••••' : `••••${value.slice(-4)}`
+}
+
+function broken(path: string, why: string): Refusal {
+  return new Refusal('config_broken', `The settings of the server cannot be used: ${why}`, {
+    hint: `Mend or move ${path}.`,
+    detail: { path },
+  })
+}

