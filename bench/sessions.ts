@@ -1,0 +1,227 @@
+/** How long a session takes to start, warm and from nothing, and to say its first word; what many at once and idle ones cost. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createParser } from 'eventsource-parser'
+import { makeFirstCommit, Server, until } from '../test/e2e/harness.ts'
+import { type Figure, median, percentile, printFigures, timed } from './report/figures.ts'
+import { runtimeBoot } from './report/runtime-boot.ts'
+
+const colds = Number(process.env.BENCH_STARTS ?? 7)
+const warms = Number(process.env.BENCH_WARM ?? 20)
+const atOnce = Number(process.env.BENCH_AT_ONCE ?? 20)
+
+interface Session {
+  session_id: string
+  status: string
+  error: string | null
+}
+type Phases = Map<string, number[]>
+
+/** The model: answers at once, so that what is measured is what lies around it. */
+const model = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => firstWord() })
+const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
+const environment = { SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${model.port}/v1`, SVC_LLM_MODEL: 'bench' }
+try {
+  await withServer('0', async (server, project) => {
+    await cold(server, project)
+    await manyAtOnce(server, project)
+  })
+  await withServer('1', warm)
+} finally {
+  await model.stop(true)
+  await rm(dir, { recursive: true, force: true })
+}
+
+async function withServer(warmSandboxes: string, work: (server: Server, project: string) => Promise<void>) {
+  const server = await Server.start({ ...environment, SVC_WARM_SANDBOXES: warmSandboxes })
+  try {
+    const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'bench'])
+    await makeFirstCommit(server, project_id)
+    await work(server, project_id)
+  } finally {
+    await server.end()
+  }
+}
+
+async function cold(server: Server, project: string): Promise<void> {
+  const [boots, running, words] = [[], [], []] as [number[], number[], number[]]
+  const phases: Phases = new Map()
+  for (let n = 0; n < colds; n++) {
+    boots.push(await runtimeBoot(join(dir, `runtime-${n}`)))
+    const session = await start(server, project)
+    running.push(session.runningMs)
+    await note(phases, server, project, session.id)
+    words.push(await untilFirstWord(server, project, session.id))
+    await remove(server, project, session.id)
+  }
+  const floor = "the runtime's own boot, outside a sandbox"
+  printFigures('A session from nothing', [
+    { what: 'create to running', ms: median(running), floor, floorMs: median(boots) },
+    ...phaseFigures(phases),
+    { what: 'prompt to first token, sent at once', ms: median(words), floor: '', floorMs: null },
+  ])
+}
+
+async function manyAtOnce(server: Server, project: string): Promise<void> {
+  const boot = await runtimeBoot(join(dir, 'runtime-at-once'))
+  const started = await Promise.all(Array.from({ length: atOnce }, () => start(server, project)))
+  const times = started.map(({ runningMs }) => runningMs)
+  const bytes = sandboxBytes(server.pid) / atOnce
+  printFigures(`${atOnce} sessions from nothing at once`, [
+    { what: 'create to running, the median one', ms: median(times), floor: '', floorMs: null },
+    {
+      what: 'the last one',
+      ms: Math.max(...times),
+      floor: `${atOnce} boots of the runtime in a row`,
+      floorMs: atOnce * boot,
+    },
+  ])
+  console.log(`\nMemory of an idle session: ${Math.round(bytes / 1024 ** 2)} MiB of its own (proportional set size).`)
+  for (const { id } of started) await remove(server, project, id)
+}
+
+async function warm(server: Server, project: string): Promise<void> {
+  const [answered, running, words, asking] = [[], [], [], []] as [number[], number[], number[], number[]]
+  const phases: Phases = new Map()
+  const first = await start(server, project)
+  let cold = 0
+  for (let n = 0; n < warms; n++) {
+    const waiting = () => server.output.split('a sandbox waits for a session').length - 1
+    await until('a sandbox to wait', async () => waiting() > n)
+    asking.push(await timed(() => server.api('/v1/token')))
+    const session = await start(server, project)
+    answered.push(session.answeredMs)
+    running.push(session.runningMs)
+    if (!(await note(phases, server, project, session.id)).includes('claim')) cold++
+    words.push(await untilFirstWord(server, project, session.id))
+    await remove(server, project, session.id)
+  }
+  await remove(server, project, first.id)
+  const floor = 'a trivial authenticated request'
+  const floorMs = median(asking)
+  const lines: Figure[] = [
+    { what: 'create to its answer', ms: median(answered), floor, floorMs },
+    { what: 'create to running, p50', ms: median(running), floor, floorMs },
+    { what: 'create to running, p95', ms: percentile(running, 95), floor, floorMs },
+    ...phaseFigures(phases),
+    { what: 'prompt to first token over the model, p50', ms: median(words), floor: '', floorMs: null },
+    { what: 'prompt to first token over the model, p95', ms: percentile(words, 95), floor: '', floorMs: null },
+  ]
+  printFigures(`A session that finds a warm sandbox, ${warms} times`, lines)
+  if (cold > 0) console.log(`${cold} of them started from nothing.`)
+}
+
+/** As a client sees it: the answer, and then `running` on the event stream. */
+async function start(server: Server, project: string) {
+  const began = performance.now()
+  const made = await server.api(`/v1/projects/${project}/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { session_id: id, ...rest } = (await made.json()) as Session
+  if (!made.ok) throw new Error(`No session was made: ${JSON.stringify(rest)}`)
+  const answeredMs = performance.now() - began
+  await onEvents(server, project, id, (event) => {
+    const { session } = event as { session?: Session }
+    if (session?.status === 'failed') throw new Error(session.error ?? 'failed')
+    return session?.status === 'running'
+  })
+  return { id, answeredMs, runningMs: performance.now() - began }
+}
+
+async function untilFirstWord(server: Server, project: string, id: string): Promise<number> {
+  let began = 0
+  await onEvents(
+    server,
+    project,
+    id,
+    (event) => {
+      const { message } = event as { message?: { role: string; parts: { type: string; text?: string }[] } }
+      return message?.role === 'assistant' && message.parts.some((part) => part.type === 'text' && part.text !== '')
+    },
+    async () => {
+      began = performance.now()
+      await server.api(`/v1/projects/${project}/sessions/${id}/prompt`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"text":"Say a word."}',
+      })
+    },
+  )
+  return performance.now() - began
+}
+
+/** Reads the events of a session until one fits. `once` happens when the stream is open. */
+async function onEvents(
+  server: Server,
+  project: string,
+  id: string,
+  fits: (event: unknown) => boolean | undefined,
+  once: () => Promise<void> = async () => {},
+): Promise<void> {
+  const closing = new AbortController()
+  const { signal } = closing
+  const response = await server.api(`/v1/projects/${project}/sessions/${id}/events`, { signal })
+  let found = false
+  const parser = createParser({ onEvent: ({ data }) => void (found ||= fits(JSON.parse(data)) === true) })
+  const decoder = new TextDecoder()
+  const asked = once()
+  for await (const chunk of response.body!) {
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    if (found) break
+  }
+  closing.abort()
+  await asked
+  if (!found) throw new Error('The events ended early.')
+}
+
+async function remove(server: Server, project: string, id: string): Promise<void> {
+  await server.api(`/v1/projects/${project}/sessions/${id}`, { method: 'DELETE' })
+}
+
+async function note(phases: Phases, server: Server, project: string, id: string): Promise<string[]> {
+  const answer = await server.api(`/v1/projects/${project}/sessions/${id}/timeline`)
+  const timeline = ((await answer.json()) as { phases: { name: string; ms: number | null }[] }).phases
+  for (const { name, ms } of timeline) phases.set(name, [...(phases.get(name) ?? []), ms ?? 0])
+  return timeline.map(({ name }) => name)
+}
+
+const phaseFigures = (phases: Phases): Figure[] =>
+  [...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null }))
+
+function firstWord(): Response {
+  const base = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'bench' }
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+  const text = `${chunk({ role: 'assistant', content: 'word' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`
+  return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** Of every process in a sandbox below that server, shared pages counted by share. */
+function sandboxBytes(serverPid: number): number {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    const stat = readSafely(`/proc/${name}/stat`)
+    parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0))
+  }
+  const isBelow = (pid: number): boolean =>
+    pid > 1 && (parents.get(pid) === serverPid || isBelow(parents.get(pid) ?? 0))
+  let kilobytes = 0
+  for (const pid of parents.keys()) {
+    if (!isBelow(pid) || readSafely(`/proc/${pid}/comm`).startsWith('postgres')) continue
+    kilobytes += Number(/^Pss:\s+(\d+)/m.exec(readSafely(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
+  }
+  return kilobytes * 1024
+}
+
+/** A process may be gone by the time it is looked at. */
+function readSafely(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
