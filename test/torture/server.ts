@@ -16,6 +16,8 @@ export interface TortureServerOptions {
   beside?: TortureServer
   /** Where it looks for programs. */
   path?: string
+  /** A built program in place of the sources: sandboxes need one. */
+  program?: string
 }
 
 export class TortureServer {
@@ -23,6 +25,7 @@ export class TortureServer {
   readonly token: string
   readonly #databaseUrl: string | null
   readonly #path: string
+  readonly #command: string[]
   url = ''
   output = ''
   /** From the start of the process to the first answer of GET /v1/ready, of every start. */
@@ -36,6 +39,7 @@ export class TortureServer {
     this.token = token
     this.#databaseUrl = options.databaseUrl ?? null
     this.#path = options.path ?? process.env.PATH ?? ''
+    this.#command = options.program === undefined ? [process.execPath, program] : [options.program]
   }
 
   static async make(options: TortureServerOptions = {}): Promise<TortureServer> {
@@ -59,10 +63,11 @@ export class TortureServer {
   }
 
   /** Resolves when it answers requests, or, when a failpoint ends it before that, when it has ended: false then. */
-  async start(options: { failpoints?: string; sandboxes?: boolean } = {}): Promise<boolean> {
+  async start(options: { failpoints?: string; sandboxes?: boolean; warm?: boolean } = {}): Promise<boolean> {
     const began = performance.now()
     this.output = ''
-    const child = spawn(process.execPath, [program, 'server'], {
+    const [command = '', ...first] = this.#command
+    const child = spawn(command, [...first, 'server'], {
       cwd: this.dir,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -76,6 +81,7 @@ export class TortureServer {
         SVC_BOOTSTRAP_TOKEN: this.token,
         SVC_SANDBOX_DRIVER: options.sandboxes === true ? 'auto' : 'none',
         SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
+        SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
         SVC_LOG: 'json',
         ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl }),
         ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),

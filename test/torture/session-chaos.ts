@@ -1,0 +1,202 @@
+/** Sessions that are made, prompted, stopped, started again and deleted while everything under them is killed. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Session } from '@svc/contract'
+import { below, type Process, processes } from './sandbox-leaks.ts'
+import { pointsOf } from './scenarios.ts'
+import type { TortureServer } from './server.ts'
+import type { TortureProject, World } from './world.ts'
+
+/** What a session may take from the last thing that happened to it. */
+const settledMs = 60_000
+const statusesThatRest = new Set<string>(['running', 'stopped', 'failed'])
+
+export interface ChaosReport {
+  cycles: number
+  kills: Record<string, number>
+  /** Failpoints at which a server died. */
+  points: Set<string>
+  settledMs: number[]
+  warm: number
+  problems: string[]
+  /** Every process seen in a sandbox. */
+  seen: Process[]
+}
+
+interface Chaos {
+  world: World
+  server: TortureServer
+  report: ChaosReport
+  /** When the last server started: what happened before it does not count. */
+  disturbedAt: number
+  ended: boolean
+}
+
+export async function sessionChaos(
+  world: World,
+  options: { cycles: number; workers: number; random: () => number; killServers: boolean },
+): Promise<ChaosReport> {
+  const report: ChaosReport = {
+    cycles: 0,
+    kills: {},
+    points: new Set(),
+    settledMs: [],
+    warm: 0,
+    problems: [],
+    seen: [],
+  }
+  const chaos: Chaos = { world, server: world.server, report, disturbedAt: Date.now(), ended: false }
+  let left = options.cycles
+  const disturbing = Promise.all([
+    options.killServers ? killServers(chaos, options.random) : Promise.resolve(),
+    killInside(chaos, options.random),
+  ])
+  const work = async () => {
+    while (left > 0) {
+      const n = left--
+      const project = world.projects[n % world.projects.length]!
+      await cycle(chaos, project, n, options.random).catch((error: unknown) => {
+        report.problems.push(`cycle ${n}: ${String(error)}`)
+      })
+      report.cycles++
+    }
+  }
+  await Promise.all(Array.from({ length: options.workers }, work))
+  chaos.ended = true
+  await disturbing
+  return report
+}
+
+async function cycle(chaos: Chaos, project: TortureProject, n: number, random: () => number): Promise<void> {
+  const { world, report } = chaos
+  const sessions = `/v1/projects/${project.id}/sessions`
+  const wishes = random() < 0.3 ? { initial_prompt: `Begin ${n}.` } : {}
+  const made = await world.insist<Session>('POST', sessions, { name: `cycle ${n}`, ...wishes }, `make-${n}`)
+  if (made.status !== 201) throw new Error(`not made: ${made.status} ${JSON.stringify(made.body)}`)
+  const path = `${sessions}/${made.body.session_id}`
+  await settled(chaos, path)
+  const { body: timeline } = await world.insist<{ phases?: { name: string }[] }>(
+    'GET',
+    `${path}/timeline`,
+    null,
+    `t-${n}`,
+  )
+  if (timeline.phases?.[0]?.name === 'claim') report.warm++
+  for (let act = 0; act < 1 + Math.floor(random() * 3); act++) {
+    const verb = ['prompt', 'restart', 'stop'][Math.floor(random() * 3)]!
+    const body = verb === 'prompt' ? { text: `Prompt ${act} of ${n}.` } : null
+    const reply = await world.insist('POST', `${path}/${verb}`, body, `${verb}-${n}-${act}`)
+    if (![200, 202, 409].includes(reply.status))
+      throw new Error(`${verb}: ${reply.status} ${JSON.stringify(reply.body)}`)
+    await settled(chaos, path)
+  }
+  // Some stay, so that there is something left to look at in the end.
+  if (random() < 0.1) return
+  const gone = await world.insist('DELETE', path, null, `delete-${n}`)
+  if (gone.status !== 200 && gone.status !== 404) throw new Error(`delete: ${gone.status} ${JSON.stringify(gone.body)}`)
+  const after = await world.insist('GET', path, null, `look-${n}`)
+  if (after.status !== 404) throw new Error(`deleted, and still there: ${after.status}`)
+}
+
+async function settled(chaos: Chaos, path: string): Promise<Session> {
+  const began = Date.now()
+  for (;;) {
+    const { status, body } = await chaos.world.insist<Session>('GET', path, null, `look-${path}-${Date.now()}`)
+    if (status !== 200) throw new Error(`${path}: ${status}`)
+    if (statusesThatRest.has(body.status)) {
+      if (body.status === 'failed' && !body.error) throw new Error(`${path} failed and does not say why`)
+      chaos.report.settledMs.push(Date.now() - Math.max(began, chaos.disturbedAt))
+      return body
+    }
+    if (Date.now() - Math.max(began, chaos.disturbedAt) > settledMs)
+      throw new Error(`${path} is ${body.status} for more than ${settledMs / 1000} s`)
+    await delay(50)
+  }
+}
+
+/** Ends the server now at a step of a session's life, now at any moment, and starts it again. */
+async function killServers(chaos: Chaos, random: () => number): Promise<void> {
+  const { server, report } = chaos
+  const points = [...pointsOf('sessions'), ...pointsOf('sandboxes')]
+  const waiting: string[] = []
+  while (!chaos.ended) {
+    if (waiting.length === 0) waiting.push(...points)
+    const point = random() < 0.75 ? waiting.splice(Math.floor(random() * waiting.length), 1)[0]! : null
+    const hit = 1 + Math.floor(random() * 2)
+    const isUp = await server.start({
+      sandboxes: true,
+      warm: true,
+      ...(point === null ? {} : { failpoints: `${point}=kill@${hit}` }),
+    })
+    chaos.disturbedAt = Date.now()
+    if (isUp) {
+      const until = Date.now() + 2_000 + random() * 12_000
+      while (Date.now() < until && server.isRunning && !chaos.ended) {
+        report.seen.push(...below(server.pid).filter(isOfSandbox))
+        await delay(100)
+      }
+    }
+    if (chaos.ended) break
+    if (!server.isRunning && point !== null) report.points.add(point)
+    count(report, server.isRunning ? 'server' : 'server at a failpoint')
+    if (server.isRunning) await server.kill()
+    await server.exited
+  }
+  if (!server.isRunning) await server.start({ sandboxes: true, warm: true })
+  chaos.disturbedAt = Date.now()
+}
+
+const kinds: Record<string, RegExp> = {
+  runtime: /opencode serve/,
+  daemon: /^svc-agent(?! git)/,
+  'process 1': /^(?:\S*\/)?svc-entrypoint/,
+  driver: /bwrap/,
+}
+const isOfSandbox = ({ command }: Process) => Object.values(kinds).some((kind) => kind.test(command))
+
+async function killInside(chaos: Chaos, random: () => number): Promise<void> {
+  const { server, report } = chaos
+  while (!chaos.ended) {
+    await delay(300 + random() * 1_500)
+    if (!server.isRunning) continue
+    const [kind, pattern] = Object.entries(kinds)[Math.floor(random() * 4)]!
+    const found = below(server.pid).filter(({ command }) => pattern.test(command))
+    const victim = found[Math.floor(random() * found.length)]
+    if (victim === undefined) continue
+    // It can have ended since it was seen, and its number be another's.
+    if (processes().find(({ pid }) => pid === victim.pid)?.command !== victim.command) continue
+    report.seen.push(victim)
+    try {
+      process.kill(victim.pid, 'SIGKILL')
+      count(report, kind)
+    } catch {
+      // ESRCH: it was faster.
+    }
+  }
+}
+
+function count(report: ChaosReport, what: string): void {
+  report.kills[what] = (report.kills[what] ?? 0) + 1
+}
+
+/** What says it runs, does: its daemon answers. Then everything ends, and the server with it. */
+export async function rest(world: World, report: ChaosReport): Promise<void> {
+  for (const project of world.projects) {
+    const sessions = `/v1/projects/${project.id}/sessions`
+    const deadline = Date.now() + settledMs
+    const list = async () =>
+      (await world.insist<Session[]>('GET', `${sessions}?limit=1000`, null, `list-${Date.now()}`)).body
+    while ((await list()).some(({ status }) => !statusesThatRest.has(status)) && Date.now() < deadline) await delay(200)
+    const problems = new Map<string, string>()
+    do {
+      problems.clear()
+      for (const { session_id, status, error, sandbox_url } of await list()) {
+        if (!statusesThatRest.has(status)) problems.set(session_id, `is ${status}`)
+        else if (status === 'failed' && !error) problems.set(session_id, 'failed without a reason')
+        else if (status === 'running' && !(await fetch(`${sandbox_url}/svc/health`).catch(() => null))?.ok)
+          problems.set(session_id, 'says it runs, and its daemon does not answer')
+      }
+      if (problems.size > 0) await delay(500)
+    } while (problems.size > 0 && Date.now() < deadline)
+    for (const [id, problem] of problems) report.problems.push(`session ${id} ${problem}`)
+  }
+}

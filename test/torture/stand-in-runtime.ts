@@ -1,0 +1,77 @@
+/** Stands in for the agent runtime where hundreds of sandboxes start: the calls the daemon and the server make, in a tenth of the memory and the time. */
+
+interface Message {
+  info: { id: string; role: string; sessionID: string; time: { created: number; completed?: number }; finish?: string }
+  parts: { id: string; type: string; text: string; messageID: string; sessionID: string }[]
+}
+
+const sessions = new Map<string, Message[]>()
+const streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
+let serial = 0
+const newId = (kind: string) => `${kind}_${String(++serial).padStart(6, '0')}`
+
+function emit(type: string, properties: object): void {
+  const event = new TextEncoder().encode(`data: ${JSON.stringify({ type, properties })}\n\n`)
+  for (const stream of streams) stream.enqueue(event)
+}
+
+function say(sessionID: string, role: string, text: string): Message {
+  const id = newId('msg')
+  const time = { created: Date.now(), ...(role === 'assistant' ? { completed: Date.now() } : {}) }
+  const info = { id, role, sessionID, time, ...(role === 'assistant' ? { finish: 'stop' } : {}) }
+  const message = { info, parts: [{ id: newId('prt'), type: 'text', text, messageID: id, sessionID }] }
+  sessions.get(sessionID)?.push(message)
+  emit('message.updated', { sessionID, info })
+  emit('message.part.updated', { sessionID, part: message.parts[0], time: Date.now() })
+  return message
+}
+
+function turn(sessionID: string, body: { parts?: { text?: string }[] }): Message {
+  emit('session.status', { sessionID, status: { type: 'busy' } })
+  const text = body.parts?.[0]?.text ?? ''
+  say(sessionID, 'user', text)
+  const answer = say(sessionID, 'assistant', text)
+  emit('session.status', { sessionID, status: { type: 'idle' } })
+  emit('session.idle', { sessionID })
+  return answer
+}
+
+function events(): Response {
+  let mine: ReadableStreamDefaultController<Uint8Array>
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      mine = controller
+      streams.add(controller)
+    },
+    cancel: () => void streams.delete(mine),
+  })
+  emit('server.connected', {})
+  return new Response(stream, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+const port = Number(process.argv[process.argv.indexOf('--port') + 1])
+Bun.serve({
+  port,
+  hostname: '127.0.0.1',
+  idleTimeout: 0,
+  async fetch(request) {
+    const path = new URL(request.url).pathname
+    if (path === '/event') return events()
+    if (path === '/global/health') return Response.json({ healthy: true })
+    if (path === '/agent') return Response.json([{ name: 'build', mode: 'primary' }])
+    if (path === '/session/status') return Response.json({})
+    if (path === '/session' && request.method === 'POST') {
+      const id = newId('ses')
+      sessions.set(id, [])
+      return Response.json({ id })
+    }
+    const [, id = '', verb = ''] = /^\/session\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? []
+    const messages = sessions.get(id)
+    if (messages === undefined) return Response.json({ name: 'NotFoundError' }, { status: 404 })
+    if (request.method === 'DELETE') return Response.json(sessions.delete(id))
+    if (verb === 'message' && request.method === 'GET') return Response.json(messages)
+    if (verb === 'abort') return Response.json(true)
+    const answer = turn(id, (await request.json()) as object)
+    return verb === 'prompt_async' ? new Response(null, { status: 204 }) : Response.json(answer)
+  },
+})
