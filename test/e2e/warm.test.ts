@@ -86,7 +86,7 @@ async function said(sessionId: string, mark: string): Promise<string> {
   return until(`the agent to say ${mark}`, look, 240_000)
 }
 
-const script = ['```svc-script', 'printf "env%s]" "[$(env -0 | base64 -w0)"', '```'].join('\n')
+const script = ['```svc-script', 'printf "env%s]\\n" "[$(env -0 | base64 -w0)"', '```'].join('\n')
 
 async function environmentOf(sessionId: string): Promise<Record<string, string>> {
   const text = Buffer.from(await said(sessionId, 'env'), 'base64').toString()
@@ -139,8 +139,8 @@ test('finds its branch checked out and clean, can push, and knows no conversatio
   const known = await get<unknown[]>(`${new URL(warm.sandbox_url!).pathname}/session`)
   expect(known).toEqual([])
   const commands = [
-    'printf "state%s]" "[$(git status --porcelain --branch; git log --format=%s -1; git branch -r)"',
-    'echo two >> a.txt && git commit -qam Two && git push -q origin HEAD && printf "pushed%s]" "[$(git rev-parse HEAD)"',
+    'printf "state%s]\\n" "[$(git status --porcelain --branch; git log --format=%s -1; git branch -r)"',
+    'echo two >> a.txt && git commit -qam Two && git push -q origin HEAD && printf "pushed%s]\\n" "[$(git rev-parse HEAD)"',
   ]
   await post(`${sessions}/${warm.session_id}/prompt`, { text: ['```svc-script', ...commands, '```'].join('\n') })
   const state = await said(warm.session_id, 'state')
