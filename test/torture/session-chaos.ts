@@ -28,6 +28,8 @@ interface Chaos {
   report: ChaosReport
   /** When the last server started: what happened before it does not count. */
   disturbedAt: number
+  /** One client, and nothing killed in a sandbox: else there is never the quiet in which a sandbox is kept warm. */
+  isCalm: boolean
   ended: boolean
 }
 
@@ -44,14 +46,15 @@ export async function sessionChaos(
     problems: [],
     seen: [],
   }
-  const chaos: Chaos = { world, server: world.server, report, disturbedAt: Date.now(), ended: false }
+  const chaos: Chaos = { world, server: world.server, report, disturbedAt: Date.now(), isCalm: false, ended: false }
   let left = options.cycles
   const disturbing = Promise.all([
     options.killServers ? killServers(chaos, options.random) : Promise.resolve(),
     killInside(chaos, options.random),
   ])
-  const work = async () => {
+  const work = async (worker: number) => {
     while (left > 0) {
+      await quiet(chaos, worker)
       const n = left--
       const project = world.projects[n % world.projects.length]!
       await cycle(chaos, project, n, options.random).catch((error: unknown) => {
@@ -60,10 +63,17 @@ export async function sessionChaos(
       report.cycles++
     }
   }
-  await Promise.all(Array.from({ length: options.workers }, work))
+  await Promise.all(Array.from({ length: options.workers }, (_, worker) => work(worker)))
   chaos.ended = true
   await disturbing
   return report
+}
+
+/** In a calm, the first client goes on when a sandbox waits for it, and the others when it is over. */
+async function quiet(chaos: Chaos, worker: number): Promise<void> {
+  const deadline = Date.now() + 12_000
+  const hasWarm = () => chaos.server.output.includes('a sandbox waits for a session')
+  while (chaos.isCalm && Date.now() < deadline && (worker > 0 || !hasWarm()) && chaos.server.isRunning) await delay(50)
 }
 
 async function cycle(chaos: Chaos, project: TortureProject, n: number, random: () => number): Promise<void> {
@@ -119,9 +129,13 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
   const points = [...pointsOf('sessions'), ...pointsOf('sandboxes')]
   const waiting: string[] = []
   while (!chaos.ended) {
-    if (waiting.length === 0) waiting.push(...points)
+    if (waiting.length === 0) {
+      const missed = points.filter((point) => !report.points.has(point))
+      waiting.push(...(missed.length > 0 ? missed : points))
+    }
     const point = random() < 0.75 ? waiting.splice(Math.floor(random() * waiting.length), 1)[0]! : null
-    const hit = 1 + Math.floor(random() * 2)
+    const hit = random() < 0.8 ? 1 : 2
+    chaos.isCalm = point === null ? random() < 0.2 : /^(warm|session\.claim)\./.test(point)
     const isUp = await server.start({
       sandboxes: true,
       warm: true,
@@ -129,7 +143,7 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
     })
     chaos.disturbedAt = Date.now()
     if (isUp) {
-      const until = Date.now() + 2_000 + random() * 12_000
+      const until = Date.now() + (chaos.isCalm ? 30_000 : 2_000 + random() * 12_000)
       while (Date.now() < until && server.isRunning && !chaos.ended) {
         report.seen.push(...below(server.pid).filter(isOfSandbox))
         await delay(100)
@@ -141,6 +155,7 @@ async function killServers(chaos: Chaos, random: () => number): Promise<void> {
     if (server.isRunning) await server.kill()
     await server.exited
   }
+  chaos.isCalm = false
   if (!server.isRunning) await server.start({ sandboxes: true, warm: true })
   chaos.disturbedAt = Date.now()
 }
@@ -157,7 +172,7 @@ async function killInside(chaos: Chaos, random: () => number): Promise<void> {
   const { server, report } = chaos
   while (!chaos.ended) {
     await delay(300 + random() * 1_500)
-    if (!server.isRunning) continue
+    if (!server.isRunning || chaos.isCalm) continue
     const [kind, pattern] = Object.entries(kinds)[Math.floor(random() * 4)]!
     const found = below(server.pid).filter(({ command }) => pattern.test(command))
     const victim = found[Math.floor(random() * found.length)]

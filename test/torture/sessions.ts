@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { leaksInDatabase, leaksOnMachine } from './sandbox-leaks.ts'
 import { buildTortureProgram } from './program.ts'
+import { randomFrom } from './random.ts'
 import { rest, sessionChaos } from './session-chaos.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
@@ -54,16 +55,5 @@ async function torture(): Promise<number> {
     return report.problems.length
   } finally {
     await world.close()
-  }
-}
-
-/** The same kills in the same order again, as far as the machine goes along. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

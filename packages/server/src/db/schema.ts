@@ -53,6 +53,7 @@ export interface Schema {
     created_by: string | null
     metadata: Json
     asked_as: string | null
+    is_busy: Default<boolean>
     created_at: Now
     updated_at: Now
     last_active_at: Now

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { keptHours } from '../http/idempotency.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
-import { deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
+import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
 import { beat } from './instance.ts'
 import type { Job } from './loop.ts'
 
@@ -20,6 +20,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
     { name: 'push changed secrets', everyMs: 2_000, run: () => env.push() },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
+    { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },

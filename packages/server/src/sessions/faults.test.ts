@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { ErrorBody, Session } from '@svc/contract'
 import { sql } from 'kysely'
-import { settleSessions, sweepIdleSessions } from './jobs.ts'
+import { archiveOldSandboxes, settleSessions, sweepIdleSessions } from './jobs.ts'
 import { beat } from '../scheduler/instance.ts'
 import { letDie, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
 
@@ -144,15 +144,15 @@ describe('a sandbox that ends by itself', () => {
 })
 
 describe('the cap on live sessions', () => {
-  test('is exact: sixty at once at a limit of five make five', async () => {
+  test('is exact: two hundred at once at a limit of five make five', async () => {
     const capped = await makeSessionApp({ configure: { sessionLimit: 5 } })
     try {
       const replies = await Promise.all(
-        Array.from({ length: 60 }, () => capped.request<Session & ErrorBody>('POST', capped.path(), { body: {} })),
+        Array.from({ length: 200 }, () => capped.request<Session & ErrorBody>('POST', capped.path(), { body: {} })),
       )
       const made = replies.filter((reply) => reply.status === 201)
       const refused = replies.filter((reply) => reply.status === 429)
-      expect([made.length, refused.length]).toEqual([5, 55])
+      expect([made.length, refused.length]).toEqual([5, 195])
       for (const { body, headers } of refused) {
         expect(body).toMatchObject({ code: 'concurrent_session_limit', limit: 5, active_sessions: 5 })
         expect(body.error).toBeString()
@@ -361,6 +361,19 @@ describe('two servers that live', () => {
   })
 })
 
+test('a sandbox is archived thirty days after it ended, and its session starts again all the same', async () => {
+  const session = await app.running()
+  await app.request('POST', app.path(session.session_id, 'stop'))
+  const statusAfter = async (days: number) => {
+    const now = () => new Date(Date.now() + days * 24 * 60 * 60_000)
+    await archiveOldSandboxes({ ...app.deps, now })
+    return (await app.session(session.session_id)).sandbox?.status
+  }
+  expect([await statusAfter(29), await statusAfter(31)]).toEqual(['stopped', 'archived'])
+  expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(202)
+  expect((await app.reaches(session.session_id, 'running')).sandbox).toMatchObject({ status: 'active', generation: 2 })
+})
+
 describe('the idle sweep', () => {
   const age = (sessionId: string, minutes: number) =>
     sql`update project_sessions set last_active_at = now() - make_interval(mins => ${minutes})
@@ -397,6 +410,18 @@ describe('the idle sweep', () => {
     await sweepIdleSessions(app.deps)
     await app.deps.keeper.settle(session.session_id)
     expect((await app.session(session.session_id)).status).toBe('running')
+    // Another server cannot see the turn, and knows it all the same.
+    const other = await secondServer(app)
+    await until('it is written', async () => {
+      const { rows } = await sql`select 1 from project_sessions
+        where session_id = ${session.session_id} and is_busy`.execute(app.deps.db)
+      return rows.length === 1
+    })
+    await age(session.session_id, 600)
+    await sweepIdleSessions(other.deps)
+    await settleSessions(other.deps)
+    expect((await app.session(session.session_id)).status).toBe('running')
+    await other.close()
     delete app.driver.options.onPrompt
     await app.request('POST', app.path(session.session_id, 'stop'))
   })

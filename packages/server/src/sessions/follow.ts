@@ -1,6 +1,7 @@
 /** Follows the conversation in one sandbox: keeps it in the database and tells the feed. */
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../deps.ts'
+import { setBusy } from './activity-store.ts'
 import { Conversation } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress } from './daemon-client.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
@@ -29,6 +30,8 @@ export class Follower {
   #keepTimer: NodeJS.Timeout | null = null
   #keeping: Promise<void> = Promise.resolve()
   #activeAt = 0
+  /** As the database has it, for the sweeps of other servers. */
+  #busyKept = false
   #followed: Promise<void> = Promise.resolve()
 
   constructor(
@@ -41,6 +44,7 @@ export class Follower {
     this.#userId = input.userId
     this.#conversation = new Conversation(input.runtimeSessionId)
     this.turn = input.turn
+    if (this.turn === 'busy') this.#keepSoon()
   }
 
   start(): void {
@@ -215,6 +219,10 @@ export class Follower {
           if (message !== null)
             await upsertMessage(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, message)
         }
+        const isBusy = this.turn === 'busy'
+        if (isBusy !== this.#busyKept)
+          await setBusy(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, isBusy)
+        this.#busyKept = isBusy
         if (ids.length > 0) await this.#noteActivity()
       } catch (error) {
         for (const id of ids) this.#unkept.add(id)

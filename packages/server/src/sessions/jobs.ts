@@ -1,9 +1,11 @@
 import type { Deps } from '../deps.ts'
-import { idleSessions, markIdle, sessionsWithAcceptedPrompts, unsettledSessions } from './store.ts'
+import { archiveSandboxes, idleSessions, markIdle } from './activity-store.ts'
+import { sessionsWithAcceptedPrompts, unsettledSessions } from './store.ts'
 
 /** A server that did not write its heartbeat for this long is dead. */
 export const staleSeconds = 20
 const idleMinutes = 60
+const archivedAfterDays = 30
 
 /** Picks up what a lost kick or a dead server left unsettled. */
 export async function settleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
@@ -19,7 +21,13 @@ export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'keeper'>): 
 /** Stops sessions nobody used for an hour. A session in a turn is in use, however quiet it is. */
 export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
   for (const sessionId of await idleSessions(deps.db, idleMinutes)) {
+    // Our own we know before the database does.
     if (deps.keeper.turnOf(sessionId) === 'busy') continue
     if (await markIdle(deps.db, sessionId, idleMinutes)) deps.keeper.kick(sessionId)
   }
+}
+
+/** A sandbox that ended that long ago is history: nothing of it can be there any more. */
+export async function archiveOldSandboxes(deps: Pick<Deps, 'db' | 'now'>): Promise<void> {
+  await archiveSandboxes(deps.db, new Date(deps.now().getTime() - archivedAfterDays * 24 * 60 * 60_000))
 }

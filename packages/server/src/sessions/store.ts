@@ -179,6 +179,7 @@ export async function moveSession(
     .set({
       status: input.to,
       error: input.error,
+      is_busy: false,
       updated_at: new Date(),
       ...(input.desired === undefined ? {} : { desired: input.desired }),
     })
@@ -198,6 +199,7 @@ export async function beginGeneration(db: DbOrTransaction, sessionId: string): P
       status: 'provisioning',
       desired: 'running',
       error: null,
+      is_busy: false,
       updated_at: new Date(),
       last_active_at: new Date(),
     }))
@@ -356,40 +358,6 @@ export async function unsettledSessions(db: DbOrTransaction, staleSeconds: numbe
     .limit(500)
     .execute()
   return rows.map((row) => row.session_id)
-}
-
-export async function idleSessions(db: DbOrTransaction, idleMinutes: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('status', '=', 'running')
-    .where('desired', '=', 'running')
-    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
-    .limit(100)
-    .execute()
-  return rows.map((row) => row.session_id)
-}
-
-/** Marks an idle session for stopping, unless something came in since it was looked at. */
-export async function markIdle(db: DbOrTransaction, sessionId: string, idleMinutes: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('project_sessions')
-    .set({ desired: 'stopped', updated_at: new Date() })
-    .where('session_id', '=', sessionId)
-    .where('status', '=', 'running')
-    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('session_prompts')
-            .select('prompt_id')
-            .whereRef('session_prompts.session_id', '=', 'project_sessions.session_id')
-            .where('session_prompts.status', '=', 'accepted'),
-        ),
-      ),
-    )
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
 }
 
 export async function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
