@@ -54,8 +54,8 @@ export async function sessionChaos(
   ])
   const work = async (worker: number) => {
     while (left > 0) {
-      await quiet(chaos, worker)
       const n = left--
+      await quiet(chaos, worker)
       const project = world.projects[n % world.projects.length]!
       await cycle(chaos, project, n, options.random).catch((error: unknown) => {
         report.problems.push(`cycle ${n}: ${String(error)}`)
