@@ -1,4 +1,5 @@
 /** What every sandbox driver does. A driver knows no session, no project and no database: ids and values come in a SandboxSpec. */
+import type { Finding } from './finding.ts'
 
 export interface SandboxSpec {
   /** Chosen by the caller, unique for ever; names the sandbox's folders, cgroups and labels. */
@@ -55,6 +56,8 @@ export interface SandboxDriver {
   readonly name: string
   /** Whether this machine can isolate a sandbox now. Asked at server start and before each create: no isolation, no sandbox. */
   probe(): Promise<ProbeOutcome>
+  /** The same in parts, for a person: what holds the walls here, what is weaker than it could be, and what mends it. */
+  examine(): Promise<Finding[]>
   /** Resolves once the daemon's socket answers `GET /svc/health`. On failure everything it made is gone again. Throws SandboxError. */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>
   /** The living sandbox of that id, or null. */

@@ -133,6 +133,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
       await end(sandboxId)
     },
     memoryTrouble: async () => null,
+    examine: async () => [],
     onExit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,9 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLocalDriver, type SandboxDriver } from '@svc/sandbox'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -12,17 +10,18 @@ import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import type { Db } from './db/schema.ts'
-import { closingEgress, type EgressGate, makeEgressGate } from './egress/gate.ts'
+import { closingEgress, makeEgressGate } from './egress/gate.ts'
 import { type Keyring, makeKeyring } from './keyring/keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
+import { chooseDriver } from './sandbox-driver.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
 import { WarmPool } from './sessions/warm-pool.ts'
 
 /** The kernel's limit for the path of a unix socket. */
 const socketPathBytesMax = 107
-/** sandboxes/run/<id>/daemon.sock, as far as it is longer than relay.sock. */
-const longestBelow = 52
+/** sandboxes/containers/<id>/daemon.sock, as far as it is longer than relay.sock. */
+const longestBelow = 60
 
 export interface Built {
   deps: Deps
@@ -42,13 +41,14 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
     const database = openDatabase(url, log)
     const keyring = await openKeyring(config, database.db)
     const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
+    const driver = await chooseDriver(config, runDir, log)
     const base = {
       config,
       db: database.db,
       locks: database.locks,
       localLocks: new LocalLocks(),
       keyring,
-      sandboxes: makeDriver(config, runDir, egress, log),
+      sandboxes: driver === null ? null : closingEgress(driver, egress),
       egress,
       feed: new SessionFeed(),
       relaySocket: join(runDir, 'relay.sock'),
@@ -73,7 +73,7 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
 }
 
 /** Sockets need a short path; a data folder with a long one gets a folder of its own in the temporary place. */
-async function makeRunDir(config: Config): Promise<string> {
+export async function makeRunDir(config: Config): Promise<string> {
   const inData = join(config.dataDir, 'run')
   const id = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 12)
   const runDir =
@@ -108,26 +108,4 @@ async function openKeyring(config: Config, db: Db): Promise<Keyring> {
       `The master key ${config.masterKeyFile} is not the one the data in ${config.dataDir} was sealed under. Put the right one there, or name its file with SVC_MASTER_KEY_FILE.`,
     )
   return keyring
-}
-
-function makeDriver(config: Config, runDir: string, egress: EgressGate, log: Logger): SandboxDriver | null {
-  if (config.sandboxDriver === 'none') return null
-  const driver = createLocalDriver({
-    stateDir: join(runDir, 'sandboxes'),
-    svcBinary: process.execPath,
-    runtimeBinary: findRuntime(config),
-    log: (message, facts) => log.info(facts ?? {}, message),
-  })
-  return closingEgress(driver, egress)
-}
-
-/** The agent runtime npm installed, or one the operator put on the path of the system. */
-function findRuntime(config: Config): string {
-  const architecture = process.arch === 'arm64' ? 'arm64' : 'x64'
-  const candidates = [
-    ...config.programDirs.map((dir) => join(dir, `opencode-linux-${architecture}`, 'bin', 'opencode')),
-    '/usr/local/bin/opencode',
-    '/usr/bin/opencode',
-  ]
-  return candidates.find((path) => existsSync(path)) ?? candidates[0]!
 }

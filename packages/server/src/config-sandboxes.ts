@@ -1,6 +1,7 @@
 /** What the operator says of every sandbox: the most it may use and reach. */
 import { availableParallelism } from 'node:os'
 import { type EgressRule, parseEgressPattern } from '@svc/contract/egress'
+import { engineSockets } from '@svc/sandbox'
 import { bytesOf } from '@svc/contract/sandbox-settings'
 
 /** What sandboxes may reach if their project asks for it. */
@@ -14,7 +15,14 @@ export interface SandboxMax {
 
 type Env = Record<string, string | undefined>
 
-export function readSandboxes(env: Env, problems: string[]): { sandboxMax: SandboxMax; egress: OperatorEgress } {
+export function readSandboxes(
+  env: Env,
+  problems: string[],
+): {
+  sandboxMax: SandboxMax
+  egress: OperatorEgress
+  containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
+} {
   const size = (name: string, fallback: string): number => {
     const bytes = bytesOf(env[name] || fallback)
     if (bytes !== null && bytes >= 64 * 1024 ** 2) return bytes
@@ -30,6 +38,10 @@ export function readSandboxes(env: Env, problems: string[]): { sandboxMax: Sandb
       memoryBytes: size('SVC_SANDBOX_MEMORY_MAX', '16GiB'),
       diskBytes: size('SVC_SANDBOX_DISK_MAX', '32GiB'),
     },
+    containers: {
+      sockets: engineSockets(env.DOCKER_HOST, env.XDG_RUNTIME_DIR),
+      buildNetwork: readBuildNetwork(env.SVC_BUILD_NETWORK || 'none', problems),
+    },
     egress: readEgress(env.SVC_EGRESS || 'any', problems),
   }
 }
@@ -44,4 +56,10 @@ function readEgress(text: string, problems: string[]): OperatorEgress {
     )
     return []
   })
+}
+
+function readBuildNetwork(text: string, problems: string[]): 'none' | 'default' {
+  if (text === 'none' || text === 'default') return text
+  problems.push(`SVC_BUILD_NETWORK has to be none or default, but is ${JSON.stringify(text)}.`)
+  return 'none'
 }

@@ -15,10 +15,12 @@ export interface Config {
   publicUrl: string
   databaseUrl: string | null
   bootstrapToken: string | null
-  sandboxDriver: 'auto' | 'local' | 'none'
+  sandboxDriver: 'auto' | 'local' | 'container' | 'none'
   /** The most that one sandbox may ask for. */
   sandboxMax: SandboxMax
   egress: OperatorEgress
+  /** Where container engines are looked for, and what network a project's Dockerfile is built with. */
+  containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
   model: { url: string; key: string | null; name: string } | null
   masterKeyFile: string
   sessionLimit: number | null
@@ -131,9 +133,11 @@ export function parseConfig(env: Env): Config {
       'SVC_SANDBOX_DRIVER',
       'auto',
       (text) =>
-        ['auto', 'local', 'none'].includes(text)
+        ['auto', 'local', 'container', 'none'].includes(text)
           ? text
-          : (problems.push(`SVC_SANDBOX_DRIVER has to be auto, local or none, but is ${JSON.stringify(text)}.`),
+          : (problems.push(
+              `SVC_SANDBOX_DRIVER has to be auto, local, container or none, but is ${JSON.stringify(text)}.`,
+            ),
             'auto'),
       true,
     ),

@@ -17,11 +17,16 @@ import { startupLine } from './startup-error.ts'
 export type { StartupHooks } from './banner.ts'
 
 /** `svc server`: runs until SIGTERM or SIGINT. Trouble at the start is one line and exit code 1. */
-export async function runServer(_args: string[], hooks: StartupHooks): Promise<void> {
+export async function runServer(args: string[], hooks: StartupHooks): Promise<void> {
   let config: Config | null = null
   try {
     config = readConfig()
     armFailpoints(config.failpoints)
+    if (args.includes('--doctor')) {
+      const { examineMachine } = await import('./doctor.ts')
+      process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
+      return
+    }
     await serve(config, hooks)
   } catch (error) {
     const line = startupLine(error, config)

@@ -13,6 +13,7 @@ import {
   type SandboxExit,
   type SandboxSpec,
 } from '../driver.ts'
+import { type Finding, good, missing, weak } from '../finding.ts'
 import { daemonSocketName, memorySentence } from '../layout.ts'
 import { plainLines } from '../output-tail.ts'
 import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
@@ -95,6 +96,46 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
           'Root in a container is root of this machine without its rights: turn on userns-remap of the engine, or use the local driver, for the stronger wall.',
         ]
     return { kind: 'ready', warnings }
+  }
+
+  async function examine(): Promise<Finding[]> {
+    const probed = await probe()
+    if (probed.kind === 'missing') return [missing('engine', probed.problem, probed.install)]
+    const engine = found!
+    const info = await engine.json<{
+      CgroupVersion?: string
+      Driver?: string
+      MemoryLimit?: boolean
+      PidsLimit?: boolean
+      SecurityOptions?: string[]
+    }>('GET', '/info')
+    const isRemapped = engine.isRootless || (info.SecurityOptions?.some((option) => option.includes('userns')) ?? false)
+    const isLimited = info.MemoryLimit !== false && info.PidsLimit !== false
+    return [
+      good(
+        'engine',
+        `${engine.kind} ${engine.version} at ${engine.socket}, storage by ${info.Driver ?? 'its own choice'}`,
+      ),
+      isRemapped
+        ? good('users', "root in a container is not this machine's root")
+        : weak(
+            'users',
+            "root in a container is this machine's root, without its rights",
+            'dockerd --userns-remap=default',
+          ),
+      isLimited
+        ? good(
+            'limits',
+            `memory, processes and processor time by control groups v${info.CgroupVersion ?? '1'}; each writable folder by its size`,
+          )
+        : weak('limits', 'the engine cannot limit memory or processes on this machine'),
+      good('system calls', 'a filter refuses namespaces, mounts, keys, bpf, io_uring and odd sockets'),
+      good('network', 'none; the service and the allowed hosts by unix sockets'),
+      good(
+        'images',
+        `made from this machine's own programs, or by a project's Dockerfile, whose commands have ${options.buildNetwork === 'default' ? "the engine's" : 'no'} network`,
+      ),
+    ]
   }
 
   async function engineNow(): Promise<Engine> {
@@ -284,6 +325,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   return {
     name: 'container',
     probe,
+    examine,
     create,
     sweep,
     async find(sandboxId) {

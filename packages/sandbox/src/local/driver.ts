@@ -19,6 +19,7 @@ import {
 import { etcFiles, memorySentence } from '../layout.ts'
 import { daemonSocketIn, fds, type Sources } from './arrangement.ts'
 import { openCgroups } from './cgroups.ts'
+import { examineLocal } from './examine.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
 import { answersHealth } from '../daemon-answers.ts'
@@ -268,6 +269,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   return {
     name: 'local',
     probe,
+    examine: async () => examineLocal({ probed: await probe(), identity, cgroups: await cgroups, stateDir }),
     create,
     sweep,
     async find(sandboxId) {

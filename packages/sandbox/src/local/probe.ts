@@ -132,7 +132,7 @@ const packageManagers: [program: string, command: string][] = [
 ]
 
 /** `pack` is Debian's name of the package; the others call util-linux, git and bubblewrap the same. */
-function installCommand(pack: string): string {
+export function installCommand(pack: string): string {
   const manager = packageManagers.find(([program]) => findProgram(program) !== null)
   return `${manager?.[1] ?? 'apt-get install -y'} ${pack === 'uidmap' && manager?.[0] !== 'apt-get' ? 'shadow-utils' : pack}`
 }

@@ -211,6 +211,7 @@ export class SessionKeeper {
       await this.#announce(session.session_id)
       await this.deliverPrompts(session.session_id)
     } catch (error) {
+      const trouble = await driver.memoryTrouble(sandboxId)
       await driver.stop(sandboxId)
       // A closing server leaves the session as it was: the next start takes it up again.
       if (this.#closed || error instanceof ClaimedElsewhere) return
@@ -219,7 +220,7 @@ export class SessionKeeper {
       if (current.desired === 'stopped') return await this.#stop(current, null)
       if (warm !== null) return await this.#startCold(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'a session could not be started')
-      await this.#fail(session, reasonOf(error))
+      await this.#fail(session, trouble === null ? reasonOf(error) : `${reasonOf(error)} The sandbox ran ${trouble}.`)
     } finally {
       if (warm === null) this.#deps.warm.startEnds()
       this.#provisioning.delete(session.session_id)

@@ -1,0 +1,26 @@
+/** `svc server --doctor`: what the sandboxes of a server on this machine would be, without one running. One JSON document. */
+import type { Finding } from '@svc/sandbox'
+import type { Config } from './config.ts'
+import { makeRunDir } from './build-deps.ts'
+import { makeLog } from './log.ts'
+import { chooseDriver, makeDrivers } from './sandbox-driver.ts'
+
+export interface DoctorReport {
+  /** The driver sessions would get; null when there are none. */
+  driver: string | null
+  ready: boolean
+  drivers: { name: string; findings: Finding[] }[]
+}
+
+export async function examineMachine(config: Config): Promise<DoctorReport> {
+  const log = makeLog('json')
+  const runDir = await makeRunDir(config)
+  const chosen = await chooseDriver(config, runDir, log)
+  const drivers = Object.values(makeDrivers(config, runDir, log))
+  const probed = await chosen?.probe()
+  return {
+    driver: chosen?.name ?? null,
+    ready: probed?.kind === 'ready',
+    drivers: await Promise.all(drivers.map(async (one) => ({ name: one.name, findings: await one.examine() }))),
+  }
+}
