@@ -238,7 +238,8 @@ export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitEr
   if (end.killedFor === 'aborted') return new GitError('aborted', `${name} was given up by its caller.`, details)
   if (end.killedFor === 'output')
     return new GitError('output', `${name} answered more than it may and was stopped.`, details)
-  if (end.signal === 'SIGXCPU' || end.signal === 'SIGKILL' || end.signal === 'SIGXFSZ') {
+  // SIGSEGV: git goes down into folders by calling itself, and tens of thousands of them are more than its stack holds.
+  if (['SIGXCPU', 'SIGKILL', 'SIGXFSZ', 'SIGSEGV'].includes(end.signal ?? '')) {
     return new GitError('limit', `${name} needed more than its limit of time, memory or disk (${end.signal}).`, details)
   }
   if (end.code !== null && accept.includes(end.code)) return null

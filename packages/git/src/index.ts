@@ -14,6 +14,7 @@ export {
   tidyRepository,
   type BringOutcome,
 } from './mirror.ts'
+export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
 export { rebuildMirror } from './mirror-repair.ts'
 export { removeOrphanedLocks } from './orphaned-locks.ts'
 export { sweepScratch } from './scratch.ts'

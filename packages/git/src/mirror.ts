@@ -5,6 +5,7 @@ import { isBranchName, requireBranchName } from './branch-name.ts'
 import { readDiskRefs } from './disk-refs.ts'
 import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
+import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
 import { pastOrphanedLocks } from './orphaned-locks.ts'
@@ -153,6 +154,7 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
     await fetchRefspecs(repo, left, options)
     left = await missingObjects(repo, missing)
   }
+  if (isFirst) await restoreKeptRefs(repo, (shas) => missingObjects(repo, shas))
   if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network' })
   else if ((await countPacks(repo.dir)) > packsMax) await tidy(repo, options)
   return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }

@@ -30,6 +30,7 @@ describe('without any variable', () => {
       sandboxDriver: 'auto',
       model: null,
       sessionLimit: null,
+      mirrorBytesMax: 20_480 * 1024 * 1024,
       previewDomain: 'localhost',
       allowPrivateGitHosts: true,
       roles: { api: true, worker: true },

@@ -24,6 +24,8 @@ export interface Config {
   model: { url: string; key: string | null; name: string } | null
   masterKeyFile: string
   sessionLimit: number | null
+  /** How large the mirrors of external repositories may be together before the longest unused are emptied. */
+  mirrorBytesMax: number
   /** Sandboxes that wait for a session: of each project in use, and together. */
   warmSandboxes: { perProject: number; inAll: number }
   previewDomain: string
@@ -147,6 +149,7 @@ export function parseConfig(env: Env): Config {
         ? null
         : { url: modelUrl, key: env.SVC_LLM_UPSTREAM_KEY || null, name: env.SVC_LLM_MODEL ?? '' },
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
+    mirrorBytesMax: read('SVC_MIRRORS_MAX_MB', 20_480, integer(1, 100_000_000)) * 1024 * 1024,
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
     warmSandboxes: warmSandboxes(read<number | null>('SVC_WARM_SANDBOXES', null, integer(0, 100)), totalmem()),
     previewDomain,

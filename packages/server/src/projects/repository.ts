@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
-import { judgeRepositoryUrl, learnHostKey, openMirror, type Remote, type Repository } from '@svc/git'
+import { judgeRepositoryUrl, learnHostKey, markUsed, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
@@ -24,6 +24,13 @@ const judged = new LRUCache<string, Remote>({ max: 1000, ttl: judgedMs })
 
 /** The repository of a project, ready for the git engine: a bare folder, and for an external one the remote it mirrors, with its address checked and pinned. */
 export async function openRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
+  const repository = await openRepositoryQuietly(deps, project)
+  if (repository.remote !== null) await markUsed(repository.dir)
+  return repository
+}
+
+/** The same without taking note that it is used, for who only looks whether it is. */
+export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   if (project.managed) return { dir: managedDir(deps, project.project_id), remote: null }
   const key = `${project.project_id} ${project.updated_at}`
   let remote = judged.get(key)

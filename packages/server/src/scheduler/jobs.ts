@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { settleMerges } from '../change-requests/settle.ts'
 import type { Deps } from '../deps.ts'
 import { keptHours } from '../http/idempotency.ts'
+import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
 import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
@@ -22,6 +23,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
+    { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

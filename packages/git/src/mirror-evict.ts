@@ -1,0 +1,121 @@
+import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { git } from './git.ts'
+import { listKeptRefs, noteKeptRefs } from './kept-refs.ts'
+import { withLock } from './lock.ts'
+import { brokenPath, makeBare, missingObjects } from './mirror.ts'
+import { objectFormat } from './object-format.ts'
+import type { CallOptions, Repository } from './repository.ts'
+import { readTips } from './tips.ts'
+
+/** When a mirror was used last is the time of a file in it, so that every server on the same folder sees it. */
+const fileName = 'svc-used'
+const noted = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
+
+/** At most once a minute, since to the minute is exact enough. */
+export async function markUsed(dir: string): Promise<void> {
+  if (noted.has(dir)) return
+  noted.set(dir, true)
+  const now = new Date()
+  const path = join(dir, fileName)
+  await utimes(path, now, now).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    // Taken away just now: whoever comes next makes a new one.
+    await writeFile(path, '').catch(() => noted.delete(dir))
+  })
+}
+
+export interface MirrorUse {
+  usedAt: Date
+  bytes: number
+}
+
+/** null: there is no mirror, or it is gone meanwhile. */
+export async function useOfMirror(dir: string): Promise<MirrorUse | null> {
+  const usedAt = await lastUsed(dir)
+  return usedAt === null ? null : { usedAt, bytes: await bytesBelow(join(dir, 'objects')) }
+}
+
+async function lastUsed(dir: string): Promise<Date | null> {
+  const found = (await stat(join(dir, fileName)).catch(() => null)) ?? (await stat(join(dir, 'HEAD')).catch(() => null))
+  return found?.mtime ?? null
+}
+
+async function bytesBelow(dir: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []))
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0
+  return bytes
+}
+
+export type EvictOutcome =
+  | { kind: 'evicted' }
+  /** Somebody uses it, or has since it was looked at. */
+  | { kind: 'used' }
+  /** It holds what its host does not have, or the host cannot be asked whether it has it. */
+  | { kind: 'needed'; reason: string }
+
+/**
+ * Empties a mirror that nobody used since `unusedSince`; whoever needs it fetches it again. Nothing that is only here
+ * goes: the host has to have every commit of ours on a branch now, and the refs come back with their commits.
+ */
+export async function evictMirror(
+  repo: Repository,
+  unusedSince: Date,
+  options: CallOptions = {},
+): Promise<EvictOutcome> {
+  const { dir } = repo
+  if (!repo.remote) throw new TypeError('A managed repository is the truth itself and cannot be fetched again.')
+  const isUnused = async (path: string) => {
+    const at = await lastUsed(path)
+    return at !== null && at <= unusedSince
+  }
+  const kept = await listKeptRefs(dir)
+  const reason = await whyNeeded(repo, [...new Set(kept.map(({ sha }) => sha))], options)
+  if (reason !== null) return { kind: 'needed', reason }
+  return withLock(dir, async () => {
+    if (!(await isUnused(dir))) return { kind: 'used' }
+    if (await stat(brokenPath(dir)).catch(() => null))
+      return { kind: 'needed', reason: 'a damaged store lies beside it' }
+    const made = await makeBare(dir, 'main', await objectFormat(dir))
+    await noteKeptRefs(made, kept)
+    // Where a rebuild puts a store aside, too: a server that finds nothing in its place looks there and puts it back.
+    await rename(dir, brokenPath(dir))
+    if (!(await isUnused(brokenPath(dir)))) {
+      // Somebody came between the look and the renaming, and is at work in it.
+      await rename(brokenPath(dir), dir).catch(whenThere)
+      await rm(made, { recursive: true, force: true })
+      return { kind: 'used' }
+    }
+    try {
+      await rename(made, dir)
+    } catch (error) {
+      await rm(made, { recursive: true, force: true })
+      whenThere(error as NodeJS.ErrnoException)
+      return { kind: 'used' }
+    }
+    await rm(brokenPath(dir), { recursive: true, force: true })
+    return { kind: 'evicted' }
+  })
+}
+
+async function whyNeeded(repo: Repository, kept: string[], options: CallOptions): Promise<string | null> {
+  if (kept.length === 0) return null
+  const live = await readTips(repo, 'all', options)
+  if (live.kind === 'unreachable') return live.reason
+  const tips = [...new Set(live.tips.values())]
+  const missing = new Set(await missingObjects(repo, [...tips, ...kept]))
+  if (kept.some((sha) => missing.has(sha))) return 'commits of its merged changes are not here themselves'
+  const input = [...kept, ...tips.filter((sha) => !missing.has(sha)).map((sha) => `^${sha}`)].map((line) => `${line}\n`)
+  const { stdout } = await git(repo.dir, ['rev-list', '--max-count=1', '--stdin'], {
+    ...options,
+    input: input.join(''),
+  })
+  return stdout.length === 0 ? null : 'no branch of its host has all commits of its merged changes'
+}
+
+/** ENOTEMPTY and EEXIST: another server put it back first. */
+function whenThere(error: NodeJS.ErrnoException): void {
+  if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
+}
