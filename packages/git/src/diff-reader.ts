@@ -11,8 +11,8 @@ export interface DiffFile {
 
 export const diffLimits = { patchBytes: 24 * 1024 * 1024, files: 5000, lines: 250_000 }
 
-/** The list of files comes first and is kept whole up to some 300,000 files; this only stops a list nobody could read. */
-const listBytesMax = 48 * 1024 * 1024
+/** The list of files comes first and is kept whole up to some 120,000 files; this only stops a list nobody could read. */
+const listBytesMax = 16 * 1024 * 1024
 
 export interface ReadDiff {
   files: DiffFile[]
