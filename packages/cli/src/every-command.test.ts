@@ -1,87 +1,8 @@
 /** What holds for every command, whatever it does. */
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
-import { catalogue, isGroup, type Leaf } from './catalogue.ts'
+import { all, elsewhere, good } from './testing-calls.ts'
 import { type Answers, aSession, ids, startService, svc, temporaryFolder, token } from './testing.ts'
-
-/** A good call of each; a command that is not here fails the first test. */
-const good: Record<string, { args: string[]; stdin?: string; env?: Record<string, string>; speaks: boolean }> = {
-  login: { args: ['--token', token], speaks: true },
-  logout: { args: [], speaks: false },
-  whoami: { args: [], speaks: true },
-  tour: { args: [], speaks: true },
-  ship: { args: [], speaks: true },
-  status: { args: [], speaks: true },
-  'projects open': { args: ['app'], speaks: true },
-  'sessions open': { args: [ids.session], speaks: true },
-  'env pull': { args: ['--out', '-'], speaks: true },
-  'env push': { args: ['--from', '-'], stdin: 'export A="a b" # c\nB=\n', speaks: true },
-  'settings ls': { args: [], speaks: true },
-  'settings set': { args: ['manifest_gate=on'], speaks: true },
-  'members ls': { args: [], speaks: true },
-  'members add': { args: ['cy@example.com'], speaks: true },
-  'members role': { args: ['bo@example.com', 'admin'], speaks: true },
-  'members rm': { args: ['Bo', '--yes'], speaks: true },
-  'tokens ls': { args: [], speaks: true },
-  'tokens create': { args: ['--name', 'ci', '--expires', '30d'], speaks: true },
-  'tokens revoke': { args: ['laptop'], speaks: true },
-  audit: { args: [], speaks: true },
-  completion: { args: ['bash'], speaks: false },
-  'projects create': { args: ['--name', 'app'], speaks: true },
-  'projects ls': { args: [], speaks: true },
-  'projects info': { args: ['app'], speaks: true },
-  'projects link': { args: ['app'], speaks: true },
-  'projects unlink': { args: [], speaks: false },
-  'projects rm': { args: ['app', '--yes'], speaks: true },
-  'sessions new': { args: ['--prompt', 'Fix it'], speaks: true },
-  'sessions ls': { args: [], speaks: true },
-  'sessions info': { args: [ids.session], speaks: true },
-  'sessions chat': { args: [ids.session, '--prompt', 'Hello'], speaks: true },
-  'sessions recover': { args: [ids.session, '--into-sandbox'], speaks: true },
-  'sessions preview': { args: [ids.session, '5173'], speaks: true },
-  'sessions stop': { args: [ids.session.slice(0, 4)], speaks: true },
-  'sessions restart': { args: [ids.session], speaks: true },
-  'sessions rm': { args: [ids.session, '--yes'], speaks: true },
-  'cr ls': { args: [], speaks: true },
-  'cr show': { args: ['3'], speaks: true },
-  'cr diff': { args: ['#3'], speaks: true },
-  'cr open': { args: ['--title', 'Add a greeting', '--head', 'greeting'], speaks: true },
-  'cr merge': { args: [ids.cr], speaks: true },
-  'cr checkout': { args: ['3'], speaks: true },
-  'cr verify': { args: ['3'], speaks: true },
-  'cr close': { args: ['3'], speaks: true },
-  'cr reopen': { args: ['3'], speaks: true },
-  'secrets ls': { args: [], speaks: true },
-  'secrets set': { args: ['NAME=-'], stdin: 'value\n', speaks: true },
-  'secrets unset': { args: ['NAME'], speaks: true },
-  'hosts ls': { args: [], speaks: false },
-  'hosts use': { args: ['local-dev'], speaks: false },
-  'hosts add': { args: ['work', '--url', 'https://svc.example.com/v1'], speaks: false },
-  'hosts rm': { args: ['work', '--yes'], speaks: false },
-  'hosts info': { args: [], speaks: false },
-  'hosts current': { args: [], speaks: false },
-  'self-host owner-link': { args: [], speaks: true },
-  'self-host start': { args: ['--yes'], speaks: false },
-  'self-host configure': { args: [], speaks: false },
-  'self-host env': { args: ['ls'], speaks: false },
-  'self-host logs': { args: [], speaks: false },
-  'self-host status': { args: [], speaks: false },
-  'self-host stop': { args: [], speaks: false },
-  'self-host unit': { args: [], speaks: false },
-  update: { args: [], speaks: false },
-  uninstall: { args: ['--yes'], speaks: false },
-  version: { args: [], speaks: false },
-  help: { args: [], speaks: false },
-}
-/** They need more than one usual answer, or a repository; their own tests have it. */
-const elsewhere = new Set([
-  ...['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm', 'update'],
-  ...['self-host start', 'self-host configure', 'self-host logs'],
-])
-
-const all: [string, Leaf][] = Object.entries(catalogue).flatMap(([name, entry]): [string, Leaf][] =>
-  isGroup(entry) ? Object.entries(entry.commands).map(([verb, leaf]) => [`${name} ${verb}`, leaf]) : [[name, entry]],
-)
 
 function call(name: string, args = good[name]!.args) {
   return [...name.split(' '), ...args]

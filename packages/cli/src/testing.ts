@@ -169,7 +169,7 @@ export const noUnfinishedWork = {
 }
 
 /** What the service answers when a test says nothing else. */
-const usual: Answers = {
+export const usual: Answers = {
   getReady: () => ({
     status: 'ready',
     version: '0.1.0',
@@ -396,6 +396,8 @@ export interface RunOptions {
   cwd?: string
   /** Both streams and stdin are a terminal. */
   terminal?: boolean
+  /** How wide it is. */
+  columns?: number
   /** What a person types into a prompt, once stderr shows what it waits for. */
   types?: readonly { after: RegExp; keys: string }[]
   signal?: AbortSignal
@@ -436,8 +438,8 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
     env,
     cwd: options.cwd ?? home,
     stdin: Object.assign(stdin, { isTTY: terminal, setRawMode: () => stdin }) as Io['stdin'],
-    stdout: terminalSink(terminal, (text) => (captured.stdout += text)),
-    stderr: terminalSink(terminal, (text) => {
+    stdout: terminalSink({ isTTY: terminal, columns: options.columns ?? 100 }, (text) => (captured.stdout += text)),
+    stderr: terminalSink({ isTTY: terminal, columns: options.columns ?? 100 }, (text) => {
       captured.stderr += text
       hear(text)
     }),
@@ -464,13 +466,16 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** What is written to it, and what a prompt draws on it, is captured alike. */
-function terminalSink(isTTY: boolean, take: (text: string) => void): Io['stdout'] {
+function terminalSink(
+  { isTTY, columns }: { isTTY: boolean; columns: number },
+  take: (text: string) => void,
+): Io['stdout'] {
   const write = (text: string | Uint8Array) => {
     take(typeof text === 'string' ? text : Buffer.from(text).toString())
     return true
   }
-  const stream = Object.assign(new PassThrough(), { isTTY, columns: 100, rows: 40, write })
-  return { isTTY, columns: 100, write, stream }
+  const stream = Object.assign(new PassThrough(), { isTTY, columns, rows: 40, write })
+  return { isTTY, columns, write, stream }
 }
 
 export async function temporaryFolder(): Promise<{ path: string; [Symbol.asyncDispose](): Promise<void> }> {
