@@ -4,6 +4,11 @@ import type { Message, MessagePart } from '@svc/contract'
 const textCharsMax = 512 * 1024
 const outputCharsMax = 64 * 1024
 const partsMax = 500
+const messagesMax = 20_000
+/** Of one sandbox's whole conversation. A runtime that says more says it to nobody. */
+const conversationCharsMax = 96 * 1024 * 1024
+/** Ids become keys in the database and parts of addresses. */
+const idPattern = /^[\w.:-]{1,200}$/
 
 interface RuntimePart {
   id: string
@@ -41,6 +46,7 @@ export class Conversation {
   /** Set by the first prompt's answer or by the first message seen; events of other (child) conversations are not ours. */
   runtimeSessionId: string | null
   readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
+  #chars = 0
 
   constructor(runtimeSessionId: string | null) {
     this.runtimeSessionId = runtimeSessionId
@@ -54,7 +60,9 @@ export class Conversation {
       if (!isObject(entry)) continue
       const info = asMessage(entry.info)
       if (info === null) continue
-      const parts = (Array.isArray(entry.parts) ? entry.parts : []).map(asPart).filter((part) => part !== null)
+      if (!this.#hasRoom(info.id)) break
+      const said = Array.isArray(entry.parts) ? entry.parts.slice(0, partsMax) : []
+      const parts = said.map(asPart).filter((part) => part !== null)
       this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
       ids.push(info.id)
     }
@@ -109,6 +117,7 @@ export class Conversation {
   #onMessage(info: RuntimeMessage | null): Change {
     if (info === null) return nothing
     const found = this.#messages.get(info.id)
+    if (!this.#hasRoom(info.id)) return nothing
     if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
     else found.info = info
     return { kind: 'message', messageId: info.id }
@@ -118,8 +127,15 @@ export class Conversation {
     const found = part === null ? undefined : this.#messages.get(part.messageID)
     if (part === null || found === undefined || (!found.parts.has(part.id) && found.parts.size >= partsMax))
       return nothing
+    const grown = charsOf(part) - charsOf(found.parts.get(part.id))
+    if (this.#chars + grown > conversationCharsMax) return nothing
+    this.#chars += grown
     found.parts.set(part.id, part)
     return { kind: 'message', messageId: part.messageID }
+  }
+
+  #hasRoom(messageId: string): boolean {
+    return this.#messages.has(messageId) || this.#messages.size < messagesMax
   }
 
   #onDelta(properties: Record<string, unknown>): Change {
@@ -128,9 +144,15 @@ export class Conversation {
       return nothing
     const part = this.#messages.get(messageID)?.parts.get(partID)
     if (part === undefined || (part.text ?? '').length > textCharsMax) return nothing
+    if (this.#chars + delta.length > conversationCharsMax) return nothing
+    this.#chars += delta.length
     part.text = (part.text ?? '') + delta
     return { kind: 'message', messageId: messageID }
   }
+}
+
+function charsOf(part: RuntimePart | undefined): number {
+  return (part?.text?.length ?? 0) + (part?.state?.output?.length ?? 0) + (part?.state?.metadata?.output?.length ?? 0)
 }
 
 function presentPart(part: RuntimePart): MessagePart | null {
@@ -165,8 +187,7 @@ function errorText(error: unknown): string {
 }
 
 function asMessage(value: unknown): RuntimeMessage | null {
-  if (!isObject(value) || typeof value.id !== 'string' || (value.role !== 'user' && value.role !== 'assistant'))
-    return null
+  if (!isObject(value) || !isId(value.id) || (value.role !== 'user' && value.role !== 'assistant')) return null
   const { time } = value
   if (!isObject(time) || !isMoment(time.created) || (time.completed !== undefined && !isMoment(time.completed)))
     return null
@@ -175,11 +196,21 @@ function asMessage(value: unknown): RuntimeMessage | null {
 
 function asPart(value: unknown): RuntimePart | null {
   return isObject(value) &&
-    typeof value.id === 'string' &&
-    typeof value.messageID === 'string' &&
-    typeof value.type === 'string'
+    isId(value.id) &&
+    isId(value.messageID) &&
+    typeof value.type === 'string' &&
+    (value.text === undefined || typeof value.text === 'string') &&
+    (value.state === undefined || isState(value.state))
     ? (value as unknown as RuntimePart)
     : null
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && idPattern.test(value)
+}
+
+function isState(value: unknown): boolean {
+  return isObject(value) && (value.metadata === undefined || value.metadata === null || isObject(value.metadata))
 }
 
 /** Milliseconds a Date can hold; anything else would throw when it is shown. */

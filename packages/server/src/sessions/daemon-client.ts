@@ -18,24 +18,33 @@ const healthMs = 2_000
 /** It brings objects and writes files. */
 const recoverMs = 150_000
 
+/** PostgreSQL keeps no NUL and no half of a surrogate pair, and what a daemon says may end up in a row. */
+const text = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax)
+    .transform((said) => said.toWellFormed().replaceAll('\0', '\u{fffd}'))
+/** A month: what lies outside makes no date that a start could have had. */
+const millis = z.number().min(0).max(2_678_400_000)
+
 const health = z.object({
   daemon: z.literal('ok'),
-  status: z.enum(['booting', 'warm', 'ready', 'failed']),
+  status: z.enum(['booting', 'ready', 'failed', 'warm']),
   runtime: z.enum(['starting', 'ready', 'stopped', 'failed']),
-  repository: z.string().max(2048),
-  branch: z.string().max(512),
-  commit: z.string().max(64).nullable(),
+  repository: text(2048),
+  branch: text(512),
+  commit: text(64).nullable(),
   generation: z.number().int(),
-  uptime_ms: z.number(),
-  boot: z.array(z.object({ step: z.string().max(50), at_ms: z.number(), ms: z.number().nullable() })).max(50),
-  error: z.string().max(20_000).nullable(),
-  runtime_session_id: z.string().max(200).nullable().default(null),
+  uptime_ms: millis,
+  boot: z.array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable() })).max(50),
+  error: text(20_000).nullable(),
+  runtime_session_id: text(200).nullable().default(null),
 })
-const promptReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200) })
-const claimReply = z.object({ ok: z.literal(true), runtime_session_id: z.string().max(200).nullable() })
-const envReply = z.object({ ok: z.literal(true), changed: z.array(z.string().max(1000)).max(10_000) })
+const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200) })
+const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
+const envReply = z.object({ ok: z.literal(true), changed: z.array(text(1000)).max(10_000) })
 const recoverReply = z.object({ ok: z.literal(true), files: z.number().int().min(0) })
-const refusal = z.object({ error: z.string().max(20_000), code: z.string().max(100) })
+const refusal = z.object({ error: text(20_000), code: text(100) })
 
 export interface DaemonAddress {
   socket: string
