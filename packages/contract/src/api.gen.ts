@@ -3861,6 +3861,7 @@ export interface operations {
         parameters: {
             query?: {
                 renames?: "0" | "1";
+                since?: string;
             };
             header?: never;
             path: {

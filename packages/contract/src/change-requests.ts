@@ -132,7 +132,11 @@ export const diffChangeRequestRoute = route({
   method: 'GET',
   path: `${base}/:crId/diff`,
   access: 'project-write',
-  query: z.object({ renames: z.enum(['0', '1']).default('0') }),
+  query: z.object({
+    renames: z.enum(['0', '1']).default('0'),
+    /** Only what came since this commit of the head branch, such as the one of a review. */
+    since: sha.optional(),
+  }),
   stream: true,
   reply: diff,
 })

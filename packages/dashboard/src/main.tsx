@@ -3,10 +3,12 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError } from './api.ts'
+import { giveStylesTheNonce } from './csp-nonce.ts'
 import { makeRouter } from './routes.tsx'
 import './styles.css'
 import { applyTheme } from './theme.ts'
 
+giveStylesTheNonce()
 applyTheme()
 
 const queries = new QueryClient({

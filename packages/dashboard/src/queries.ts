@@ -1,10 +1,14 @@
 /** What the pages ask of the service, with the keys under which answers are kept. */
 import { queryOptions } from '@tanstack/react-query'
-import type { paths } from '@svc/contract/api'
+import type { operations } from '@svc/contract/api'
 import { api, ApiError, reply } from './api.ts'
 
+export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
+export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
+export type Review = operations['listReviews']['responses'][200]['content']['application/json']['reviews'][number]
+export type Commit = operations['listCommits']['responses'][200]['content']['application/json']['commits'][number]
 export type ChangeRequest =
-  paths['/v1/projects/{projectId}/change-requests/{crId}']['get']['responses'][200]['content']['application/json']['change_request']
+  operations['getChangeRequest']['responses'][200]['content']['application/json']['change_request']
 
 /** Until an event says that something moved, this is how old an answer may get while it is looked at. */
 const liveMs = 5_000
@@ -69,7 +73,7 @@ export const mergePreview = (projectId: string, crId: string) =>
     queryFn: ({ signal }) =>
       reply(
         api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
-          params: { path: { projectId, crId } },
+          params: { path: { projectId, crId }, query: { include: 'collisions' } },
           signal,
         }),
       ),
@@ -119,4 +123,50 @@ export const transcript = (projectId: string, sessionId: string) =>
         }),
       ),
     refetchInterval: liveMs,
+  })
+
+/** Pure in its two commits, so it is asked again only when one of them moved. */
+export const diff = (projectId: string, cr: ChangeRequest, since: string | null) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'diff', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha, since],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/diff', {
+          params: {
+            path: { projectId, crId: cr.cr_id },
+            query: { renames: '1', ...(since === null ? {} : { since }) },
+          },
+          signal,
+        }),
+      ),
+    staleTime: Infinity,
+  })
+
+export const reviews = (projectId: string, crId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'change-request', crId, 'reviews'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/reviews', {
+          params: { path: { projectId, crId } },
+          signal,
+        }),
+      ),
+    select: ({ reviews }) => reviews,
+    refetchInterval: liveMs,
+  })
+
+/** What the head has that the base has not, newest first. */
+export const commitsOf = (projectId: string, cr: ChangeRequest) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'commits', cr.base_commit_sha, cr.head_commit_sha],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/compare', {
+          params: { path: { projectId }, query: { base: cr.base_commit_sha ?? '', head: cr.head_commit_sha ?? '' } },
+          signal,
+        }),
+      ),
+    enabled: cr.base_commit_sha !== null && cr.head_commit_sha !== null,
+    staleTime: Infinity,
   })

@@ -89,6 +89,10 @@ const sessions = createRoute({
 const changeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequest),
+  validateSearch: (search): { tab?: 'commits' | 'files'; since?: string } => ({
+    ...(search.tab === 'commits' || search.tab === 'files' ? { tab: search.tab } : {}),
+    ...(typeof search.since === 'string' && /^[0-9a-f]{40,64}$/.test(search.since) ? { since: search.since } : {}),
+  }),
   component: lazyRouteComponent(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
 })
 

@@ -95,6 +95,23 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
   })
 })
 
+test('since a commit of the head it tells only what came after, and no other commit opens it', async () => {
+  const at = testProject(app, await app.managedProject(start))
+  const cr = await at.open('work', { 'new.txt': 'one\n' })
+  await commit(at.repo, 'work', { 'later.txt': 'two\n' })
+  const since = (sha: string) =>
+    app.request<ChangeRequestDiff & Refusal>('GET', `${at.path(cr.cr_id, 'diff')}?since=${sha}`)
+  const { body } = await since(cr.head_commit_sha!)
+  expect(body.files.map(({ path }) => path)).toEqual(['later.txt'])
+  expect(body.base_sha).toBe(cr.head_commit_sha!)
+  await commit(at.repo, 'elsewhere', { 'secret.txt': 'x\n' })
+  for (const sha of [await at.tip('elsewhere'), 'a'.repeat(40)]) {
+    const refused = await since(sha)
+    expect(refused.status).toBe(400)
+    expect(refused.body.issues?.[0]?.path).toBe('since')
+  }
+})
+
 test('renames are told only when asked for', async () => {
   const at = testProject(app, await app.managedProject({ 'old.txt': 'a\nb\nc\nd\n' }))
   const cr = await at.open('work', { 'old.txt': null, 'new.txt': 'a\nb\nc\nd\n' })

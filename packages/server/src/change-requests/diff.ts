@@ -1,5 +1,5 @@
-import type { ChangeRequestDiff } from '@svc/contract'
-import { diffCommits, streamPatch } from '@svc/git'
+import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
+import { diffCommits, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
 import { accepts } from '../http/request-info.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
@@ -10,6 +10,8 @@ export interface DiffChangeRequest {
   project: ProjectRow
   crId: string
   renames: boolean
+  /** A commit of the head branch to start from instead of the base. */
+  since: string | null
   /** The Accept header: `text/x-diff` asks for the patch alone, of any size, as a stream. */
   accept: string | null
   signal: AbortSignal
@@ -21,7 +23,9 @@ export async function diffChangeRequest(
 ): Promise<ChangeRequestDiff | Response> {
   const { project, renames, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  const { repository, baseSha, headSha } = await commitPair(deps, { project, cr, signal })
+  const { repository, headSha, ...pair } = await commitPair(deps, { project, cr, signal })
+  const baseSha = input.since ?? pair.baseSha
+  if (input.since !== null) await requireAncestor(repository, { since: input.since, headSha, signal })
   if (accepts(input.accept, 'text/x-diff'))
     return new Response(await streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
       headers: {
@@ -32,4 +36,17 @@ export async function diffChangeRequest(
     })
   const diff = await withinLimits(diffCommits(repository, { baseSha, headSha, renames }, { signal }))
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
+}
+
+/** Only what the head branch itself holds: any other commit of the repository is not this change request's to show. */
+async function requireAncestor(
+  repository: Repository,
+  { since, headSha, signal }: { since: string; headSha: string; signal: AbortSignal },
+): Promise<void> {
+  const isThere = await hasObjects(repository, [since])
+  if (isThere && (await isAncestor(repository, since, headSha, { signal }))) return
+  throw new ServiceError('invalid', 'That commit is not part of the head branch.', {
+    hint: 'The branch may have been rewritten since. Leave `since` out to see all of the change.',
+    detail: { issues: [{ path: 'since', message: 'is not an ancestor of the head' }] },
+  })
 }

@@ -60,6 +60,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
           ...params,
           project,
           renames: query.renames === '1',
+          since: query.since ?? null,
           accept: headers.get('accept'),
           signal,
         }),

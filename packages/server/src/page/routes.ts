@@ -13,8 +13,12 @@ function policy(nonce: string): string {
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
+    // The diff viewer colours words by attributes. An attribute styles its own element alone and loads nothing this policy
+    // does not allow.
+    "style-src-attr 'unsafe-inline'",
     "connect-src 'self'",
-    "img-src 'self'",
+    // Images of a change are drawn from bytes the page fetched itself.
+    "img-src 'self' blob:",
     "worker-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -1,36 +1,107 @@
+import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { ChangeRequestStatus } from '../../components/status.tsx'
-import { changeRequest } from '../../queries.ts'
+import { paths } from '../../paths.ts'
+import { type ChangeRequest, changeRequest } from '../../queries.ts'
+import { Button } from '../../ui/button.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
+import { CommitsTab } from './commits-tab.tsx'
+import { Conversation } from './conversation.tsx'
+import { EditTitle } from './edit-title.tsx'
 import { MergeBox } from './merge-box.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
+/** Weighs more than all the rest. */
+const FilesTab = lazy(() => import('./files/files-tab.tsx'))
+const tabs = [
+  ['conversation', 'Conversation'],
+  ['commits', 'Commits'],
+  ['files', 'Files'],
+] as const
 
 export function ChangeRequestPage() {
   const { project_id } = useProject()
   const { number } = route.useParams()
+  const { tab = 'conversation', since = null } = route.useSearch()
+  const navigate = route.useNavigate()
   const found = useQuery(changeRequest(project_id, Number(number)))
   if (found.isPending) return <Loading what="the change request" />
   if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
   const cr = found.data
   return (
     <div className="flex flex-col gap-4">
-      <header className="flex flex-col gap-1">
-        <h1 className="text-xl font-semibold">
+      <Header projectId={project_id} cr={cr} />
+      <Tabs.Root
+        value={tab}
+        onValueChange={(next) => void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })}
+      >
+        <Tabs.List aria-label="Parts of the change request" className="mb-4 flex gap-1 border-b border-line">
+          {tabs.map(([value, label]) => (
+            <Tabs.Tab
+              key={value}
+              value={value}
+              className="-mb-px border-b-2 border-transparent px-3 py-2 text-sm text-dim data-active:border-accent data-active:text-text"
+            >
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
+          <Conversation projectId={project_id} cr={cr} />
+          <MergeBox projectId={project_id} cr={cr} />
+        </Tabs.Panel>
+        <Tabs.Panel value="commits" className="outline-none">
+          <CommitsTab projectId={project_id} cr={cr} />
+        </Tabs.Panel>
+        <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
+          {since !== null && (
+            <p className="text-sm text-dim">
+              Only what came after <code className="font-mono">{since.slice(0, 12)}</code>.{' '}
+              <Link from={paths.changeRequest} search={{ tab: 'files' }} className="text-accent underline">
+                See all of the change
+              </Link>
+            </p>
+          )}
+          <Suspense fallback={<Loading what="the diff viewer" />}>
+            <FilesTab projectId={project_id} cr={cr} since={since} />
+          </Suspense>
+        </Tabs.Panel>
+      </Tabs.Root>
+    </div>
+  )
+}
+
+function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+  const { slug } = useProject()
+  const [edits, setEdits] = useState(false)
+  if (edits) return <EditTitle projectId={projectId} cr={cr} onDone={() => setEdits(false)} />
+  return (
+    <header className="flex flex-col gap-1">
+      <div className="flex flex-wrap items-start justify-between gap-2">
+        <h1 className="min-w-0 text-xl font-semibold">
           {cr.title} <span className="font-normal text-dim">#{cr.number}</span>
         </h1>
-        <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
-          <ChangeRequestStatus status={cr.status} />
-          <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
-          <Time at={cr.updated_at} />
-        </p>
-      </header>
-      {cr.description !== '' && <p className="whitespace-pre-wrap">{cr.description}</p>}
-      <MergeBox projectId={project_id} cr={cr} />
-    </div>
+        {cr.status !== 'merged' && <Button onClick={() => setEdits(true)}>Edit</Button>}
+      </div>
+      <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
+        <ChangeRequestStatus status={cr.status} />
+        <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
+        <Time at={cr.updated_at} />
+        {cr.origin_session_id !== null && (
+          <Link
+            to={paths.session}
+            params={{ project: slug, sessionId: cr.origin_session_id }}
+            className="text-accent underline"
+          >
+            its session
+          </Link>
+        )}
+      </p>
+    </header>
   )
 }

@@ -1,0 +1,51 @@
+import Markdown, { type Components } from 'react-markdown'
+import gfm from 'remark-gfm'
+
+/** What others wrote. HTML in it is text; nothing of it is fetched before somebody clicks. */
+const components: Components = {
+  a: ({ href, children }) => (
+    <a href={href} rel="noopener noreferrer nofollow" target="_blank" className="text-accent underline">
+      {children}
+    </a>
+  ),
+  img: ({ src, alt }) => (
+    <a href={String(src ?? '')} rel="noopener noreferrer nofollow" target="_blank" className="text-accent underline">
+      Image: {alt || 'without a description'}
+    </a>
+  ),
+  pre: ({ children }) => (
+    <pre tabIndex={0} className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem]">
+      {children}
+    </pre>
+  ),
+  code: ({ children }) => <code className="rounded bg-sunken px-1 font-mono text-[0.8125rem]">{children}</code>,
+  ul: ({ children }) => <ul className="list-disc pl-6">{children}</ul>,
+  ol: ({ children }) => <ol className="list-decimal pl-6">{children}</ol>,
+  h1: ({ children }) => <p className="text-lg font-semibold">{children}</p>,
+  h2: ({ children }) => <p className="font-semibold">{children}</p>,
+  h3: ({ children }) => <p className="font-semibold">{children}</p>,
+  h4: ({ children }) => <p className="font-semibold">{children}</p>,
+  h5: ({ children }) => <p className="font-semibold">{children}</p>,
+  h6: ({ children }) => <p className="font-semibold">{children}</p>,
+  blockquote: ({ children }) => (
+    <blockquote className="border-l-2 border-line-strong pl-3 text-dim">{children}</blockquote>
+  ),
+  table: ({ children }) => (
+    <div className="overflow-x-auto" tabIndex={0}>
+      <table className="[&_td]:border [&_td]:border-line [&_td]:px-2 [&_th]:border [&_th]:border-line [&_th]:px-2">
+        {children}
+      </table>
+    </div>
+  ),
+}
+const plugins = [gfm]
+
+export function Prose({ children }: { children: string }) {
+  return (
+    <div className="flex flex-col gap-2">
+      <Markdown remarkPlugins={plugins} components={components} skipHtml={false}>
+        {children}
+      </Markdown>
+    </div>
+  )
+}

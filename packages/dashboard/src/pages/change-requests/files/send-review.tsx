@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, onlyOnce, reply } from '../../../api.ts'
+import { Failure } from '../../../components/failure.tsx'
+import type { ChangeRequest } from '../../../queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import type { DraftComment } from './drafts.ts'
+
+/** All comments together, as one prompt to the session; without a session they are kept with the change request. */
+export function SendReview({
+  projectId,
+  cr,
+  headSha,
+  drafts,
+  onSent,
+}: {
+  projectId: string
+  cr: ChangeRequest
+  headSha: string
+  drafts: DraftComment[]
+  onSent: () => void
+}) {
+  const [body, setBody] = useState('')
+  const queries = useQueryClient()
+  const written = drafts.filter(({ text }) => text !== '')
+  const send = cr.origin_session_id !== null && cr.status !== 'merged'
+  const sending = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/change-requests/{crId}/reviews', {
+          params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
+          body: { head_sha: headSha, body, comments: written.map(({ id: _, ...comment }) => comment), send },
+        }),
+      ),
+    onSuccess: () => {
+      setBody('')
+      onSent()
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
+  })
+  const counted = written.length === 1 ? '1 comment' : `${written.length} comments`
+  return (
+    <Card title={`Your review: ${counted}`}>
+      <form
+        className="flex flex-col gap-3 px-4 py-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!sending.isPending && (body.trim() !== '' || written.length > 0)) sending.mutate()
+        }}
+      >
+        {sending.isError && <Failure error={sending.error} />}
+        <label className="flex flex-col gap-1 text-sm text-dim">
+          What you want to say about all of it
+          <textarea
+            className="min-h-20 rounded-md border border-line-strong bg-ground p-3 text-text"
+            value={body}
+            onChange={(event) => setBody(event.target.value)}
+          />
+        </label>
+        <div className="flex flex-wrap items-center gap-3">
+          <Button
+            type="submit"
+            kind="primary"
+            busy={sending.isPending}
+            disabledReason={
+              body.trim() === '' && written.length === 0 ? 'Comment on a line or write a word first' : null
+            }
+          >
+            {send ? 'Send to the session' : 'Keep with the change request'}
+          </Button>
+          <p className="text-sm text-dim">
+            {send
+              ? 'The agent gets it as one prompt. A stopped session is started again.'
+              : 'There is no session to send it to.'}
+          </p>
+        </div>
+      </form>
+    </Card>
+  )
+}

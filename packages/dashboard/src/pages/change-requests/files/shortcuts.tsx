@@ -1,0 +1,54 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { useEffect } from 'react'
+
+const keys: [string, string][] = [
+  ['j', 'Next file'],
+  ['k', 'File before'],
+  ['n', 'Next file not viewed yet'],
+  ['v', 'Mark as viewed, or not'],
+  ['c', 'Comment on the first line of the file'],
+  ['s', 'Side by side, or one column'],
+  ['?', 'This list'],
+]
+
+/** Single keys, as long as nobody writes. */
+export function useShortcuts(actions: Record<string, () => void>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const target = event.composedPath()[0]
+      const writes =
+        target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+      if (writes || event.ctrlKey || event.metaKey || event.altKey) return
+      const action = actions[event.key]
+      if (action === undefined) return
+      event.preventDefault()
+      action()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [actions])
+}
+
+export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  return (
+    <Dialog.Root open={open} onOpenChange={onOpenChange}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
+        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-line bg-ground p-5 outline-none">
+          <Dialog.Title className="mb-3 font-semibold">Keys</Dialog.Title>
+          <dl className="grid grid-cols-[3rem_1fr] gap-y-2 text-sm">
+            {keys.map(([key, what]) => (
+              <div key={key} className="contents">
+                <dt>
+                  <kbd className="rounded border border-line-strong px-1.5 font-mono">{key}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+          <Dialog.Close className="mt-4 min-h-9 rounded-md border border-line-strong px-3 text-sm">Close</Dialog.Close>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

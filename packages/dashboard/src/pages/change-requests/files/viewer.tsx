@@ -1,0 +1,113 @@
+import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
+import type { CodeViewItem, DiffLineAnnotation, SelectedLineRange } from '@pierre/diffs'
+import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
+import { type Ref, useMemo } from 'react'
+import type { ChangedFile } from './changed-files.ts'
+import { CommentBox } from './comment-box.tsx'
+import type { DraftComment } from './drafts.ts'
+
+const theme = { light: 'pierre-light', dark: 'pierre-dark' }
+const pool = { workerFactory: () => new PoolWorker(), poolSize: 2 }
+const highlighting = { theme }
+
+export type ViewerHandle = CodeViewHandle<DraftComment, undefined>
+
+/** All files one below the other; only what is on the screen is in the document. */
+export function Viewer({
+  ref,
+  files,
+  layout,
+  wrap,
+  collapsed,
+  drafts,
+  openDraft,
+  onComment,
+  onSave,
+  onRemove,
+  onEdit,
+}: {
+  ref: Ref<ViewerHandle>
+  files: ChangedFile[]
+  layout: 'split' | 'unified'
+  wrap: boolean
+  collapsed: (file: ChangedFile) => boolean
+  drafts: DraftComment[]
+  openDraft: string | null
+  onComment: (file: ChangedFile, range: SelectedLineRange) => void
+  onSave: (draft: DraftComment, text: string) => void
+  onRemove: (draft: DraftComment) => void
+  onEdit: (draft: DraftComment) => void
+}) {
+  const items = useMemo(
+    () =>
+      files
+        .filter(({ view }) => view !== null)
+        .map((file): CodeViewItem<DraftComment> => {
+          const annotations = drafts
+            .filter(({ path }) => path === file.path)
+            .map((draft): DiffLineAnnotation<DraftComment> => ({
+              side: draft.side === 'old' ? 'deletions' : 'additions',
+              lineNumber: draft.line,
+              metadata: draft,
+            }))
+          const isCollapsed = collapsed(file)
+          return {
+            id: file.path,
+            type: 'diff',
+            fileDiff: file.view!,
+            annotations,
+            collapsed: isCollapsed,
+            version: versionOf(JSON.stringify([annotations, openDraft, isCollapsed])),
+          }
+        }),
+    [files, drafts, openDraft, collapsed],
+  )
+  const byPath = useMemo(() => new Map(files.map((file) => [file.path, file])), [files])
+  const options = useMemo(
+    () => ({
+      theme,
+      diffStyle: layout,
+      overflow: wrap ? ('wrap' as const) : ('scroll' as const),
+      lineDiffType: 'word' as const,
+      hunkSeparators: 'line-info' as const,
+      stickyHeaders: true,
+      enableGutterUtility: true,
+      enableLineSelection: true,
+      onGutterUtilityClick(range: SelectedLineRange, context: { item: { id: string } }) {
+        const file = byPath.get(context.item.id)
+        if (file !== undefined) onComment(file, range)
+      },
+    }),
+    [layout, wrap, byPath, onComment],
+  )
+  return (
+    <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>
+      <CodeView<DraftComment>
+        ref={ref}
+        items={items}
+        options={options}
+        className="h-full overflow-auto rounded-lg border border-line"
+        renderAnnotation={(...[annotation]) => {
+          const draft = annotation.metadata
+          return (
+            <CommentBox
+              key={draft.id}
+              draft={draft}
+              isOpen={draft.id === openDraft}
+              onSave={(text) => onSave(draft, text)}
+              onRemove={() => onRemove(draft)}
+              onEdit={() => onEdit(draft)}
+            />
+          )
+        }}
+      />
+    </WorkerPoolContextProvider>
+  )
+}
+
+/** The viewer renders an item again when its version changes. */
+function versionOf(text: string): number {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash
+}
