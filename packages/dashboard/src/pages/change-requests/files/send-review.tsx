@@ -30,7 +30,7 @@ export function SendReview({
       reply(
         api.POST('/v1/projects/{projectId}/change-requests/{crId}/reviews', {
           params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
-          body: { head_sha: headSha, body, comments: written.map(({ id: _, ...comment }) => comment), send },
+          body: { head_sha: headSha, body, comments: written.map(asComment), send },
         }),
       ),
     onSuccess: () => {
@@ -78,4 +78,8 @@ export function SendReview({
       </form>
     </Card>
   )
+}
+
+function asComment({ path, side, line, start_line, quote, text }: DraftComment) {
+  return { path, side, line, start_line, quote, text }
 }
