@@ -106,3 +106,26 @@ test('the questions need a terminal', async () => {
   const { code, stderr } = await svc('self-host', 'configure')
   expect([code, stderr]).toEqual([2, expect.stringContaining('svc self-host env set SVC_APP_PROVIDER=local')])
 })
+
+test('the doctor says without a server what sessions would get, and what is missing', async () => {
+  const well = await run([program, 'self-host', 'doctor', '--json'], {
+    env: { ...env, SVC_SANDBOX_DRIVER: 'local' },
+    cwd: home,
+  })
+  expect(well.stderr).toBe('')
+  expect(well.code).toBe(0)
+  const report = JSON.parse(well.stdout) as {
+    driver: string
+    ready: boolean
+    drivers: { name: string; findings: { name: string }[] }[]
+  }
+  expect(report).toMatchObject({ driver: 'local', ready: true })
+  expect(report.drivers.map(({ name }) => name)).toEqual(['local', 'container'])
+  expect(report.drivers[0]!.findings.map(({ name }) => name)).toContain('limits')
+
+  const without = { ...env, SVC_SANDBOX_DRIVER: 'container', DOCKER_HOST: `unix://${home}/nobody.sock` }
+  const ill = await run([program, 'self-host', 'doctor'], { env: without, cwd: home })
+  expect(ill.code).toBe(1)
+  expect(ill.stdout).toContain(`✗ engine: No container engine answers at ${home}/nobody.sock.`)
+  expect(ill.stdout).toContain('apt-get install -y docker.io')
+})

@@ -131,6 +131,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     status: leaf(async () => (await import('./commands/self-host/status.ts')).status),
     stop: leaf(async () => (await import('./commands/self-host/stop.ts')).stop),
     unit: leaf(async () => (await import('./commands/self-host/unit.ts')).unit),
+    doctor: leaf(async () => (await import('./commands/self-host/doctor.ts')).doctor),
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
   }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
