@@ -2,7 +2,7 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes'
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -62,6 +62,9 @@ export const scenarios: Record<string, Scenario> = {
   'warm.fill.after_row': { by: 'sandboxes' },
   'warm.fill.after_sandbox': { by: 'sandboxes' },
   'warm.fill.before_ready': { by: 'sandboxes' },
+  'trigger.after_claim': { by: 'triggers' },
+  'trigger.after_session': { by: 'triggers' },
+  'trigger.after_fired': { by: 'triggers' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {

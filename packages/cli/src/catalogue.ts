@@ -70,6 +70,20 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'crs',
   ),
+  triggers: group(
+    'Triggers: sessions started by the clock or by a webhook, from svc.toml',
+    {
+      ls: leaf(async () => (await import('./commands/triggers/ls.ts')).ls, 'list'),
+      info: leaf(async () => (await import('./commands/triggers/info.ts')).info, 'show'),
+      fire: leaf(async () => (await import('./commands/triggers/fire.ts')).fire),
+      enable: leaf(async () => (await import('./commands/triggers/switch.ts')).enable),
+      disable: leaf(async () => (await import('./commands/triggers/switch.ts')).disable),
+    },
+    'trigger',
+  ),
+  manifest: group('The manifest svc.toml', {
+    validate: leaf(async () => (await import('./commands/manifest/validate.ts')).validate, 'check'),
+  }),
   secrets: group(
     'Secrets: environment variables of every sandbox of a project',
     {

@@ -43,6 +43,8 @@ export type RefusalCode =
   | 'exists'
   | 'refused_names'
   | 'not_verified'
+  | 'manifest_invalid'
+  | 'no_manifest'
   | 'timed_out'
   | 'bad_name'
   | 'name_taken'

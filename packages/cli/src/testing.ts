@@ -7,6 +7,7 @@ import { errorStatus, ServiceError } from '@svc/contract/errors'
 import { routes } from '@svc/contract/openapi'
 import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
+import { aSlot, aTrigger } from './testing-trigger.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
 import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
@@ -167,7 +168,6 @@ export const noUnfinishedWork = {
   ...{ saved_at: null, commit: null, base: null, generation: null },
   ...{ files: 0, paths: [], unpushed_commits: 0, notes: [], earlier: [] },
 }
-
 /** What the service answers when a test says nothing else. */
 export const usual: Answers = {
   getReady: () => ({
@@ -269,6 +269,11 @@ export const usual: Answers = {
     created_by: null,
   }),
   deleteSecret: () => ({ ok: true }),
+  listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
+  getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
+  fireTrigger: () => ({ session_id: ids.session }),
+  enableTrigger: () => ({ change_request: null, merged: false }),
+  disableTrigger: () => ({ change_request: aChangeRequest({ status: 'merged' }), merged: true }),
 }
 
 export interface Received {

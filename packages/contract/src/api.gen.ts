@@ -399,6 +399,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/manifest/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What is wrong with a text as svc.toml; nothing of it is kept */
+        post: operations["validateManifest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/compare": {
         parameters: {
             query?: never;
@@ -928,6 +945,91 @@ export interface paths {
         put?: never;
         /** Review a change request: kept with it, and sent to its session as one prompt, which wakes it */
         post: operations["createReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/triggers/{slug}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disable a trigger in svc.toml by a change request; of a user, it is merged at once */
+        post: operations["disableTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/triggers/{slug}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enable a trigger in svc.toml by a change request; of a user, it is merged at once */
+        post: operations["enableTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/triggers/{slug}/fire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Fire a trigger now, enabled or not: starts a session */
+        post: operations["fireTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/triggers/{slug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One trigger with its newest slots: when it was due, and what came of it */
+        get: operations["getTrigger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The triggers of svc.toml on the default branch, in its order, and what is wrong with them there */
+        get: operations["listTriggers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2362,6 +2464,53 @@ export interface operations {
                         };
                         /** Format: date-time */
                         expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    validateManifest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    raw: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        valid: boolean;
+                        issues: {
+                            path: string;
+                            message: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning";
+                            line: number | null;
+                            column: number | null;
+                        }[];
                     };
                 };
             };
@@ -4553,6 +4702,302 @@ export interface operations {
                         session_id: string | null;
                         /** Format: date-time */
                         created_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    disableTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_request: {
+                            /** Format: uuid */
+                            cr_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            number: number;
+                            title: string;
+                            description: string;
+                            base_ref: string;
+                            head_ref: string;
+                            /** @enum {string} */
+                            status: "open" | "merged" | "closed";
+                            head_commit_sha: string | null;
+                            base_commit_sha: string | null;
+                            origin_session_id: string | null;
+                            created_by: string | null;
+                            merged_at: string | null;
+                            merged_by: string | null;
+                            merge_commit_sha: string | null;
+                            closed_at: string | null;
+                            closed_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        } | null;
+                        merged: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    enableTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        change_request: {
+                            /** Format: uuid */
+                            cr_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            number: number;
+                            title: string;
+                            description: string;
+                            base_ref: string;
+                            head_ref: string;
+                            /** @enum {string} */
+                            status: "open" | "merged" | "closed";
+                            head_commit_sha: string | null;
+                            base_commit_sha: string | null;
+                            origin_session_id: string | null;
+                            created_by: string | null;
+                            merged_at: string | null;
+                            merged_by: string | null;
+                            merge_commit_sha: string | null;
+                            closed_at: string | null;
+                            closed_by: string | null;
+                            metadata: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        } | null;
+                        merged: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    fireTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    message?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        session_id: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        type: "cron" | "webhook";
+                        enabled: boolean;
+                        cron: string | null;
+                        timezone: string;
+                        run_at: string | null;
+                        agent: string | null;
+                        model: string | null;
+                        prompt: string;
+                        secret_env: string | null;
+                        last_fired_at: string | null;
+                        next_fire_at: string | null;
+                        webhook_url: string | null;
+                        slots: {
+                            /** Format: uuid */
+                            slot_id: string;
+                            /** @enum {string} */
+                            kind: "cron" | "webhook" | "manual";
+                            /** Format: date-time */
+                            due_at: string;
+                            /** @enum {string} */
+                            status: "claimed" | "fired" | "skipped";
+                            fired_at: string | null;
+                            session_id: string | null;
+                            reason: string | null;
+                            caught_up: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTriggers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        triggers: {
+                            slug: string;
+                            /** @enum {string} */
+                            type: "cron" | "webhook";
+                            enabled: boolean;
+                            cron: string | null;
+                            timezone: string;
+                            run_at: string | null;
+                            agent: string | null;
+                            model: string | null;
+                            prompt: string;
+                            secret_env: string | null;
+                            last_fired_at: string | null;
+                            next_fire_at: string | null;
+                            webhook_url: string | null;
+                        }[];
+                        errors: {
+                            path: string;
+                            message: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning";
+                            line: number | null;
+                            column: number | null;
+                        }[];
                     };
                 };
             };

@@ -48,6 +48,8 @@ export interface BootEnvironment {
   SVC_WORKSPACE: string
   /** `[runtime] config_dir` of the manifest. */
   SVC_CONFIG_DIR: string
+  /** `[runtime] command` of the manifest as a JSON list; `serve --port … --hostname …` is added to it. */
+  SVC_RUNTIME_COMMAND?: string
   /** `[sandbox] setup` of the manifest, when it has one. */
   SVC_SANDBOX_SETUP?: string
 }

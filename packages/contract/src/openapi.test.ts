@@ -57,6 +57,7 @@ describe('the table of routes', () => {
         'openChangeRequest',
         'createReview',
         'mergeChangeRequest',
+        ...['fireTrigger', 'enableTrigger', 'disableTrigger'],
       ].toSorted(),
     )
     expect(keyed.filter((name) => /token|link/i.test(name))).toEqual([])

@@ -11,6 +11,7 @@ import * as sessions from './sessions.ts'
 import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 import * as unfinishedWork from './unfinished-work.ts'
+import * as triggers from './triggers.ts'
 
 const modules = [
   system,
@@ -24,6 +25,7 @@ const modules = [
   previews,
   changeRequests,
   reviews,
+  triggers,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

@@ -130,6 +130,25 @@ export const deleteProjectRoute = route({
   reply: ok,
 })
 
+export const manifestIssue = z.object({
+  /** Keys and positions joined by dots; empty for the whole file. */
+  path: z.string(),
+  message: z.string(),
+  severity: z.enum(['error', 'warning']),
+  line: z.number().int().nullable(),
+  column: z.number().int().nullable(),
+})
+
+export const validateManifestRoute = route({
+  name: 'validateManifest',
+  summary: 'What is wrong with a text as svc.toml; nothing of it is kept',
+  method: 'POST',
+  path: '/v1/projects/:projectId/manifest/validate',
+  access: 'project-read',
+  body: z.object({ raw: z.string() }),
+  reply: z.object({ valid: z.boolean(), issues: z.array(manifestIssue) }),
+})
+
 export const getCloneCredentialRoute = route({
   name: 'getCloneCredential',
   summary: 'A git credential that lives 15 minutes and may write exactly the session branch',

@@ -124,7 +124,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       return ready
     }
     const { setup } = config
-    const startedMeanwhile = setup === null ? startRuntime() : null
+    // A program of the project's own may be a file of the repository, so it waits for the clone.
+    const startedMeanwhile = setup === null && config.runtimeCommand === null ? startRuntime() : null
     const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
     const claimed = () => begin(config, tree, started, conversation)
     const warm = config.warm ? wait({ config, tree, runtime: started, conversation, sessionEnv, claimed }) : null
@@ -203,7 +204,10 @@ function createRuntime(
   secrets: () => Record<string, string>,
 ): AgentRuntime {
   return createAgentRuntime({
-    command: options.runtimeCommand,
+    command:
+      config.runtimeCommand === null
+        ? options.runtimeCommand
+        : [...config.runtimeCommand, 'serve', '--port', String(port), '--hostname', '127.0.0.1'],
     cwd: options.paths.workspace,
     env: () => runtimeVariables(config, options, secrets()),
     identity: options.identity,

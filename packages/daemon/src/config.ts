@@ -12,6 +12,8 @@ export interface DaemonConfig {
   /** The runtime's agent; null lets the runtime choose. */
   agentName: string | null
   model: string | null
+  /** Another program in place of the agent runtime that comes along. */
+  runtimeCommand: string[] | null
   initialPrompt: string | null
   openSessionAtBoot: boolean
   clone: boolean
@@ -88,6 +90,7 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     // "default" is how a session without a choice calls it; the runtime has no agent of that name.
     agentName: ['', 'default'].includes(env['SVC_AGENT_NAME'] ?? '') ? null : env['SVC_AGENT_NAME']!,
     model: env['SVC_RUNTIME_MODEL'] || null,
+    runtimeCommand: readCommand(env['SVC_RUNTIME_COMMAND'], problems),
     initialPrompt: env['SVC_INITIAL_PROMPT'] || null,
     openSessionAtBoot: env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1',
     clone: env['SVC_PROJECT_AUTO_CLONE'] === '1',
@@ -105,6 +108,18 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     else if (refuseSecretName(name) === null) config.secrets[name] = value
   }
   return problems.length > 0 ? { problems } : config
+}
+
+function readCommand(json: string | undefined, problems: string[]): string[] | null {
+  if (!json) return null
+  try {
+    const words: unknown = JSON.parse(json)
+    if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')) return words
+  } catch {
+    // Said below, as for a list of something else.
+  }
+  problems.push('SVC_RUNTIME_COMMAND is no list of words.')
+  return null
 }
 
 /** One uid or two: the driver decides, the kernel tells. */

@@ -23,6 +23,8 @@ import { sandboxEdgeRoutes } from './sessions/edge.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { systemRoutes } from './system/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
+import { triggerRoutes } from './triggers/routes.ts'
+import { webhookRoutes } from './triggers/webhook.ts'
 import { version } from './version.ts'
 
 export function buildApp(deps: Deps): App {
@@ -38,8 +40,10 @@ export function buildApp(deps: Deps): App {
     ...secretRoutes(deps),
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),
+    ...triggerRoutes(deps),
   ])
   gitGatewayRoutes(app, deps)
+  webhookRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)

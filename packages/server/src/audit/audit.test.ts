@@ -20,6 +20,8 @@ afterAll(() => app.close())
 type Act = () => Promise<TestReply<unknown>>
 interface Change {
   action: string
+  /** What one request did beside it, each with a row of its own. */
+  also?: string[]
   /** Makes what the change needs, and answers with the change itself. */
   prepare(): Promise<Act>
 }
@@ -245,6 +247,26 @@ const changes: Record<string, Change> = {
     prepare: async () =>
       post(`${await openChangeRequest()}/reviews`, { head_sha: 'a'.repeat(40), body: 'Fine.', send: false }),
   },
+  fireTrigger: { action: 'session.create', prepare: async () => post(`${await trigger(true)}/fire`, {}) },
+  enableTrigger: {
+    action: 'change_request.open',
+    also: ['change_request.merge'],
+    prepare: async () => post(`${await trigger(false)}/enable`),
+  },
+  disableTrigger: {
+    action: 'change_request.open',
+    also: ['change_request.merge'],
+    prepare: async () => post(`${await trigger(true)}/disable`),
+  },
+}
+
+/** Asks by POST, because what it asks about is long. */
+const changesNothing = ['validateManifest']
+
+async function trigger(enabled: boolean): Promise<string> {
+  const entry = `slug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\nenabled = ${enabled}\n`
+  await commit(app.repo, 'main', { 'svc.toml': `[[triggers]]\n${entry}` })
+  return `${base}/triggers/nightly`
 }
 
 const countAudit = async () =>
@@ -252,7 +274,9 @@ const countAudit = async () =>
 
 describe('every route that changes something', () => {
   test('is written down here', () => {
-    const mutating = routes.filter((route) => route.method !== 'GET').map((route) => route.name)
+    const mutating = routes
+      .filter((route) => route.method !== 'GET' && !changesNothing.includes(route.name))
+      .map((route) => route.name)
     expect(Object.keys(changes).toSorted()).toEqual(mutating.toSorted())
   })
 
@@ -263,13 +287,17 @@ describe('every route that changes something', () => {
       const before = await countAudit()
       const reply = await act()
       expect([reply.status < 300, reply.text.slice(0, 300)]).toEqual([true, expect.any(String)])
-      expect((await countAudit()) - before).toBe(1)
+      const actions = [change.action, ...(change.also ?? [])]
+      expect((await countAudit()) - before).toBe(actions.length)
       const rows = await app.deps.db
         .selectFrom('audit_events')
         .selectAll()
         .where('request_id', '=', reply.headers.get('x-request-id'))
+        .orderBy('event_id')
         .execute()
-      expect(rows).toMatchObject([{ action: change.action, actor_kind: 'user', actor_user_id: app.owner.user_id }])
+      expect(rows).toMatchObject(
+        actions.map((action) => ({ action, actor_kind: 'user', actor_user_id: app.owner.user_id })),
+      )
       expect(rows[0]!.object_id).not.toBe('')
       expect(rows[0]!.address).not.toBeNull()
       for (const kept of ['svc_pat_', 'svc_sbx_', 'canary-value']) expect(JSON.stringify(rows)).not.toContain(kept)

@@ -31,7 +31,15 @@ export interface SandboxActor {
   generation: number
 }
 
-export type Actor = UserActor | ProjectActor | SandboxActor
+/** The service itself, on a user's behalf: what a trigger does when nobody asks. */
+export interface ServiceActor {
+  kind: 'service'
+  user_id: string
+  project_id: string
+  session_id: null
+}
+
+export type Actor = UserActor | ProjectActor | SandboxActor | ServiceActor
 
 /** Who asks, and by which request: what an audit row needs to know. */
 export interface Caller<A extends Actor = Actor> {

@@ -126,7 +126,7 @@ export function describeActor(actor: Actor): {
   return {
     actor_kind: actor.kind === 'project' && actor.session_id !== null ? 'agent' : actor.kind,
     actor_user_id: actor.user_id,
-    token_id: actor.kind === 'sandbox' ? null : actor.token_id,
+    token_id: actor.kind === 'sandbox' || actor.kind === 'service' ? null : actor.token_id,
     session_id: actor.kind === 'user' ? null : actor.session_id,
   }
 }

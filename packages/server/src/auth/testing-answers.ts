@@ -70,4 +70,10 @@ export const answers: Record<string, number> = {
   reopenChangeRequest: 404,
   listReviews: 404,
   createReview: 400,
+  validateManifest: 400,
+  listTriggers: 200,
+  getTrigger: 404,
+  fireTrigger: 400,
+  enableTrigger: 404,
+  disableTrigger: 404,
 }

@@ -1,4 +1,4 @@
-import { manifestBytesMax, manifestPath, parseManifest, projectSettings, ServiceError } from '@svc/contract'
+import { hasErrors, manifestBytesMax, manifestPath, parseManifest, projectSettings, ServiceError } from '@svc/contract'
 import { readFileAt, type Repository } from '@svc/git'
 import type { ProjectRow } from '../projects/store.ts'
 
@@ -17,7 +17,7 @@ export async function refuseBrokenManifest(
   )
   if (file.kind !== 'file') return
   const { issues } = parseManifest(Buffer.from(file.content).toString('utf8'))
-  if (issues.some((issue) => issue.severity === 'error'))
+  if (hasErrors(issues))
     throw new ServiceError('manifest_invalid', `${manifestPath} of the head is not valid.`, {
       hint: 'Correct it on the head branch, or let a user set manifest_gate to off.',
       detail: { issues },

@@ -6,6 +6,7 @@ import reviews from './migrations/0004_reviews.sql' with { type: 'text' }
 import unfinishedWork from './migrations/0005_unfinished_work.sql' with { type: 'text' }
 import projectSshKeys from './migrations/0006_project_ssh_keys.sql' with { type: 'text' }
 import busySessions from './migrations/0007_busy_sessions.sql' with { type: 'text' }
+import triggers from './migrations/0008_triggers.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -16,6 +17,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 5, name: 'unfinished work', sql: unfinishedWork },
   { version: 6, name: 'project ssh keys', sql: projectSshKeys },
   { version: 7, name: 'busy sessions', sql: busySessions },
+  { version: 8, name: 'triggers', sql: triggers },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -1,5 +1,14 @@
 /** The tables as Kysely sees them. db/schema.test.ts holds this against the migrated database. */
-import type { ChangeRequestStatus, ReviewComment, Role, SandboxStatus, SessionStatus } from '@svc/contract'
+import type {
+  ChangeRequestStatus,
+  Manifest,
+  ManifestIssue,
+  ManifestTrigger,
+  ReviewComment,
+  Role,
+  SandboxStatus,
+  SessionStatus,
+} from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 
@@ -8,6 +17,15 @@ type Timestamp = ColumnType<string, string | Date, string | Date>
 type Default<T> = Generated<T>
 type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
+
+/** What firing a slot needs, as it was when the slot was claimed. */
+export interface SlotPlan {
+  prompt: string
+  agent: string | null
+  model: string | null
+  user_id: string
+  depth: number
+}
 
 export interface Schema {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
@@ -229,6 +247,46 @@ export interface Schema {
     comments: JSONColumnType<ReviewComment[], string, string>
     created_by: string | null
     session_id: string | null
+    created_at: Now
+  }
+  default_branches: {
+    project_id: string
+    branch: string
+    sha: string | null
+    manifest: JSONColumnType<Manifest>
+    issues: JSONColumnType<ManifestIssue[]>
+    moved_at: Timestamp
+    checked_at: Timestamp
+  }
+  triggers: {
+    project_id: string
+    slug: string
+    position: number
+    type: 'cron' | 'webhook'
+    definition: JSONColumnType<ManifestTrigger>
+    enabled: boolean
+    appeared_at: Timestamp
+    next_due_at: Timestamp | null
+    last_fired_at: Timestamp | null
+    run_as: string | null
+  }
+  trigger_reconciliations: { project_id: string; sha: string | null; branch: string }
+  trigger_slots: {
+    slot_id: string
+    project_id: string
+    slug: string
+    kind: 'cron' | 'webhook' | 'manual'
+    slot_key: string
+    due_at: Timestamp
+    status: 'claimed' | 'fired' | 'skipped'
+    reason: string | null
+    caught_up: Default<boolean>
+    planned_session_id: string
+    session_id: string | null
+    fired_at: Timestamp | null
+    plan: JSONColumnType<SlotPlan> | null
+    instance_id: string
+    claimed_at: Now
     created_at: Now
   }
   merge_attempts: {

@@ -1,11 +1,31 @@
-import { emptyManifest, type Manifest, manifestBytesMax, manifestPath, parseManifest } from '@svc/contract'
-import { bringObjects, readFileAt, readTips, type Repository } from '@svc/git'
+import {
+  emptyManifest,
+  type Manifest,
+  manifestBytesMax,
+  type ManifestIssue,
+  manifestPath,
+  parseManifest,
+} from '@svc/contract'
+import { bringObjects, type CallOptions, readFileAt, readTips, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 import { openRepository, unreachable } from './repository.ts'
 import type { ProjectRow } from './store.ts'
 
-const parsed = new LRUCache<string, Manifest>({ max: 500 })
+export interface ManifestFile {
+  manifest: Manifest
+  issues: ManifestIssue[]
+  /** The file as it is; null where the commit has none. */
+  raw: string | null
+}
+
+/** By commit, so that nothing here can be out of date. A raw text can be 256 KiB, hence the limit by size. */
+const parsed = new LRUCache<string, ManifestFile>({
+  max: 1000,
+  maxSize: 32 * 1024 * 1024,
+  sizeCalculation: ({ raw, issues }) => 1000 + (raw?.length ?? 0) * 4 + issues.length * 200,
+})
+const noFile: ManifestFile = { manifest: emptyManifest, issues: [], raw: null }
 
 /** The manifest of the default branch as it is now. A repository without one, or without a commit, has an empty one. */
 export async function readManifest(
@@ -21,14 +41,22 @@ export async function readManifest(
 
 /** The manifest in one commit, brought here if it is not yet. What is broken in it is left out: a broken manifest stops nobody from working on it. */
 export async function readManifestAt(repository: Repository, sha: string): Promise<Manifest> {
+  return (await readManifestFileAt(repository, sha)).manifest
+}
+
+export async function readManifestFileAt(
+  repository: Repository,
+  sha: string,
+  options: CallOptions = {},
+): Promise<ManifestFile> {
   const key = `${repository.dir} ${sha}`
   const known = parsed.get(key)
   if (known !== undefined) return known
-  const brought = await bringObjects(repository, [sha], {})
+  const brought = await bringObjects(repository, [sha], options)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
-  const file = await readFileAt(repository, { sha, path: manifestPath, bytesMax: manifestBytesMax + 1 })
-  const manifest =
-    file.kind !== 'file' ? emptyManifest : parseManifest(Buffer.from(file.content).toString('utf8')).manifest
-  parsed.set(key, manifest)
-  return manifest
+  const found = await readFileAt(repository, { sha, path: manifestPath, bytesMax: manifestBytesMax + 1 }, options)
+  const raw = found.kind === 'file' ? Buffer.from(found.content).toString('utf8') : null
+  const file = raw === null ? noFile : { ...parseManifest(raw), raw }
+  parsed.set(key, file)
+  return file
 }

@@ -8,6 +8,9 @@ import {
   listProjectsRoute,
   listTreeRoute,
   updateProjectRoute,
+  hasErrors,
+  parseManifest,
+  validateManifestRoute,
 } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
@@ -35,6 +38,10 @@ export function projectRoutes(deps: Deps): Mounted[] {
     handle(updateProjectRoute, async ({ body, project, caller }) =>
       presentProject(deps.config, await editProject(deps, { ...body, project, caller })),
     ),
+    handle(validateManifestRoute, async ({ body }) => {
+      const { issues } = parseManifest(body.raw)
+      return { valid: !hasErrors(issues), issues }
+    }),
     handle(listBranchesRoute, async ({ project, query, request: { signal } }) => {
       const { rows, next } = await withinTime(signal, (signal) => branchesOf(deps, { ...query, project, signal }))
       return new Page({ branches: rows }, next)

@@ -3,9 +3,14 @@ import { settleMerges } from '../change-requests/settle.ts'
 import type { Deps } from '../deps.ts'
 import { keptHours } from '../http/idempotency.ts'
 import { evictMirrors } from '../projects/evict-mirrors.ts'
+import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
 import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
+import { fireDueTriggers } from '../triggers/due.ts'
+import { fireForsakenSlots } from '../triggers/fire.ts'
+import { reconcileTriggers } from '../triggers/reconcile.ts'
+import { forgetOldSlots } from '../triggers/store.ts'
 import { beat } from './instance.ts'
 import type { Job } from './loop.ts'
 
@@ -24,6 +29,11 @@ export function jobs(deps: Deps): Job[] {
     { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
     { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
+    { name: 'notice default branches', everyMs: 1_000, run: (signal) => noticeDefaultBranches(deps, signal) },
+    { name: 'reconcile triggers', everyMs: 1_000, run: () => reconcileTriggers(deps) },
+    { name: 'fire due triggers', everyMs: 1_000, run: (signal) => fireDueTriggers(deps, signal) },
+    { name: 'fire forsaken slots', everyMs: 5_000, run: (signal) => fireForsakenSlots(deps, signal) },
+    { name: 'forget old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

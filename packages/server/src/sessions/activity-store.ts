@@ -18,17 +18,20 @@ export async function setBusy(
     .execute()
 }
 
-export async function idleSessions(db: DbOrTransaction, idleMinutes: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('status', '=', 'running')
-    .where('desired', '=', 'running')
-    .where('is_busy', '=', false)
-    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
-    .limit(100)
-    .execute()
-  return rows.map((row) => row.session_id)
+/** `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */
+export async function idleSessions(
+  db: DbOrTransaction,
+  idleMinutes: number,
+): Promise<{ session_id: string; idleMinutes: number }[]> {
+  const { rows } = await sql<{ session_id: string; minutes: number }>`
+    select session_id, minutes from project_sessions s
+    left join default_branches d on d.project_id = s.project_id
+    cross join lateral (
+      select coalesce((d.manifest->'sandbox'->>'idle_minutes')::integer, ${idleMinutes}::integer) as minutes) limits
+    where status = 'running' and desired = 'running' and not is_busy
+      and last_active_at < now() - make_interval(mins => minutes)
+    limit 100`.execute(db)
+  return rows.map((row) => ({ session_id: row.session_id, idleMinutes: row.minutes }))
 }
 
 /** Marks an idle session for stopping, unless something came in since it was looked at. */

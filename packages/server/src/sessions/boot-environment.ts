@@ -24,6 +24,8 @@ export function bootEnvironment(
     keys: SandboxKeys
     secretNames: string[]
     configDir: string
+    /** `[runtime] command`. */
+    runtimeCommand: string[] | null
     model: string | null
   },
 ): BootEnvironment {
@@ -49,6 +51,7 @@ export function bootEnvironment(
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
     SVC_WORKSPACE: workspaceDir,
     SVC_CONFIG_DIR: input.configDir,
+    ...(input.runtimeCommand === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(input.runtimeCommand) }),
   }
 }
 

@@ -4,7 +4,7 @@ import { sessionsWithAcceptedPrompts, unsettledSessions } from './store.ts'
 
 /** A server that did not write its heartbeat for this long is dead. */
 export const staleSeconds = 20
-const idleMinutes = 60
+const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
 /** Picks up what a lost kick or a dead server left unsettled. */
@@ -18,9 +18,9 @@ export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'keeper'>): 
   for (const sessionId of await sessionsWithAcceptedPrompts(deps.db)) await deps.keeper.deliverPrompts(sessionId)
 }
 
-/** Stops sessions nobody used for an hour. A session in a turn is in use, however quiet it is. */
+/** Stops sessions nobody used for an hour, or for as long as their project's manifest says. A session in a turn is in use, however quiet it is. */
 export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
-  for (const sessionId of await idleSessions(deps.db, idleMinutes)) {
+  for (const { session_id: sessionId, idleMinutes } of await idleSessions(deps.db, idleMinutesByDefault)) {
     // Our own we know before the database does.
     if (deps.keeper.turnOf(sessionId) === 'busy') continue
     if (await markIdle(deps.db, sessionId, idleMinutes)) deps.keeper.kick(sessionId)

@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/contract'
+import { type Manifest, ServiceError } from '@svc/contract'
 import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
@@ -52,9 +52,8 @@ export async function provision(
   const { env, settings } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
     const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
-    const configDir = manifest.runtime.config_dir
     return {
-      env: await environment(deps, { project, session, sandboxId, keys, configDir }),
+      env: await environment(deps, { project, session, sandboxId, keys, runtime: manifest.runtime }),
       settings: manifest.sandbox,
     }
   })
@@ -94,7 +93,13 @@ async function claimGeneration(
 
 async function environment(
   deps: ProvisionDeps,
-  input: { project: ProjectRow; session: SessionWithSandbox; sandboxId: string; keys: SandboxKeys; configDir: string },
+  input: {
+    project: ProjectRow
+    session: SessionWithSandbox
+    sandboxId: string
+    keys: SandboxKeys
+    runtime: Manifest['runtime']
+  },
 ): Promise<Record<string, string>> {
   const secrets = await openSecrets(deps, input.project)
   const model = input.session.model ?? deps.config.model?.name ?? null
@@ -104,7 +109,8 @@ async function environment(
     sandbox: { sandbox_id: input.sandboxId, generation: input.session.generation },
     keys: input.keys,
     secretNames: Object.keys(secrets),
-    configDir: input.configDir,
+    configDir: input.runtime.config_dir,
+    runtimeCommand: input.runtime.command,
     model,
   })
   return { ...secrets, ...platform }

@@ -92,6 +92,7 @@ async function allot(
     keys,
     secretNames: Object.keys(secrets),
     configDir: plan.manifest.runtime.config_dir,
+    runtimeCommand: plan.manifest.runtime.command,
     model: plan.model ?? deps.config.model?.name ?? null,
   })
   const row = {

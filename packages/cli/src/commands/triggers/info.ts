@@ -1,0 +1,46 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { dim, green, red, yellow } from '../../output.ts'
+import { slugArg, when } from './words.ts'
+
+export const info = command({
+  summary: 'Show one trigger and what came of its newest times',
+  scope: 'project',
+  args: { slug: slugArg },
+  flags: {},
+  examples: ['svc triggers info nightly', 'svc triggers info nightly --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(
+      api.GET('/v1/projects/{projectId}/triggers/{slug}', { params: { path: { projectId, slug: args.slug } } }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    out.fields([
+      ['slug', found.slug],
+      ['state', found.enabled ? green('enabled') : dim('disabled')],
+      ['when', when(found)],
+      ['agent', found.agent ?? dim('the default')],
+      ...(found.model === null ? [] : ([['model', found.model]] as const)),
+      ...(found.webhook_url === null
+        ? []
+        : ([
+            ['url', found.webhook_url],
+            ['signed with', found.secret_env ?? ''],
+          ] as const)),
+      ['last fired', found.last_fired_at === null ? dim('never') : out.time(found.last_fired_at)],
+      ['next', found.next_fire_at === null ? dim('none') : out.time(found.next_fire_at)],
+      ['prompt', found.prompt],
+    ])
+    if (found.slots.length === 0) return
+    out.line('')
+    const colour = { fired: green, skipped: red, claimed: yellow }
+    out.table(found.slots, [
+      { title: 'DUE', of: (slot) => out.time(slot.due_at) },
+      { title: 'BY', of: (slot) => slot.kind },
+      { title: 'STATE', of: (slot) => colour[slot.status](slot.status === 'claimed' ? 'waits' : slot.status) },
+      { title: 'SESSION', of: (slot) => slot.session_id?.slice(0, 8) ?? '' },
+      { title: 'WHY', of: (slot) => slot.reason ?? (slot.caught_up ? 'caught up' : ''), shrink: true },
+    ])
+  },
+})

@@ -1,0 +1,31 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { dim, green } from '../../output.ts'
+import { warnOfErrors, when } from './words.ts'
+
+export const ls = command({
+  summary: 'List the triggers of svc.toml on the default branch',
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc triggers ls', 'svc triggers ls --json'],
+  async run(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } } }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    if (found.triggers.length === 0) out.note('No triggers. Add a [[triggers]] table to svc.toml in a change request.')
+    else
+      out.table(found.triggers, [
+        { title: 'SLUG', of: (trigger) => trigger.slug },
+        { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },
+        { title: 'WHEN', of: when, shrink: true },
+        {
+          title: 'LAST FIRED',
+          of: (trigger) => (trigger.last_fired_at === null ? dim('never') : out.time(trigger.last_fired_at)),
+        },
+        { title: 'NEXT', of: (trigger) => (trigger.next_fire_at === null ? '' : out.time(trigger.next_fire_at)) },
+      ])
+    warnOfErrors(out, found.errors)
+  },
+})

@@ -1,0 +1,94 @@
+/** `svc triggers enable|disable`: a change of svc.toml, by a change request like any other. */
+import { manifestPath, ManifestEditError, ServiceError, setTriggerEnabled } from '@svc/contract'
+import { commitFileOnBranch, readTips } from '@svc/git'
+import { getUser } from '../accounts/store.ts'
+import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
+import { notFound } from '../auth/allow.ts'
+import { mergeChangeRequest, type MergeDeps } from '../change-requests/merge.ts'
+import { openChangeRequest } from '../change-requests/open.ts'
+import { presentChangeRequest } from '../change-requests/store.ts'
+import { readManifestFileAt } from '../projects/manifest.ts'
+import { openRepository, unreachable } from '../projects/repository.ts'
+import type { ProjectRow } from '../projects/store.ts'
+
+export interface SwitchTrigger {
+  project: ProjectRow
+  caller: Caller<UserActor | ProjectActor>
+  slug: string
+  enabled: boolean
+  /** The id of the change request: the same again when the request is a retry. */
+  crId: string
+  signal: AbortSignal
+}
+
+const author = { name: 'svc', email: 'noreply@svc.invalid' }
+
+/** Nothing to change is no change request. A person's is merged at once, an agent's waits for one. */
+export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
+  const { project, caller, slug, crId } = input
+  const words = `${input.enabled ? 'Enable' : 'Disable'} the trigger ${slug}`
+  const edit = await editedManifest(deps, input)
+  if (edit === null) return { change_request: null, merged: false }
+  const user = await getUser(deps.db, caller.actor.user_id)
+  const sessionId = boundSession(caller.actor)
+  const askedBy =
+    sessionId === null
+      ? `Asked for by ${user.name}.`
+      : `Asked for by the agent of session ${sessionId}, for ${user.name}.`
+  const branch = `svc/${input.enabled ? 'enable' : 'disable'}-${slug}-${crId.slice(0, 8)}`
+  const made = await commitFileOnBranch(
+    edit.repository,
+    {
+      parent: edit.sha,
+      branch,
+      name: manifestPath,
+      content: edit.text,
+      message: `${words}\n\n${askedBy}\n`,
+      author,
+      at: deps.now(),
+    },
+    { signal: input.signal },
+  )
+  if (made.kind === 'unreachable') throw unreachable(made.reason)
+  if (made.kind === 'rejected')
+    throw new ServiceError('conflict', `The repository refused the branch ${branch}: ${made.reason}`)
+  const cr = await openChangeRequest(deps, {
+    project,
+    caller,
+    crId,
+    title: words,
+    description: askedBy,
+    head_ref: branch,
+    session_id: sessionId,
+    signal: input.signal,
+  })
+  if (sessionId !== null) return { change_request: presentChangeRequest(cr), merged: false }
+  const { change_request } = await mergeChangeRequest(deps, {
+    project,
+    caller,
+    crId,
+    idempotencyKey: null,
+    message: `${words}\n\n${askedBy}`,
+    signal: input.signal,
+  })
+  return { change_request, merged: true }
+}
+
+async function editedManifest(deps: MergeDeps, { project, slug, enabled, signal }: SwitchTrigger) {
+  const repository = await openRepository(deps, project)
+  const tips = await readTips(repository, [project.default_branch], { signal })
+  if (tips.kind === 'unreachable') throw unreachable(tips.reason)
+  const sha = tips.tips.get(project.default_branch)
+  const { raw, manifest } =
+    sha === undefined ? { raw: null, manifest: null } : await readManifestFileAt(repository, sha, { signal })
+  if (sha === undefined || raw === null || !manifest?.triggers.some((trigger) => trigger.slug === slug))
+    throw notFound('trigger')
+  try {
+    const text = setTriggerEnabled(raw, slug, enabled)
+    return text === raw ? null : { repository, sha, text }
+  } catch (error) {
+    if (error instanceof ManifestEditError)
+      throw new ServiceError('manifest_invalid', error.message, { hint: `Edit ${manifestPath} in a change request.` })
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import { type Project, type Trigger, type TriggerSlot } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { noticeDefaultBranches } from '../projects/default-branch.ts'
+import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { reconcileTriggers } from './reconcile.ts'
+
+export interface TriggerApp extends SessionApp {
+  clock: { now: number }
+  /** Path of the project's triggers, of one, or of something of one. */
+  of(slug?: string, verb?: string): string
+  /** Commits a manifest to the default branch, as a merge or an outside push leaves it there, and lets the jobs see it. */
+  manifest(text: string): Promise<void>
+  look(): Promise<void>
+  trigger(slug: string): Promise<Trigger & { slots: TriggerSlot[] }>
+}
+
+export const startOfTests = Date.parse('2026-03-01T12:00:00Z')
+
+/** A server whose clock only tests move. */
+export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[0] = {}): Promise<TriggerApp> {
+  const clock = { now: startOfTests }
+  const app = await makeSessionApp({ ...options, deps: { now: () => new Date(clock.now), ...options.deps } })
+  const { project_id }: Project = app.project
+  const of = (slug?: string, verb?: string) =>
+    ['', 'v1', 'projects', project_id, 'triggers', slug, verb].filter((part) => part !== undefined).join('/')
+  const look = async () => {
+    await app.deps.db
+      .updateTable('default_branches')
+      .set({ checked_at: new Date(0) })
+      .execute()
+    await noticeDefaultBranches(app.deps, new AbortController().signal)
+    await reconcileTriggers(app.deps)
+  }
+  return {
+    ...app,
+    clock,
+    of,
+    look,
+    async manifest(text) {
+      await commit(app.repo, 'main', { 'svc.toml': text })
+      await look()
+    },
+    trigger: async (slug) => (await app.request<Trigger & { slots: TriggerSlot[] }>('GET', of(slug))).body,
+  }
+}
+
+export const cronTrigger = (slug: string, cron: string, more = '') =>
+  `[[triggers]]\nslug = "${slug}"\ntype = "cron"\ncron = "${cron}"\nprompt = "Work of {{ slug }}, due {{ due_at }}."\n${more}\n`
+
+export const hookTrigger = (slug: string, more = '') =>
+  `[[triggers]]\nslug = "${slug}"\ntype = "webhook"\nsecret_env = "HOOK_SECRET"\nprompt = "See {{ payload.title }}"\n${more}\n`
