@@ -16,11 +16,7 @@ export type SessionStatus = (typeof sessionStatuses)[number]
 export const sandboxStatuses = ['provisioning', 'active', 'stopped', 'error', 'archived'] as const
 export type SandboxStatus = (typeof sandboxStatuses)[number]
 
-/** Allowed moves. `stop` of a session that is not alive changes nothing and is no error. */
-export const sessionMoves = {
-  stop: { from: ['provisioning', 'running', 'stopped', 'failed'], to: 'stopped' },
-  restart: { from: ['running', 'stopped', 'failed'], to: 'provisioning' },
-} as const
+export { sessionMoves } from './session-moves.ts'
 
 export const promptBytesMax = 256 * 1024
 /** What one `-e NAME=VALUE` of a process can hold on Linux (MAX_ARG_STRLEN), less room for the name. */

@@ -5,6 +5,8 @@ import { api, ApiError, reply } from './api.ts'
 
 export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
+export type Session = operations['getSession']['responses'][200]['content']['application/json']
+export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Review = operations['listReviews']['responses'][200]['content']['application/json']['reviews'][number]
 export type Commit = operations['listCommits']['responses'][200]['content']['application/json']['commits'][number]
 export type ChangeRequest =
@@ -112,17 +114,31 @@ export const session = (projectId: string, sessionId: string) =>
     refetchInterval: liveMs,
   })
 
-export const transcript = (projectId: string, sessionId: string) =>
+/** Asked again when the session's status moves, and while it starts. */
+export const timeline = (projectId: string, sessionId: string, status: string) =>
   queryOptions({
-    queryKey: ['project', projectId, 'sessions', sessionId, 'transcript'],
+    queryKey: ['project', projectId, 'sessions', sessionId, 'timeline', status],
     queryFn: ({ signal }) =>
       reply(
-        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/transcript', {
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/timeline', {
           params: { path: { projectId, sessionId } },
           signal,
         }),
       ),
-    refetchInterval: liveMs,
+    refetchInterval: status === 'provisioning' ? 1_000 : false,
+  })
+
+export const unfinishedWork = (projectId: string, sessionId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'sessions', sessionId, 'unfinished-work'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip', {
+          params: { path: { projectId, sessionId } },
+          signal,
+        }),
+      ),
+    refetchInterval: 15_000,
   })
 
 /** Pure in its two commits, so it is asked again only when one of them moved. */

@@ -1,13 +1,19 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
-import { api, onlyOnce, reply } from '../../api.ts'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
-import { SessionStatus } from '../../components/status.tsx'
-import { session, transcript } from '../../queries.ts'
-import { Button } from '../../ui/button.tsx'
+import { ChangeRequestStatus, SessionStatus } from '../../components/status.tsx'
+import { paths } from '../../paths.ts'
+import { changeRequests, type Session, session } from '../../queries.ts'
 import { Loading } from '../../ui/loading.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+import { SessionActions } from './actions.tsx'
+import { Conversation } from './conversation.tsx'
+import { PromptBox } from './prompt-box.tsx'
+import { Timeline } from './timeline.tsx'
+import { UnfinishedWork } from './unfinished-work.tsx'
+import { useSessionStream } from './use-session-stream.ts'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 
@@ -17,78 +23,62 @@ export function SessionPage() {
   const found = useQuery(session(project_id, sessionId))
   if (found.isPending) return <Loading what="the session" />
   if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
+  return <Live key={sessionId} initial={found.data} />
+}
+
+function Live({ initial }: { initial: Session }) {
+  const stream = useSessionStream(initial.project_id, initial.session_id)
+  const now = stream.session ?? initial
+  const busy = stream.turn === 'busy' && (now.status === 'running' || now.status === 'provisioning')
   return (
     <div className="flex flex-col gap-4">
-      <h1 className="flex flex-wrap items-center gap-2 text-xl font-semibold">
-        {found.data.name} <SessionStatus status={found.data.status} />
-      </h1>
-      {found.data.error !== null && <p className="text-bad">{found.data.error}</p>}
-      <Conversation projectId={project_id} sessionId={sessionId} />
-      <PromptBox projectId={project_id} sessionId={sessionId} />
+      <header className="flex flex-wrap items-start justify-between gap-3">
+        <div className="flex min-w-0 flex-col gap-1">
+          <h1 className="flex flex-wrap items-center gap-2 text-xl font-semibold">
+            {now.name} <SessionStatus status={now.status} />
+          </h1>
+          <p className="text-sm text-dim">
+            {now.agent_name}
+            {now.model !== null && ` · ${now.model}`} · from {now.base_ref} · active <Time at={now.last_active_at} />
+          </p>
+        </div>
+        <SessionActions session={now} />
+      </header>
+      {now.error !== null && (
+        <Notice tone={now.status === 'failed' ? 'bad' : 'neutral'} title={now.error}>
+          {now.status === 'failed' ? 'Restart it, or send a prompt: the session starts again from its branch.' : null}
+        </Notice>
+      )}
+      {stream.isAway && <Notice tone="warn" title="The connection is away. It comes back by itself." />}
+      <UnfinishedWork session={now} />
+      <ItsChangeRequests session={now} />
+      <Timeline session={now} />
+      <Conversation messages={stream.messages} busy={busy} />
+      {stream.turn === 'error' && stream.turnError !== null && <Notice title={stream.turnError} />}
+      <PromptBox session={now} busy={busy} />
     </div>
   )
 }
 
-function Conversation({ projectId, sessionId }: { projectId: string; sessionId: string }) {
-  const found = useQuery(transcript(projectId, sessionId))
-  if (found.isPending) return <Loading what="the conversation" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
+function ItsChangeRequests({ session }: { session: Session }) {
+  const { slug } = useProject()
+  const found = useQuery(changeRequests(session.project_id, 'all'))
+  const own = (found.data ?? []).filter(({ origin_session_id }) => origin_session_id === session.session_id)
+  if (own.length === 0) return null
   return (
-    <ol aria-label="Conversation" className="flex flex-col gap-3">
-      {found.data.messages.map((message) => (
-        <li key={message.message_id} className={message.role === 'user' ? 'rounded-lg bg-raised px-4 py-3' : 'px-4'}>
-          {message.parts.map((part) => (
-            <p key={part.id} className={part.type === 'text' ? 'whitespace-pre-wrap' : 'text-sm text-dim'}>
-              {part.type === 'tool' ? `${part.tool}: ${part.title}` : part.text}
-            </p>
-          ))}
-          {message.error !== null && <p className="text-bad">{message.error}</p>}
+    <ul aria-label="Its change requests" className="flex flex-col gap-1">
+      {own.map((cr) => (
+        <li key={cr.cr_id} className="flex flex-wrap items-center gap-2">
+          <ChangeRequestStatus status={cr.status} />
+          <Link
+            to={paths.changeRequest}
+            params={{ project: slug, number: String(cr.number) }}
+            className="font-medium hover:underline"
+          >
+            #{cr.number} {cr.title}
+          </Link>
         </li>
       ))}
-    </ol>
-  )
-}
-
-function PromptBox({ projectId, sessionId }: { projectId: string; sessionId: string }) {
-  const [text, setText] = useState('')
-  const queries = useQueryClient()
-  const send = useMutation({
-    mutationFn: (text: string) =>
-      reply(
-        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-          params: { path: { projectId, sessionId }, header: onlyOnce() },
-          body: { text },
-        }),
-      ),
-    onSuccess: () => setText(''),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'] }),
-  })
-  return (
-    <form
-      className="flex flex-col gap-2"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (text.trim() !== '') send.mutate(text)
-      }}
-    >
-      {send.isError && <Failure error={send.error} />}
-      <label className="flex flex-col gap-1 text-sm text-dim">
-        Prompt
-        <textarea
-          className="min-h-24 rounded-md border border-line-strong bg-ground p-3 text-text"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-      </label>
-      <Button
-        type="submit"
-        kind="primary"
-        className="self-end"
-        busy={send.isPending}
-        disabledReason={text.trim() === '' ? 'Write a prompt first' : null}
-      >
-        Send
-      </Button>
-    </form>
+    </ul>
   )
 }

@@ -1,0 +1,84 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { sessionMoves } from '@svc/contract/session-moves'
+import { useState } from 'react'
+import { api, reply } from '../../api.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { useProject } from '../../components/project-shell.tsx'
+import { paths } from '../../paths.ts'
+import type { Session } from '../../queries.ts'
+import { Button } from '../../ui/button.tsx'
+
+/** Why a move is off now, or null. */
+function refuse(move: keyof typeof sessionMoves, { status }: Session): string | null {
+  const from: readonly string[] = sessionMoves[move].from
+  return from.includes(status) ? null : `The session is ${status}`
+}
+
+export function SessionActions({ session }: { session: Session }) {
+  const { slug } = useProject()
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const [asks, setAsks] = useState(false)
+  const params = { params: { path: { projectId: session.project_id, sessionId: session.session_id } } }
+  const settle = {
+    onSettled: () => queries.invalidateQueries({ queryKey: ['project', session.project_id, 'sessions'] }),
+  }
+  const stop = useMutation({
+    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/stop', params)),
+    ...settle,
+  })
+  const restart = useMutation({
+    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', params)),
+    ...settle,
+  })
+  const preview = useMutation({
+    mutationFn: () => reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', params)),
+    onSuccess: ({ url }) => window.open(url, '_blank', 'noopener'),
+  })
+  const remove = useMutation({
+    mutationFn: () => reply(api.DELETE('/v1/projects/{projectId}/sessions/{sessionId}', params)),
+    ...settle,
+    onSuccess: () => navigate({ to: paths.sessions, params: { project: slug } }),
+  })
+  const error = [stop, restart, preview, remove].find(({ isError }) => isError)?.error
+  const alive = session.status === 'running' || session.status === 'provisioning'
+  return (
+    <>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          disabledReason={session.status === 'running' ? null : `The session is ${session.status}`}
+          busy={preview.isPending}
+          onClick={() => preview.mutate()}
+        >
+          Preview
+        </Button>
+        <Button
+          disabledReason={alive ? refuse('stop', session) : `The session is ${session.status}`}
+          busy={stop.isPending}
+          onClick={() => stop.mutate()}
+        >
+          Stop
+        </Button>
+        <Button disabledReason={refuse('restart', session)} busy={restart.isPending} onClick={() => restart.mutate()}>
+          Restart
+        </Button>
+        <Button kind="quiet" onClick={() => setAsks(true)}>
+          Delete
+        </Button>
+      </div>
+      {error != null && <Failure error={error} />}
+      <ConfirmDialog
+        open={asks}
+        onOpenChange={setAsks}
+        title={`Delete ${session.name}?`}
+        verb="Delete"
+        busy={remove.isPending}
+        onConfirm={() => remove.mutate()}
+      >
+        Its sandbox and its conversation go. Its branch stays, and so do its change requests.
+      </ConfirmDialog>
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { useMutation } from '@tanstack/react-query'
+import { api, onlyOnce, reply } from '../../api.ts'
+import { Failure } from '../../components/failure.tsx'
+import { useKept } from '../../kept.ts'
+import type { Session } from '../../queries.ts'
+import { Button } from '../../ui/button.tsx'
+
+/** What is being written survives a reload. */
+export function PromptBox({ session, busy }: { session: Session; busy: boolean }) {
+  const [text, setText] = useKept(`svc-prompt-${session.session_id}`, '')
+  const path = { projectId: session.project_id, sessionId: session.session_id }
+  const send = useMutation({
+    mutationFn: (text: string) =>
+      reply(
+        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
+          params: { path, header: onlyOnce() },
+          body: { text },
+        }),
+      ),
+    onSuccess: () => setText(''),
+  })
+  const abort = useMutation({
+    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/abort', { params: { path } })),
+  })
+  const submit = () => text.trim() !== '' && !send.isPending && send.mutate(text)
+  const asleep = session.status === 'stopped' || session.status === 'failed'
+  return (
+    <form
+      className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-ground py-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
+      <label className="flex flex-col gap-1 text-sm text-dim">
+        {asleep ? 'Prompt: the session is started again for it' : 'Prompt'}
+        <textarea
+          className="min-h-20 rounded-md border border-line-strong bg-ground p-3 text-base text-text"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
+          }}
+        />
+      </label>
+      <div className="flex items-center justify-end gap-2">
+        {busy && (
+          <Button busy={abort.isPending} onClick={() => abort.mutate()}>
+            Abort this turn
+          </Button>
+        )}
+        <Button
+          type="submit"
+          kind="primary"
+          busy={send.isPending}
+          disabledReason={text.trim() === '' ? 'Write a prompt first' : null}
+        >
+          Send
+        </Button>
+      </div>
+    </form>
+  )
+}
