@@ -614,7 +614,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conversation as the service keeps it, oldest first; readable after the session stopped */
+        /** The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before */
         get: operations["getTranscript"];
         put?: never;
         post?: never;
@@ -682,7 +682,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Server-sent events of one session: first what is, then what changes */
+        /** Server-sent events of one session: first what is, then what changes. With Last-Event-ID only the messages that changed since */
         get: operations["streamSessionEvents"];
         put?: never;
         post?: never;
@@ -3307,7 +3307,10 @@ export interface operations {
     };
     getTranscript: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;

@@ -197,10 +197,15 @@ export type Message = z.infer<typeof message>
 
 export const getTranscriptRoute = route({
   name: 'getTranscript',
-  summary: 'The conversation as the service keeps it, oldest first; readable after the session stopped',
+  summary:
+    'The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before',
   method: 'GET',
   path: `${base}/:sessionId/transcript`,
   access: 'project-read',
+  query: z.object({
+    limit: z.coerce.number().int().min(1).max(1000).optional(),
+    cursor: z.string().max(500).optional(),
+  }),
   reply: z.object({ messages: z.array(message) }),
 })
 
@@ -232,7 +237,8 @@ export type SessionEvent = z.infer<typeof sessionEvent>
 
 export const streamSessionEventsRoute = route({
   name: 'streamSessionEvents',
-  summary: 'Server-sent events of one session: first what is, then what changes',
+  summary:
+    'Server-sent events of one session: first what is, then what changes. With Last-Event-ID only the messages that changed since',
   method: 'GET',
   path: `${base}/:sessionId/events`,
   access: 'project-read',

@@ -137,6 +137,7 @@ export interface Schema {
     completed_at: Timestamp | null
     error: string | null
     parts: Json<object[]>
+    updated_at: Now
   }
   session_wip: {
     session_id: string

@@ -1,6 +1,7 @@
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { acceptedPrompts, getSession, messagesOf, presentSession, type SessionWithSandbox } from './store.ts'
+import { messagesChangedSince, readTranscript } from './transcript.ts'
+import { acceptedPrompts, getSession, presentSession, type SessionWithSandbox } from './store.ts'
 
 const heartbeatMs = 15_000
 /** A reader this far behind is cut off and reads again from the start; memory is not its buffer. */
@@ -11,14 +12,18 @@ const earlyMax = 1_000
 type EventDeps = Pick<Deps, 'db' | 'feed' | 'keeper' | 'config' | 'log'>
 
 /** Server-sent events of a session: first what is, as fast as it is read; then what changes. */
-export function streamSessionEvents(deps: EventDeps, session: SessionWithSandbox, signal: AbortSignal): Response {
+export function streamSessionEvents(
+  deps: EventDeps,
+  session: SessionWithSandbox,
+  { signal, lastEventId }: { signal: AbortSignal; lastEventId: string | null },
+): Response {
   let channel: Channel | null = null
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         channel = new Channel(controller)
         signal.addEventListener('abort', () => channel?.close(), { once: true })
-        void tell(deps, session, channel)
+        void tell(deps, session, channel, sinceOf(lastEventId))
       },
       pull: () => channel?.wake(),
       cancel: () => channel?.close(),
@@ -30,7 +35,7 @@ export function streamSessionEvents(deps: EventDeps, session: SessionWithSandbox
   })
 }
 
-async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Channel): Promise<void> {
+async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Channel, since: Date | null): Promise<void> {
   // What happens while the past is told waits its turn, or it would come before it.
   const early: SessionEvent[] = []
   let isLive = false
@@ -44,7 +49,7 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Chann
     unsubscribe()
   })
   try {
-    for (const event of await pastOf(deps, session)) await channel.send(frame(event))
+    for (const event of await pastOf(deps, session, since)) await channel.send(frame(event))
     for (let event = early.shift(); event !== undefined; event = early.shift()) await channel.send(frame(event))
     isLive = true
   } catch (error) {
@@ -106,19 +111,33 @@ class Channel {
   }
 }
 
-async function pastOf(deps: EventDeps, session: SessionWithSandbox): Promise<SessionEvent[]> {
+async function pastOf(deps: EventDeps, session: SessionWithSandbox, since: Date | null): Promise<SessionEvent[]> {
   const current = (await getSession(deps.db, session.project_id, session.session_id)) ?? session
   const waiting = (await acceptedPrompts(deps.db, session.session_id)).length > 0
   const begins =
     current.status === 'provisioning' && current.initial_prompt !== null && current.initial_prompt_delivered_at === null
   const busy = waiting || begins || deps.keeper.turnOf(session.session_id) === 'busy'
+  const messages =
+    since === null
+      ? (await readTranscript(deps.db, session.session_id)).messages
+      : await messagesChangedSince(deps.db, session.session_id, since)
   return [
     { type: 'session', session: presentSession(deps.config, current) },
-    ...(await messagesOf(deps.db, session.session_id)).map((message) => ({ type: 'message' as const, message })),
+    ...messages.map((message) => ({ type: 'message' as const, message })),
     { type: 'turn', status: busy ? 'busy' : 'idle', error: null },
   ]
 }
 
+/** The id is the time: messages are told whole, so whoever comes back needs those that changed since, and twice does no harm. */
 function frame(event: SessionEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  return `id: ${Date.now()}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+/** A message is told a moment before it is kept, and clocks of two servers differ. */
+const toleranceMs = 30_000
+
+/** Null: from the beginning, also for an id that is none of ours. */
+function sinceOf(lastEventId: string | null): Date | null {
+  const at = /^\d{13}$/.test(lastEventId ?? '') ? Number(lastEventId) : Number.NaN
+  return at <= Date.now() ? new Date(at - toleranceMs) : null
 }

@@ -34,17 +34,10 @@ import { streamSessionEvents } from './events.ts'
 import { openPreview } from './preview.ts'
 import { abortSession, promptSession } from './prompt.ts'
 import { deleteSession, restartSession, stopSession } from './stop.ts'
-import {
-  getSession,
-  listSessions,
-  messagesOf,
-  phasesOf,
-  presentSession,
-  type SessionWithSandbox,
-  updateSession,
-} from './store.ts'
+import { getSession, listSessions, phasesOf, presentSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { recoverWip, saveWipNow, settleWip } from './recover.ts'
 import { wipOfProject } from './wip-store.ts'
+import { readTranscript } from './transcript.ts'
 import { readWip, streamWip } from './wip.ts'
 
 export function sessionRoutes(deps: Deps): Mounted[] {
@@ -116,16 +109,20 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       await abortSession(deps, { session: await find(project.project_id, params.sessionId), caller })
       return { ok: true }
     }),
-    handle(getTranscriptRoute, async ({ project, params }) => {
+    handle(getTranscriptRoute, async ({ project, params, query }) => {
       const session = await find(project.project_id, params.sessionId)
-      return { messages: await messagesOf(deps.db, session.session_id) }
+      const { messages, next } = await readTranscript(deps.db, session.session_id, query)
+      return new Page({ messages }, next)
     }),
     handle(getTimelineRoute, async ({ project, params }) => {
       const session = await find(project.project_id, params.sessionId)
       return { phases: await phasesOf(deps.db, session.session_id, session.generation) }
     }),
     handle(streamSessionEventsRoute, async ({ project, params, request }) =>
-      streamSessionEvents(deps, await find(project.project_id, params.sessionId), request.signal),
+      streamSessionEvents(deps, await find(project.project_id, params.sessionId), {
+        signal: request.signal,
+        lastEventId: request.headers.get('last-event-id'),
+      }),
     ),
     handle(getUnfinishedWorkRoute, async ({ project, params }) =>
       readWip(deps, (await find(project.project_id, params.sessionId)).session_id),

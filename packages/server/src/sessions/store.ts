@@ -449,18 +449,7 @@ export async function upsertMessage(
     .onConflict((conflict) =>
       conflict
         .columns(['session_id', 'message_id'])
-        .doUpdateSet({ completed_at: row.completed_at, error: row.error, parts: row.parts }),
+        .doUpdateSet({ completed_at: row.completed_at, error: row.error, parts: row.parts, updated_at: new Date() }),
     )
     .execute()
-}
-
-export async function messagesOf(db: DbOrTransaction, sessionId: string): Promise<Message[]> {
-  const rows = await db
-    .selectFrom('session_messages')
-    .select(['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'])
-    .where('session_id', '=', sessionId)
-    .orderBy('created_at')
-    .orderBy('message_id')
-    .execute()
-  return rows as unknown as Message[]
 }

@@ -1,0 +1,46 @@
+/** The conversation as the database has it: whole, its end and page by page what came before, or what changed. */
+import type { Message } from '@svc/contract'
+import type { DbOrTransaction } from '../db/schema.ts'
+import { cutPage, readCursor } from '../http/page.ts'
+
+/** More than a person reads and a conversation of a runtime holds. */
+const messagesMax = 20_000
+
+const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'] as const
+
+/** Oldest first. With a limit the newest ones before the cursor, and the cursor of those before them. */
+export async function readTranscript(
+  db: DbOrTransaction,
+  sessionId: string,
+  page: { limit?: number | undefined; cursor?: string | undefined } = {},
+): Promise<{ messages: Message[]; next: string | null }> {
+  const limit = page.limit ?? messagesMax
+  const before = readCursor(page.cursor)
+  let query = db
+    .selectFrom('session_messages')
+    .select(columns)
+    .where('session_id', '=', sessionId)
+    .orderBy('created_at', 'desc')
+    .orderBy('message_id', 'desc')
+    .limit(limit + 1)
+  if (before !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'message_id'), '<', tuple(before[0], before[1])),
+    )
+  const { rows, next } = cutPage(await query.execute(), limit, (last) => [last.created_at, last.message_id])
+  return { messages: rows.reverse() as unknown as Message[], next }
+}
+
+/** Oldest first. */
+export async function messagesChangedSince(db: DbOrTransaction, sessionId: string, since: Date): Promise<Message[]> {
+  const rows = await db
+    .selectFrom('session_messages')
+    .select(columns)
+    .where('session_id', '=', sessionId)
+    .where('updated_at', '>=', since.toISOString())
+    .orderBy('created_at')
+    .orderBy('message_id')
+    .limit(messagesMax)
+    .execute()
+  return rows as unknown as Message[]
+}
