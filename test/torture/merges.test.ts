@@ -31,7 +31,7 @@ test('killed once at every point: every acknowledged merge is on its base, once'
   expect(Object.keys(report.atPoint).toSorted()).toEqual(pointsOf('merges').toSorted())
   const findings = await check(world)
   expect(findings.violations).toEqual([])
-  expect(findings.acknowledged).toBeGreaterThan(10)
+  expect(findings.acknowledged).toBeGreaterThan(5)
   expect(findings.merged).toBe(findings.acknowledged)
   const slowest = Math.max(...world.server.readyMs.slice(1))
   console.log(`ready after kill -9: ${slowest.toFixed(0)} ms at most in ${report.kills} starts`)

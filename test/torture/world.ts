@@ -197,8 +197,7 @@ export class World {
   }
 }
 
-/** A git that somebody killed looks like one that used more than it may: `unprocessable`. */
-const passing = new Set(['idempotency_in_progress', 'base_moved', 'unprocessable'])
+const passing = new Set(['idempotency_in_progress', 'base_moved'])
 
 /** Refusals that say: nothing was done, send it again. */
 function isPassing(reply: Reply<Partial<ErrorBody> | null>): boolean {

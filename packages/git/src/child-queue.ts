@@ -1,9 +1,10 @@
 /**
  * How many children may run at once. Throughput on two cores is full at four, and at fifty at once everyone waits
  * sixty times longer, so the rest queue. Lanes are apart because their children wait for different things: a silent
- * host or a slow client must not hold up a preview.
+ * host or a slow client must not hold up a preview. Those that stand by for a next question take a place among the
+ * local ones while they work on one.
  */
-const widths = { local: 6, network: 8, serve: 24 } as const
+const widths = { local: 6, network: 8, serve: 24, standing: 16 } as const
 const waitingMax = 4096
 
 export type Lane = keyof typeof widths
@@ -25,6 +26,7 @@ const queues: Record<Lane, Queue> = {
   local: new Queue(widths.local),
   network: new Queue(widths.network),
   serve: new Queue(widths.serve),
+  standing: new Queue(widths.standing),
 }
 
 /** Resolves when a child may start. The returned function must be called once, when that child is gone. */

@@ -190,7 +190,11 @@ describe.each(['managed', 'external'] as const)('%s repository, a real git clien
   test('refs of the service are neither shown nor moved', async () => {
     const setup = await setUp(kind, anything)
     await cloned(setup)
-    await keepCommits(setup.served, 1, { base: await setup.origin.tip('main'), head: await setup.origin.tip('work') })
+    await keepCommits(setup.served, {
+      number: 1,
+      base: await setup.origin.tip('main'),
+      head: await setup.origin.tip('work'),
+    })
     for (const version of ['0', '1', '2']) {
       expect((await setup.client.run('-c', `protocol.version=${version}`, 'ls-remote', setup.url)).out).not.toContain(
         'refs/svc',

@@ -154,6 +154,13 @@ describe('limits', () => {
     await repo.remove()
   })
 
+  test('are not blamed when somebody else ends a git', async () => {
+    for (const signal of ['KILL', 'TERM'])
+      expect(await failureOf(git(null, ['run'], await asAlias(`kill -${signal} $PPID`)))).toMatchObject({
+        failure: 'killed',
+      })
+  })
+
   test.skipIf(!Bun.which('prlimit'))('hold from the first moment, for helpers too', async () => {
     const alias = await asAlias('ulimit -t; ulimit -f; ulimit -c')
     const seen = await Promise.all(

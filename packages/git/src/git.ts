@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { enterLane, type Lane } from './child-queue.ts'
@@ -31,7 +32,8 @@ export interface GitResult {
   cut: boolean
 }
 
-export type GitFailure = 'exit' | 'timeout' | 'aborted' | 'output' | 'limit' | 'start'
+/** `limit` is one of ours; `killed` came from outside, and says nothing about what was asked. */
+export type GitFailure = 'exit' | 'timeout' | 'aborted' | 'output' | 'limit' | 'killed' | 'start'
 
 export class GitError extends Error {
   readonly failure: GitFailure
@@ -59,8 +61,9 @@ const limitsOfLane: Record<Lane, Limits> = {
   local: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
   network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
   serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
+  standing: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
 }
-const timeoutMsOfLane: Record<Lane, number> = { local: 30_000, network: 600_000, serve: 3_600_000 }
+const timeoutMsOfLane: Record<Lane, number> = { local: 30_000, network: 600_000, serve: 3_600_000, standing: 600_000 }
 const bytesMaxDefault = 64 * 1024 * 1024
 /** Quick answers come first: what moves whole packs gives way from its start, and what thinks long from then on. */
 const giveWay = { niceness: 10, afterMs: 1_000 }
@@ -112,6 +115,8 @@ export interface GitChild {
   /** Resolves once the whole process group is gone and its output was read. Never rejects. */
   ended: Promise<GitEnd>
   kill(why: GitFailure): void
+  /** From now on our own process may end while this child still runs. */
+  background(): void
 }
 
 /** Starts git with open pipes, for streaming. Waits for a place in its lane first. */
@@ -177,8 +182,8 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
   const onAbort = () => kill('aborted')
   const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
-  // Before git starts helpers of its own, which inherit it.
-  if (patience === null) stepBack(child)
+  // Before git starts helpers of its own, which inherit it. What stands by is asked quick questions only.
+  if (lane === 'network' || lane === 'serve') stepBack(child)
   if (options.signal?.aborted) onAbort()
   options.signal?.addEventListener('abort', onAbort, { once: true })
 
@@ -208,7 +213,12 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     })
     child.on('close', finish)
   })
-  return { stdin, stdout, ended, kill }
+  const background = () => {
+    timer.unref()
+    child.unref()
+    for (const pipe of [stdin, stdout, stderr]) (pipe as Partial<Socket>).unref?.()
+  }
+  return { stdin, stdout, ended, kill, background }
 }
 
 function stepBack(child: ChildProcess): void {
@@ -239,9 +249,11 @@ export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitEr
   if (end.killedFor === 'output')
     return new GitError('output', `${name} answered more than it may and was stopped.`, details)
   // SIGSEGV: git goes down into folders by calling itself, and tens of thousands of them are more than its stack holds.
-  if (['SIGXCPU', 'SIGKILL', 'SIGXFSZ', 'SIGSEGV'].includes(end.signal ?? '')) {
+  if (['SIGXCPU', 'SIGXFSZ', 'SIGSEGV'].includes(end.signal ?? '')) {
     return new GitError('limit', `${name} needed more than its limit of time, memory or disk (${end.signal}).`, details)
   }
+  if (end.signal === 'SIGKILL' || end.signal === 'SIGTERM' || end.signal === 'SIGINT' || end.signal === 'SIGHUP')
+    return new GitError('killed', `${name} was ended from outside (${end.signal}).`, details)
   if (end.code !== null && accept.includes(end.code)) return null
   if (/out of memory|unable to create thread/i.test(end.stderr)) {
     return new GitError('limit', `${name} needed more memory than it may have.`, details)

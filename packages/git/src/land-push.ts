@@ -43,7 +43,7 @@ async function moveOnDisk(
   { atomic, pusher }: LandOptions,
 ): Promise<PushReport['refs']> {
   // All at once is the same as one by one when nothing is in the way, and a push of all tags is a thousand of them.
-  const outcome = await moveRefs(repo, updates, pusher)
+  const outcome = await moveRefs(repo, updates, { by: pusher })
   if (outcome.kind === 'moved') return new Map(updates.map(({ ref }) => [ref, null]))
   if (updates.length === 1 || atomic) {
     const reason = `${updates.length === 1 ? '' : 'atomic transaction failed: '}${reasonOnDisk(outcome)}`
@@ -51,7 +51,7 @@ async function moveOnDisk(
   }
   const refs: PushReport['refs'] = new Map()
   for (const update of updates) {
-    const one = await moveRefs(repo, [update], pusher)
+    const one = await moveRefs(repo, [update], { by: pusher })
     refs.set(update.ref, one.kind === 'moved' ? null : reasonOnDisk(one))
   }
   return refs

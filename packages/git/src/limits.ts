@@ -14,6 +14,8 @@ let program: string | null | undefined
 export function limitingPrefix(limits: Limits): string[] {
   program ??= Bun.which('prlimit')
   if (!program) return []
-  const flags = [`--cpu=${limits.cpuSeconds}`, `--data=${limits.memoryBytes}`, `--fsize=${limits.fileBytes}`]
+  // A second apart, so that the kernel says by SIGXCPU that it was the time: with both at once it only kills.
+  const cpu = `--cpu=${limits.cpuSeconds}:${limits.cpuSeconds + 1}`
+  const flags = [cpu, `--data=${limits.memoryBytes}`, `--fsize=${limits.fileBytes}`]
   return [program, ...flags, '--core=0', '--']
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { explainEnd, git, GitError, startGit } from './git.ts'
+import { readBlobs } from './object-reader.ts'
 import type { Repository, Sha } from './repository.ts'
 
 /**
@@ -60,6 +61,42 @@ function findAttributeFiles(records: Buffer): AttributeFile[] {
 /** A crafted tree may name its entries `..` or `.git`; such a path must not become a file anywhere. */
 function isHarmless(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && part.toLowerCase() !== '.git')
+}
+
+/** Directories whose attributes are looked at one by one; for more of them the whole listing is faster. */
+const foldersMax = 500
+/** What can change how contents mix: a driver, the macro that unsets it, and macros and markers of one's own. */
+const telling = /merge|binary|\[attr\]|conflict-marker/
+
+/**
+ * Whether the attributes that base gives these paths (latin1) can change how their contents mix. True also when it
+ * cannot be told at once. Without a work tree git mixed them as if there were none.
+ */
+export async function couldAttributesMatter(repo: Repository, baseSha: Sha, paths: string[]): Promise<boolean> {
+  const folders = foldersOf(paths)
+  if (folders === null) return true
+  if (folders.length === 0) return false
+  const contents = await readBlobs(
+    repo,
+    folders.map((folder) => `${baseSha}:${folder}.gitattributes`),
+  )
+  return contents === null || contents.some((content) => content !== null && telling.test(content.toString('latin1')))
+}
+
+/** Every folder on the way to these paths, the root as an empty name. null: one has a name that cannot be asked for. */
+function foldersOf(paths: string[]): string[] | null {
+  const folders = new Set<string>()
+  for (const path of paths) {
+    if (path.includes('\n') || !isHarmless(path)) return null
+    for (let end = path.lastIndexOf('/'); end !== -1; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end + 1)
+      if (folders.has(folder)) break
+      folders.add(folder)
+    }
+    folders.add('')
+    if (folders.size > foldersMax) return null
+  }
+  return [...folders]
 }
 
 /** Writes the files into a work tree at `dir`. */

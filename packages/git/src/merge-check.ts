@@ -1,7 +1,9 @@
-import { git } from './git.ts'
+import { randomUUID } from 'node:crypto'
+import { git, GitError } from './git.ts'
 import { pathText } from './paths.ts'
 import { mergeBases } from './refs.ts'
 import type { Repository, Sha } from './repository.ts'
+import { askStanding } from './standing.ts'
 
 export interface MergeToCheck {
   baseSha: Sha
@@ -96,7 +98,18 @@ async function compare(repo: Repository, flags: string[], pairs: [Sha, Sha][]): 
     '--ignore-submodules=none',
   ]
   const input = pairs.map(([commit, parent]) => `${commit} ${parent}\n`).join('')
-  const { stdout } = await git(repo.dir, args, { input, bytesMax: 256 * 1024 * 1024 })
+  // git hands on at once what is no id, and all answers before it.
+  const end = `=${randomUUID()}\n`
+  const standing = await askStanding(repo, { name: args.join(' '), args }, `${input}${end}`, (bytes) =>
+    bytes.subarray(-end.length).toString('latin1') === end ? bytes.subarray(0, -end.length) : undefined,
+  )
+  const stdout = standing ?? (await git(repo.dir, args, { input, bytesMax: 256 * 1024 * 1024 })).stdout
+  const answers = readComparisons(stdout)
+  if (answers.length === pairs.length) return answers
+  throw new GitError('exit', 'git diff-tree gave other answers than it was asked for.')
+}
+
+function readComparisons(stdout: Buffer): Change[][] {
   const answers: Change[][] = []
   const fields = stdout.toString('latin1').split('\0')
   for (let at = 0; at < fields.length - 1;) {

@@ -1,5 +1,6 @@
 import { GitError } from './git.ts'
 import { pathText } from './paths.ts'
+import { isSha, type Sha } from './repository.ts'
 
 /** What `git merge-tree -z --messages` says of one merge, behind the id of its tree. */
 
@@ -46,6 +47,40 @@ export function parseMessages(fields: string[], start: number): { messages: Mess
     at += count + 3
   }
   return { messages, next: at }
+}
+
+/** One of the results of `git merge-tree --stdin -z --messages`. */
+export interface StreamedResult {
+  isClean: boolean
+  treeSha: Sha
+  /** `<mode> <id> <stage>\t<path>` of the files in conflict. */
+  records: string[]
+  messages: Message[]
+  /** The first field behind it. */
+  next: number
+}
+
+/**
+ * The result that begins at `at`: `<0: conflicts, 1: clean>\0`, what a single merge prints, and an empty field. null:
+ * it goes on behind the last field, which may be cut short itself.
+ */
+export function readStreamed(fields: string[], at: number): StreamedResult | null {
+  const complete = fields.length - 1
+  const [status, treeSha = ''] = [fields[at], fields[at + 1]]
+  if (at + 2 > complete) return null
+  if ((status !== '0' && status !== '1') || !isSha(treeSha))
+    throw new GitError('exit', 'git merge-tree gave other results than it was asked for.')
+  const end = fields.indexOf('', at + 2)
+  if (end === -1 || end >= complete) return null
+  for (let next = end + 1; next < complete; next += Number(fields[next]) + 3) {
+    if (fields[next] === '') {
+      const { messages } = parseMessages(fields.slice(0, next), end + 1)
+      return { isClean: status === '1', treeSha, records: fields.slice(at + 2, end), messages, next: next + 1 }
+    }
+    if (!/^\d{1,9}$/.test(fields[next] ?? ''))
+      throw new GitError('exit', 'git merge-tree gave other results than it was asked for.')
+  }
+  return null
 }
 
 /** Where a file and a directory, or two kinds of file, want one name, git moves one aside to `path~label`. */

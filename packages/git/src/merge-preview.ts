@@ -1,3 +1,4 @@
+import { mergeByStanding } from './merge-standing.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { withMending } from './mirror-repair.ts'
 import { mergeBase } from './refs.ts'
@@ -50,7 +51,9 @@ async function workOutPreview(
 }
 
 /** merge-tree writes the objects of its result; a preview's go into a folder that is thrown away. */
-function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
+async function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
+  const quick = await mergeByStanding(repo, { baseSha, headSha }, 'preview')
+  if (quick) return quick.kind === 'conflicted' ? quick.files : []
   return withScratch(repo.dir, async (scratch) => {
     const env = await borrowObjects(repo.dir, scratch)
     const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })

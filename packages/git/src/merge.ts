@@ -2,11 +2,12 @@ import { requireBranchName } from './branch-name.ts'
 import { writeCommit } from './loose-object.ts'
 import { GitError } from './git.ts'
 import { doubtAboutMerge } from './merge-check.ts'
+import { mergeByStanding } from './merge-standing.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { withMending } from './mirror-repair.ts'
 import { bringObjects } from './mirror.ts'
 import { pushRefs } from './push.ts'
-import { busyReason, durable, isAncestor, mergeBase, moveRefs } from './refs.ts'
+import { busyReason, durable, isAncestor, type KeptCommits, mergeBase, moveRefs } from './refs.ts'
 import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { withScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
@@ -42,7 +43,7 @@ export async function planMerge(repo: Repository, input: MergeInput, options: Ca
 
 async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sha | null): Promise<MergePlan> {
   const { baseSha, headSha } = input
-  const first = await computeTree(repo, input)
+  const first = (await mergeByStanding(repo, input, 'merge')) ?? (await computeTree(repo, input))
   if (first.kind === 'conflicted') return first
   const resultSha = await writeMergeCommit(repo, first.treeSha, input)
   // Unrelated histories have no ancestor to compare with; git then merges two whole trees and there is nothing to stray from.
@@ -91,6 +92,8 @@ export interface LandInput {
   baseRef: string
   baseSha: Sha
   resultSha: Sha
+  /** Kept together with the move where the repository is the truth; on a host nothing is kept. */
+  keep?: KeptCommits
 }
 
 /** Moves base to the planned result, if and only if base still is where the plan found it. */
@@ -98,7 +101,7 @@ export async function landMerge(repo: Repository, input: LandInput, options: Cal
   const ref = `refs/heads/${requireBranchName(input.baseRef)}`
   const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
   if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
-  const outcome = await moveRefs(repo, [update]).catch(whenKilled)
+  const outcome = await moveRefs(repo, [update], { keep: input.keep }).catch(whenKilled)
   if (outcome.kind === 'moved') return { kind: 'landed' }
   if (outcome.kind === 'killed') return { kind: 'unknown', reason: outcome.reason }
   if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }

@@ -21,8 +21,8 @@ async function repository(): Promise<TestRepository> {
 }
 
 /** A git that works in the repository for as long as its input is open, and so may hold any lock that comes after it. */
-async function workIn(repo: TestRepository) {
-  const child = await startGit(repo.dir, ['cat-file', '--batch-check'])
+async function workIn(repo: TestRepository, args = ['update-ref', '--stdin']) {
+  const child = await startGit(repo.dir, args)
   return async () => {
     child.stdin.end()
     await child.ended
@@ -30,6 +30,15 @@ async function workIn(repo: TestRepository) {
 }
 
 describe('a lock whose git is gone', () => {
+  test('is not taken for the lock of a git that only reads', async () => {
+    const repo = await repository()
+    const stop = await workIn(repo, ['cat-file', '--batch-check'])
+    const [oldSha, newSha] = [await repo.tip('main'), await repo.tip('work')]
+    await Bun.write(join(repo.dir, 'refs/heads/main.lock'), '')
+    expect(await moveRefs(repo, [{ ref: 'refs/heads/main', oldSha, newSha }])).toEqual({ kind: 'moved' })
+    await stop()
+  })
+
   test('does not stop a branch from moving, however young it is', async () => {
     const repo = await repository()
     const [oldSha, newSha] = [await repo.tip('main'), await repo.tip('work')]

@@ -13,6 +13,8 @@ const unprovenAgeMs = 30_000
 const ticksPerSecond = 100
 const toleranceMs = 100
 
+const readsOnly = /\0(?:cat-file|merge-tree|diff-tree)\0/
+
 /** The lock that git could not take, by what it said. Only one inside the repository is ours to judge. */
 export function lockInTheWay(dir: string, stderr: string): string | null {
   const path = /Unable to create '([^\n]+\.lock)': File exists/.exec(stderr)?.[1]
@@ -88,7 +90,10 @@ async function mayBeHeld(dir: string, since: number): Promise<boolean | null> {
 async function mayWorkIn(pid: string, places: string[]): Promise<boolean> {
   try {
     const cwd = await readlink(`/proc/${pid}/cwd`)
-    const words = `${await readFile(`/proc/${pid}/cmdline`, 'utf8')}\0${await readFile(`/proc/${pid}/environ`, 'utf8')}`
+    const argv = await readFile(`/proc/${pid}/cmdline`, 'utf8')
+    // These never take a lock, and some of them stay for minutes.
+    if (readsOnly.test(argv)) return false
+    const words = `${argv}\0${await readFile(`/proc/${pid}/environ`, 'utf8')}`
     return places.some((place) => cwd === place || cwd.startsWith(join(place, '/')) || words.includes(place))
   } catch (error) {
     // ENOENT and ESRCH: it ended while we looked.

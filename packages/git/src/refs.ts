@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { git, GitError, gitLine, lastWords } from './git.ts'
+import { findNearAncestor } from './near-ancestors.ts'
 import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
 import {
   isZero,
@@ -30,6 +31,11 @@ export async function mergeBases(
   const key = `${repo.dir}\0${a}${b}`
   const known = ancestors.get(key)
   if (known) return known
+  const near = options.env ? null : await findNearAncestor(repo, a, b)
+  if (near) {
+    ancestors.set(key, near)
+    return near
+  }
   // 1: no common ancestor; anything else throws, a broken repository must not look unrelated.
   const { stdout } = await git(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
   const found = stdout.toString().split('\n').filter(Boolean).map(requireSha)
@@ -51,13 +57,26 @@ export async function isAncestor(
   return (await mergeBase(repo, ancestor, descendant, options)) === ancestor
 }
 
-/** Keeps the two commits of a merged change request reachable, hidden, in our own store. */
-export async function keepCommits(repo: Repository, number: number, shas: { base: Sha; head: Sha }): Promise<void> {
+/** The two commits of a merged change request, which stay reachable, hidden, in our own store. */
+export interface KeptCommits {
+  number: number
+  base: Sha
+  head: Sha
+}
+
+function keptRefs({ number, base, head }: KeptCommits): KeptRef[] {
   if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`Not a change request number: ${number}`)
-  await setRefs(repo, [
-    { ref: `refs/svc/cr/${number}/base`, sha: shas.base },
-    { ref: `refs/svc/cr/${number}/head`, sha: shas.head },
-  ])
+  return [
+    { ref: `refs/svc/cr/${number}/base`, sha: base },
+    { ref: `refs/svc/cr/${number}/head`, sha: head },
+  ]
+}
+
+/** Does nothing when they are kept already, as they are when the merge moved its branch in this repository. */
+export async function keepCommits(repo: Repository, kept: KeptCommits): Promise<void> {
+  const refs = keptRefs(kept)
+  const now = await Promise.all(refs.map(({ ref }) => readRef(repo.dir, ref)))
+  if (refs.some(({ sha }, at) => now[at] !== sha)) await setRefs(repo, refs)
 }
 
 /** Keeps one commit under `refs/svc/<name>`, whatever was there before. */
@@ -81,8 +100,18 @@ function keptRefName(name: string): string {
   return ref
 }
 
-async function setRefs(repo: Repository, refs: { ref: string; sha: Sha }[]): Promise<void> {
-  const input = refs.map(({ ref, sha }) => `update ${ref}\0${requireSha(sha)}\0\0`).join('')
+interface KeptRef {
+  ref: string
+  sha: Sha
+}
+
+/** Whatever was there before. */
+function keepLine({ ref, sha }: KeptRef): string {
+  return `update ${ref}\0${requireSha(sha)}\0\0`
+}
+
+async function setRefs(repo: Repository, refs: KeptRef[]): Promise<void> {
+  const input = refs.map(keepLine).join('')
   const outcome = await runUpdate(repo, input)
   if (outcome.kind === 'failed') throw outcome.error
 }
@@ -104,8 +133,12 @@ export interface Person {
 }
 
 /** Moves refs of the repository on disk, all or none, each only if it still is where its update says it was. */
-export async function moveRefs(repo: Repository, updates: RefUpdate[], by?: Person): Promise<MoveOutcome> {
-  const input = updates.map(updateLine).join('')
+export async function moveRefs(
+  repo: Repository,
+  updates: RefUpdate[],
+  { by, keep }: { by?: Person | undefined; keep?: KeptCommits | undefined } = {},
+): Promise<MoveOutcome> {
+  const input = [...(keep ? keptRefs(keep).map(keepLine) : []), ...updates.map(updateLine)].join('')
   const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
   const outcome = await runUpdate(repo, input, env)
   if (outcome.kind === 'done') return { kind: 'moved' }

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const prefix = 'svc-scratch-'
+/** `standing` is of a git that stays: it lives as long as that one, not as long as one question. */
+type Purpose = 'scratch' | 'standing'
 
 /**
  * Runs `work` with a folder of its own inside the repository, removed afterwards whatever happens. Inside, because
@@ -16,8 +17,8 @@ export async function withScratch<T>(repositoryDir: string, work: (dir: string) 
   }
 }
 
-export function makeScratch(repositoryDir: string): Promise<string> {
-  return mkdtemp(join(repositoryDir, `${prefix}${process.pid}-`))
+export function makeScratch(repositoryDir: string, purpose: Purpose = 'scratch'): Promise<string> {
+  return mkdtemp(join(repositoryDir, `svc-${purpose}-${process.pid}-`))
 }
 
 export async function removeScratch(dir: string): Promise<void> {
@@ -27,7 +28,7 @@ export async function removeScratch(dir: string): Promise<void> {
 /** Removes what processes that were killed left behind. */
 export async function sweepScratch(repositoryDir: string): Promise<void> {
   for (const name of await readdir(repositoryDir)) {
-    const pid = Number(/^svc-scratch-(\d+)-/.exec(name)?.[1] ?? 0)
+    const pid = Number(/^svc-(?:scratch|standing)-(\d+)-/.exec(name)?.[1] ?? 0)
     if (pid > 0 && pid !== process.pid && !isAlive(pid)) await removeScratch(join(repositoryDir, name))
   }
 }

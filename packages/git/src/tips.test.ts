@@ -60,6 +60,13 @@ describe('every way to a repository gives the same tips', () => {
       aliases: expect.any(Map),
       head: 'main',
     })
+    const many = ['work', 'main/x', '../main', 'feature/one', ...Array.from({ length: 40 }, (_, n) => `none-${n}`)]
+    expect(await readTips(repo, many)).toMatchObject({
+      tips: new Map([
+        ['work', moved],
+        ['feature/one', await repo.tip('feature/one')],
+      ]),
+    })
     await commit(repo, 'brief', { x: '1\n' })
     await git(repo.dir, ['pack-refs', '--all'])
     expect((await truth()).has('brief')).toBe(true)

@@ -30,6 +30,12 @@ const flights = new LiveFlights<Question, TipsOutcome>(
   (one, other) => ({ repo: other.repo, branches: joinBranches(one.branches, other.branches) }),
 )
 
+/** Reading the disk is quick, but fifty readers of one repository would still open the same files fifty times. */
+const localFlights = new LiveFlights<{ dir: string; branches: string[] | 'all' }, TipsOutcome>(
+  ({ dir, branches }) => readLocal(dir, branches),
+  (one, other) => ({ dir: other.dir, branches: joinBranches(one.branches, other.branches) }),
+)
+
 /** Where branches stand now: the answer is never older than the call, however many ask at once. Fetches nothing. */
 export async function readTips(
   repo: Repository,
@@ -37,7 +43,10 @@ export async function readTips(
   options: CallOptions = {},
 ): Promise<TipsOutcome> {
   const { remote } = repo
-  if (!remote) return readLocal(repo.dir, branches)
+  if (!remote) {
+    const answer = await localFlights.ask(repo.dir, { dir: repo.dir, branches })
+    return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
+  }
   const disk = await readFileRemote(remote, branches)
   if (disk) return disk
   const legal = branches === 'all' ? branches : branches.filter(isBranchName)

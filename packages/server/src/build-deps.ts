@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endStanding } from '@svc/git'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -62,6 +63,7 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
     return {
       deps: { ...pooled, keeper: new SessionKeeper(pooled) },
       async close() {
+        await endStanding()
         await database.close()
         await embedded?.stop()
       },

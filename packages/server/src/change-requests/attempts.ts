@@ -1,10 +1,37 @@
 /** All SQL on merge attempts: what a merge is about to do, written before the branch moves. */
+import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type MergeAttempt = Row<'merge_attempts'>
 
-export async function insertAttempt(db: DbOrTransaction, row: NewRow<'merge_attempts'>): Promise<MergeAttempt> {
-  return db.insertInto('merge_attempts').values(row).returningAll().executeTakeFirstOrThrow()
+type NewAttempt = Omit<NewRow<'merge_attempts'>, 'state' | 'reason' | 'settled_at' | 'caller'> & {
+  caller: object
+  created_at: Date
+}
+
+/**
+ * One statement that locks the change request, looks that it still is open, and writes the intent: whoever closes it
+ * takes the same lock, so one of the two sees the other. null: it is not open any more.
+ */
+export async function insertAttempt(db: DbOrTransaction, row: NewAttempt): Promise<MergeAttempt | null> {
+  const { rows } = await sql<MergeAttempt>`
+    with open as (
+      select cr_id, project_id from change_requests
+      where cr_id = ${row.cr_id} and project_id = ${row.project_id} and status = 'open'
+      for no key update
+    )
+    insert into merge_attempts (
+      attempt_id, cr_id, project_id, base_ref, base_sha, head_sha, result_sha, kind, message, commit_date, merged_by,
+      caller, idempotency_key, created_at
+    )
+    select
+      ${row.attempt_id}::uuid, open.cr_id, open.project_id, ${row.base_ref}::text, ${row.base_sha}::text,
+      ${row.head_sha}::text, ${row.result_sha}::text, ${row.kind}::merge_kind, ${row.message}::text,
+      ${row.commit_date}::timestamptz, ${row.merged_by}::uuid, ${JSON.stringify(row.caller)}::jsonb,
+      ${row.idempotency_key}::text, ${row.created_at}::timestamptz
+    from open
+    returning *`.execute(db)
+  return rows[0] ?? null
 }
 
 /** At most one: an index sees to that, as merges into a base take turns. */

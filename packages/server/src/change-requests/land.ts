@@ -7,7 +7,7 @@ import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } fr
 import { requireMove } from './moves.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
 import { contains, settle } from './settle.ts'
-import { type ChangeRequestRow, lockChangeRequest } from './store.ts'
+import { type ChangeRequestRow, requireChangeRequest } from './store.ts'
 
 type LandDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log'>
 
@@ -34,7 +34,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   const { cr, plan, baseSha } = planned
   const merged = async (attempt: MergeAttempt): Promise<Landing> => ({
     kind: 'merged',
-    merged: await recordMerge(deps, repository, attempt),
+    merged: await recordMerge(deps, repository, attempt, cr),
   })
   if (plan.kind === 'up-to-date') {
     const late = await landedLate(deps, repository, planned)
@@ -43,7 +43,12 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   const { kind, resultSha } = plan
   const attempt = await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha })
   await failpoint('merge.before_push')
-  const outcome = await landMerge(repository, { baseRef: cr.base_ref, baseSha, resultSha })
+  const outcome = await landMerge(repository, {
+    baseRef: cr.base_ref,
+    baseSha,
+    resultSha,
+    keep: { number: cr.number, base: baseSha, head: planned.headSha },
+  })
   await failpoint('merge.after_push')
   switch (outcome.kind) {
     case 'landed':
@@ -105,27 +110,27 @@ async function landedLate(deps: LandDeps, repository: Repository, planned: Plann
 async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<MergeAttempt> {
   const { cr, caller } = planned
   await failpoint('merge.before_intent')
-  const attempt = await deps.db.transaction().execute(async (trx) => {
-    requireMove('merge', await lockChangeRequest(trx, cr.project_id, cr.cr_id))
-    return insertAttempt(trx, {
-      attempt_id: deps.newId(),
-      cr_id: cr.cr_id,
-      project_id: cr.project_id,
-      base_ref: cr.base_ref,
-      base_sha: facts.base_sha,
-      head_sha: planned.headSha,
-      result_sha: facts.result_sha,
-      kind: facts.kind,
-      message: facts.message ?? planned.message,
-      commit_date: facts.commit_date ?? planned.date,
-      merged_by: caller.actor.user_id,
-      caller: JSON.stringify(caller),
-      idempotency_key: planned.idempotencyKey,
-      reason: null,
-      created_at: deps.now(),
-      settled_at: null,
-    })
+  const attempt = await insertAttempt(deps.db, {
+    attempt_id: deps.newId(),
+    cr_id: cr.cr_id,
+    project_id: cr.project_id,
+    base_ref: cr.base_ref,
+    base_sha: facts.base_sha,
+    head_sha: planned.headSha,
+    result_sha: facts.result_sha,
+    kind: facts.kind,
+    message: facts.message ?? planned.message,
+    commit_date: facts.commit_date ?? planned.date,
+    merged_by: caller.actor.user_id,
+    caller,
+    idempotency_key: planned.idempotencyKey,
+    created_at: deps.now(),
   })
+  if (attempt === null) {
+    const now = await requireChangeRequest(deps.db, cr.project_id, cr.cr_id)
+    requireMove('merge', now)
+    throw new Error(`The change request ${cr.cr_id} is open, and yet no merge of it can begin.`)
+  }
   await failpoint('merge.after_intent')
   return attempt
 }

@@ -95,14 +95,17 @@ async function plan(
   { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
 ): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | null> {
   const { signal } = input
-  const { baseSha, headSha } = await expectedTips(repository, cr, input)
+  const [{ baseSha, headSha }, user] = await Promise.all([
+    expectedTips(repository, cr, input),
+    getUser(deps.db, input.caller.actor.user_id),
+  ])
   await failpoint('merge.after_tips')
   const brought = await bring(repository, [baseSha, headSha], signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
   if (brought.kind === 'missing') return null
   await failpoint('merge.after_objects')
   await refuseBrokenManifest(input.project, repository, headSha, signal)
-  const message = mergeMessage(cr, await getUser(deps.db, input.caller.actor.user_id), input.message)
+  const message = mergeMessage(cr, user, input.message)
   // git keeps seconds; the row has to hold the very date that is in the commit.
   const date = new Date(Math.floor(deps.now().getTime() / 1000) * 1000)
   const made = await planWithoutDoubt(deps, repository, { baseSha, headSha, message, date, signal })

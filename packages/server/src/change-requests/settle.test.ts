@@ -51,15 +51,15 @@ async function dieMerging(
     message: 'died',
     commit_date: date,
     merged_by: app.owner.user_id,
-    caller: JSON.stringify({
+    caller: {
       actor: { kind: 'user', user_id: app.owner.user_id, token_id: null, expires_at: null },
       requestId: 'the-request-that-died',
       address: '127.0.0.1',
-    }),
+    },
     idempotency_key: key,
-    reason: null,
-    settled_at: null,
+    created_at: new Date(),
   })
+  if (attempt === null) throw new Error('not open')
   await push({ baseSha, resultSha: plan.resultSha })
   return attempt
 }

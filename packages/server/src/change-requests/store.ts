@@ -204,26 +204,26 @@ export async function recordTips(db: Db, found: FoundTips[], at: Date): Promise<
   return rows
 }
 
-/** For one that is open, and locked so by its caller. */
+/** Marks it as merged by an attempt, and the attempt as landed, if it is open. null, and nothing written: it is not. */
 export async function markMerged(
   db: DbOrTransaction,
-  crId: string,
-  merge: { merged_at: string; merged_by: string | null; merge_commit_sha: string; base_sha: string; head_sha: string },
+  attempt: Row<'merge_attempts'>,
   at: Date,
-): Promise<ChangeRequestRow> {
-  return db
-    .updateTable('change_requests')
-    .set({
-      status: 'merged',
-      merged_at: merge.merged_at,
-      merged_by: merge.merged_by,
-      merge_commit_sha: merge.merge_commit_sha,
-      base_commit_sha: merge.base_sha,
-      head_commit_sha: merge.head_sha,
-      updated_at: at,
-    })
-    .where('cr_id', '=', crId)
-    .where('status', '=', 'open')
-    .returningAll()
-    .executeTakeFirstOrThrow()
+): Promise<ChangeRequestRow | null> {
+  const { rows } = await sql<ChangeRequestRow>`
+    with merged as (
+      update change_requests
+      set status = 'merged', merged_at = ${attempt.created_at}, merged_by = ${attempt.merged_by},
+        merge_commit_sha = ${attempt.result_sha}, base_commit_sha = ${attempt.base_sha},
+        head_commit_sha = ${attempt.head_sha}, updated_at = ${at}
+      where cr_id = ${attempt.cr_id} and project_id = ${attempt.project_id} and status = 'open'
+      returning *
+    ), landed as (
+      -- Seen on the branch, which outweighs whoever gave it up before.
+      update merge_attempts set state = 'landed', reason = null, settled_at = ${at}
+      from merged
+      where attempt_id = ${attempt.attempt_id}
+    )
+    select * from merged`.execute(db)
+  return rows[0] ?? null
 }

@@ -16,7 +16,6 @@ export async function withLock<T>(
     const lose = (error: Error) => void (broken ??= error)
     client.on('error', lose)
     try {
-      await client.query('set statement_timeout = 0')
       await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [key])
       return await work()
     } finally {

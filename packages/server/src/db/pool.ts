@@ -7,10 +7,15 @@ const timestamptz = 1184
 const int8 = 20
 
 const types = new pg.TypeOverrides()
-types.setTypeParser(timestamptz, (text) =>
-  new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString(),
-)
+types.setTypeParser(timestamptz, isoTime)
 types.setTypeParser(int8, Number)
+
+/** The connections speak UTC. A long list has thousands of times, and going through a Date costs more than all the rest of a row. */
+export function isoTime(text: string): string {
+  const usual = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text)
+  if (usual) return `${usual[1]}T${usual[2]}.${(usual[3] ?? '').slice(0, 3).padEnd(3, '0')}Z`
+  return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
+}
 
 export interface Database {
   db: Db
@@ -20,21 +25,22 @@ export interface Database {
 }
 
 export function openDatabase(url: string, log: Logger): Database {
-  const make = (max: number) => {
+  const make = (max: number, statementMs: number) => {
     const pool = new pg.Pool({
       connectionString: url,
       max,
       types,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
-      options: '-c timezone=UTC -c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000',
+      options: `-c timezone=UTC -c statement_timeout=${statementMs} -c idle_in_transaction_session_timeout=30000`,
     })
     // An idle connection that dies (a restarted database) is replaced on the next use; without a listener it would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
     return pool
   }
-  const pool = make(20)
-  const locks = make(10)
+  const pool = make(20, 30_000)
+  // Whoever waits for a lock waits as long as its holder works.
+  const locks = make(10, 0)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

@@ -1,4 +1,5 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
+import { GitError } from '@svc/git'
 import pg from 'pg'
 import type { Logger } from 'pino'
 
@@ -42,6 +43,12 @@ function asRefusal(error: unknown): ServiceError | null {
   if (isDatabaseAway(error))
     return new ServiceError('unavailable', 'The database does not answer. Nothing was changed.', {
       hint: 'Try again in a moment.',
+      cause: error,
+    })
+  // By the kernel for want of memory, or by an operator.
+  if (error instanceof GitError && error.failure === 'killed')
+    return new ServiceError('unavailable', 'A git that worked on this was ended from outside.', {
+      hint: 'Try again in a moment: what was begun is finished first.',
       cause: error,
     })
   return null

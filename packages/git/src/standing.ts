@@ -1,0 +1,229 @@
+import { stat } from 'node:fs/promises'
+import { enterLane } from './child-queue.ts'
+import { type GitChild, startGit } from './git.ts'
+import { LRUCache } from 'lru-cache'
+import type { Repository } from './repository.ts'
+import { borrowObjects, makeScratch, removeScratch } from './scratch.ts'
+
+/**
+ * A git that stays for the next question of its kind. Most of what a small question costs is starting a process; these
+ * few read only, take no lock and answer line by line. Nobody depends on them: when one does not answer, the same
+ * question goes to a git of its own, which also has the right words for what is wrong.
+ */
+export interface StandingKind {
+  name: string
+  args: string[]
+  config?: [string, string][]
+  /** Objects it writes go into a folder that is thrown away with it. */
+  discards?: boolean
+}
+
+/** Looks at what came so far. undefined: not all is there yet. What it throws ends the child. */
+export type ReadAnswer<T> = (bytes: Buffer) => T | undefined
+
+/** All of them together; the one that was asked longest ago makes room. */
+const childrenMax = 12
+const idleMs = 30_000
+/** A child adds up memory, processor time and thrown away objects over its life. */
+const questionsMax = 64
+const lifeMs = 120_000
+const waitingMax = 16
+/** A repository with a question that takes this long gains nothing here, and would make its other readers queue. */
+const answerMsMax = 2_000
+const answerBytesMax = 1024 * 1024
+
+interface Child {
+  git: GitChild
+  /** Which folder it was started in: a mirror that is made anew has the same path. */
+  place: string
+  scratch: string | null
+  startedAt: number
+  asked: number
+  waiting: number
+  tail: Promise<unknown>
+  rest: Buffer
+  heard: () => void
+  ended: boolean
+  idle?: ReturnType<typeof setTimeout>
+}
+
+const children = new Map<string, Promise<Child | null>>()
+/** Those that make room are still among them until they are gone. */
+const alive = new Set<Child>()
+const starting = new Set<Promise<unknown>>()
+const slow = new LRUCache<string, true>({ max: 1000, ttl: 600_000 })
+
+/** null: ask a git of its own. */
+export async function askStanding<T>(
+  repo: Repository,
+  kind: StandingKind,
+  question: string | Buffer,
+  read: ReadAnswer<T>,
+): Promise<T | null> {
+  const key = `${kind.name}\0${repo.dir}`
+  if (slow.has(key)) return null
+  const info = await stat(repo.dir).catch(() => null)
+  if (!info) return null
+  const child = await findChild(key, repo, kind, `${info.ino} ${info.birthtimeMs}`)
+  if (!child || child.waiting >= waitingMax) return null
+  child.waiting++
+  const mine = child.tail.then(() => askInTurn(key, child, question, read))
+  child.tail = mine
+  return mine.finally(() => child.waiting--)
+}
+
+/** Ends all of them, once they have answered what they were asked, and waits until their folders are gone. */
+export async function endStanding(): Promise<void> {
+  for (const [key, child] of children) drop(key, child)
+  await Promise.all(starting)
+  await Promise.all([...alive].map((child) => child.tail.then(() => end(child))))
+}
+
+async function findChild(key: string, repo: Repository, kind: StandingKind, place: string): Promise<Child | null> {
+  const found = children.get(key)
+  if (found) {
+    const child = await found
+    const isGood =
+      child !== null &&
+      !child.ended &&
+      child.place === place &&
+      child.asked < questionsMax &&
+      Date.now() - child.startedAt < lifeMs
+    if (isGood) {
+      if (children.get(key) === found) {
+        children.delete(key)
+        children.set(key, found)
+      }
+      return child
+    }
+    drop(key, found)
+  }
+  if (children.has(key)) return null
+  if (children.size >= childrenMax && !makeRoom()) return null
+  const started = startChild(key, repo, kind, place).catch(() => null)
+  starting.add(started)
+  void started.then(() => starting.delete(started))
+  children.set(key, started)
+  return started
+}
+
+/** The one asked longest ago; it answers what it was asked before it ends. */
+function makeRoom(): boolean {
+  const [oldest] = children
+  if (!oldest) return false
+  drop(...oldest)
+  return true
+}
+
+function drop(key: string, child: Promise<Child | null>): void {
+  if (children.get(key) === child) children.delete(key)
+  void child.then((one) => one?.tail.then(() => end(one)))
+}
+
+async function startChild(key: string, repo: Repository, kind: StandingKind, place: string): Promise<Child> {
+  const scratch = kind.discards ? await makeScratch(repo.dir, 'standing') : null
+  try {
+    const env = scratch === null ? {} : await borrowObjects(repo.dir, scratch)
+    const git = await startGit(repo.dir, kind.args, {
+      env,
+      lane: 'standing',
+      ...(kind.config ? { config: kind.config } : {}),
+    })
+    // It must not keep a program from ending; its pipes end with that program, and it with them.
+    git.background()
+    const child: Child = {
+      git,
+      place,
+      scratch,
+      startedAt: Date.now(),
+      asked: 0,
+      waiting: 0,
+      tail: Promise.resolve(),
+      rest: Buffer.alloc(0),
+      heard: () => {},
+      ended: false,
+    }
+    alive.add(child)
+    git.stdout.on('data', (chunk: Buffer) => {
+      child.rest = child.rest.length > 0 ? Buffer.concat([child.rest, chunk]) : chunk
+      child.heard()
+    })
+    void git.ended.then(async () => {
+      child.ended = true
+      clearTimeout(child.idle)
+      child.heard()
+      // What cannot be removed now is swept once this process is gone.
+      if (scratch !== null) await removeScratch(scratch).catch(() => {})
+      alive.delete(child)
+    })
+    waitIdly(key, child)
+    return child
+  } catch (error) {
+    if (scratch !== null) await removeScratch(scratch)
+    throw error
+  }
+}
+
+function waitIdly(key: string, child: Child): void {
+  clearTimeout(child.idle)
+  child.idle = setTimeout(() => {
+    const mine = children.get(key)
+    void mine?.then((one) => one === child && drop(key, mine))
+    if (!mine) void end(child)
+  }, idleMs)
+  child.idle.unref()
+}
+
+async function end(child: Child): Promise<void> {
+  child.git.stdin.end()
+  await child.git.ended
+  if (child.scratch !== null) await removeScratch(child.scratch).catch(() => {})
+}
+
+async function askInTurn<T>(
+  key: string,
+  child: Child,
+  question: string | Buffer,
+  read: ReadAnswer<T>,
+): Promise<T | null> {
+  const leave = child.ended ? null : await enterLane('local').catch(() => null)
+  if (leave === null) return null
+  const since = performance.now()
+  child.asked++
+  try {
+    return await hear(child, question, read)
+  } catch {
+    // Whatever it was, its answers can no longer be told apart. A git of its own finds out what is wrong.
+    if (performance.now() - since >= answerMsMax) slow.set(key, true)
+    child.git.kill('aborted')
+    child.ended = true
+    return null
+  } finally {
+    leave()
+    waitIdly(key, child)
+  }
+}
+
+function hear<T>(child: Child, question: string | Buffer, read: ReadAnswer<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => finish(() => reject(new Error('no answer in time'))), answerMsMax)
+    const finish = (tell: () => void) => {
+      clearTimeout(timer)
+      child.heard = () => {}
+      tell()
+    }
+    child.heard = () => {
+      if (child.ended) return finish(() => reject(new Error('it ended')))
+      if (child.rest.length > answerBytesMax) return finish(() => reject(new Error('it answers too much')))
+      try {
+        const answer = read(child.rest)
+        if (answer === undefined) return
+        child.rest = Buffer.alloc(0)
+        finish(() => resolve(answer))
+      } catch (error) {
+        finish(() => reject(error as Error))
+      }
+    }
+    child.git.stdin.write(question)
+  })
+}
