@@ -1,7 +1,8 @@
 import type { Access, Role } from '@svc/contract'
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import type { Row } from '../db/schema.ts'
+import { readTogether } from '../db/read-together.ts'
+import type { Db, Row } from '../db/schema.ts'
 import { type Actor, mayAdminister, mayWrite } from './actor.ts'
 
 export interface AuthorizedProject extends Row<'projects'> {
@@ -116,17 +117,10 @@ async function authorizeProject(
   // Of the parameter the router found: a path can be spelled in ways the look at the path before does not know.
   refuseOtherProject(actor, projectId)
   if (!isUuid(projectId)) throw notFound('project')
-  const row = await deps.db
-    .selectFrom('projects')
-    .leftJoin('account_members', (join) =>
-      join
-        .onRef('account_members.account_id', '=', 'projects.account_id')
-        .on('account_members.user_id', '=', actor.user_id),
-    )
-    .selectAll('projects')
-    .select('account_members.role as role')
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
+  const { user_id } = actor
+  const row = await readTogether(deps.db, `project ${projectId} of ${user_id}`, () =>
+    projectOfUser(deps.db, { projectId, userId: user_id }),
+  )
   if (row === undefined) throw notFound('project')
   const { role } = row
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
@@ -137,4 +131,16 @@ async function authorizeProject(
   if (access === 'project-admin' && (actor.kind !== 'user' || !mayAdminister(role)))
     throw new ServiceError('forbidden', 'This needs the user token of an owner or admin of the account.')
   return { ...row, role }
+}
+
+function projectOfUser(db: Db, { projectId, userId }: { projectId: string; userId: string }) {
+  return db
+    .selectFrom('projects')
+    .leftJoin('account_members', (join) =>
+      join.onRef('account_members.account_id', '=', 'projects.account_id').on('account_members.user_id', '=', userId),
+    )
+    .selectAll('projects')
+    .select('account_members.role as role')
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
 }

@@ -7,6 +7,8 @@ import {
   ServiceError,
   tokenPrefix,
 } from '@svc/contract'
+import { readTogether } from '../db/read-together.ts'
+import type { Db } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
 
@@ -28,7 +30,21 @@ export async function actorOfToken(
 ): Promise<UserActor | ProjectActor> {
   if (!token.startsWith(tokenPrefix)) throw unauthenticated('This is not a token of the service.')
   if (!isWellFormedToken(token)) throw unauthenticated('This token is malformed: it was cut or mistyped.')
-  const row = await deps.db
+  const hash = sha256(token)
+  const row = await readTogether(deps.db, `token ${hash.toString('hex')}`, () => tokenOfHash(deps.db, hash))
+  if (row === undefined) throw unauthenticated('This token is unknown.')
+  if (row.revoked_at !== null) throw unauthenticated('This token was revoked.')
+  const now = deps.now()
+  if (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())
+    throw unauthenticated('This token has expired.')
+  if (row.last_used_at === null || Date.parse(row.last_used_at) < now.getTime() - 60_000) noteUse(deps, row.token_id)
+  const { token_id, user_id, project_id, session_id, generation, expires_at } = row
+  if (project_id === null) return { kind: 'user', user_id, token_id, expires_at }
+  return { kind: 'project', user_id, token_id, project_id, session_id, generation, expires_at }
+}
+
+function tokenOfHash(db: Db, hash: Buffer) {
+  return db
     .selectFrom('tokens')
     .select([
       'token_id',
@@ -40,17 +56,8 @@ export async function actorOfToken(
       'revoked_at',
       'last_used_at',
     ])
-    .where('sha256', '=', sha256(token))
+    .where('sha256', '=', hash)
     .executeTakeFirst()
-  if (row === undefined) throw unauthenticated('This token is unknown.')
-  if (row.revoked_at !== null) throw unauthenticated('This token was revoked.')
-  const now = deps.now()
-  if (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())
-    throw unauthenticated('This token has expired.')
-  if (row.last_used_at === null || Date.parse(row.last_used_at) < now.getTime() - 60_000) noteUse(deps, row.token_id)
-  const { token_id, user_id, project_id, session_id, generation, expires_at } = row
-  if (project_id === null) return { kind: 'user', user_id, token_id, expires_at }
-  return { kind: 'project', user_id, token_id, project_id, session_id, generation, expires_at }
 }
 
 /** When a token was last used is a courtesy to its owner: it must not slow or fail the request. */

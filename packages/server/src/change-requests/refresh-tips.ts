@@ -1,14 +1,31 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, readTips } from '@svc/git'
+import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips } from './store.ts'
+import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, requireChangeRequest } from './store.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
 /** What a read waits for a repository at most: the stored data has to be out within two seconds. */
 const awayMs = 1_500
+
+/**
+ * One as it is now. Many readers of it at the same time cost one look at its row. Each waits for the repository by
+ * itself: who joined a look that runs into the time limit would wait for that one and for their own.
+ */
+export async function readChangeRequest(
+  deps: RefreshDeps,
+  project: ProjectRow,
+  crId: string,
+): Promise<ChangeRequestRow> {
+  const found = await readTogether(deps.db, `change request ${project.project_id} ${crId}`, () =>
+    requireChangeRequest(deps.db, project.project_id, crId),
+  )
+  const [cr = found] = await refreshTips(deps, project, [found])
+  return cr
+}
 
 /** The rows with the tips their branches have now. One question to the repository, whatever the number of rows; one write, of those that moved. */
 export async function refreshTips(

@@ -21,7 +21,7 @@ import { editChangeRequest } from './edit.ts'
 import { mergeChangeRequest } from './merge.ts'
 import { openChangeRequest } from './open.ts'
 import { previewChangeRequest } from './preview.ts'
-import { refreshTips } from './refresh-tips.ts'
+import { readChangeRequest, refreshTips } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
 import { createReview } from './review.ts'
 import { reviewsOf } from './review-store.ts'
@@ -46,11 +46,9 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
         }),
       ),
     ),
-    handle(getChangeRequestRoute, async ({ project, params }) => {
-      const found = await requireChangeRequest(deps.db, project.project_id, params.crId)
-      const [cr = found] = await refreshTips(deps, project, [found])
-      return { change_request: presentChangeRequest(cr) }
-    }),
+    handle(getChangeRequestRoute, async ({ project, params }) => ({
+      change_request: presentChangeRequest(await readChangeRequest(deps, project, params.crId)),
+    })),
     handle(editChangeRequestRoute, async ({ project, caller, params, body }) =>
       presentChangeRequest(await editChangeRequest(deps, { ...body, ...params, project, caller })),
     ),

@@ -1,0 +1,66 @@
+import { expect, test } from 'bun:test'
+import { isoTime } from './pool.ts'
+import { readTogether } from './read-together.ts'
+import type { Db } from './schema.ts'
+
+/** What is read is a number that only rises; who asks must not be told a smaller one than there was when they asked. */
+function rising() {
+  const waiting: (() => void)[] = []
+  let [value, reads] = [0, 0]
+  return {
+    db: {} as Db,
+    rise: () => ++value,
+    reads: () => reads,
+    async read() {
+      reads++
+      const seen = value
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return seen
+    },
+    async answer() {
+      waiting.splice(0).forEach((go) => go())
+      await Bun.sleep(0)
+    },
+  }
+}
+
+test('many who ask at the same time share a read, and none is told what was true before they asked', async () => {
+  const one = rising()
+  const ask = () => readTogether(one.db, 'key', one.read)
+  const first = ask()
+  one.rise()
+  const later = Array.from({ length: 50 }, ask)
+  await one.answer()
+  expect(await first).toBe(0)
+  await one.answer()
+  expect(await Promise.all(later)).toEqual(Array.from({ length: 50 }, () => 1))
+  expect(one.reads()).toBe(2)
+})
+
+test('other keys, other databases and later askers read by themselves; a failure is not kept', async () => {
+  const [one, two] = [rising(), rising()]
+  const all = [
+    readTogether(one.db, 'a', one.read),
+    readTogether(one.db, 'b', one.read),
+    readTogether(two.db, 'a', two.read),
+  ]
+  await Promise.all([one.answer(), two.answer()])
+  await Promise.all(all)
+  expect([one.reads(), two.reads()]).toEqual([2, 1])
+  const failing = readTogether(one.db, 'a', () => Promise.reject(new Error('away')))
+  expect(failing).rejects.toThrow('away')
+  await failing.catch(() => {})
+  one.rise()
+  const again = readTogether(one.db, 'a', one.read)
+  await one.answer()
+  expect(await again).toBe(1)
+})
+
+test('a time of the database is read as it is, with milliseconds', () => {
+  const through = (text: string) => new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
+  for (const rest of ['', '.1', '.12', '.123', '.123456', '.999999'])
+    for (const zone of ['+00', '+02', '-07']) {
+      const text = `2026-02-28 23:59:59${rest}${zone}`
+      expect(isoTime(text)).toBe(through(text))
+    }
+})
