@@ -30,22 +30,48 @@ export async function interleaved<Name extends string>(
   return times
 }
 
+type Work = (round: number) => Promise<unknown>
+
+/**
+ * Ours and its floor by turns, so that both see the same noise; the first three rounds warm up. What ours answers with a
+ * function is run after the clock has stopped.
+ */
+export async function compare(
+  what: string,
+  rounds: number,
+  { floor: [floor, runFloor], ours }: { floor: [string, Work]; ours: Work },
+): Promise<Figure> {
+  const times = { floor: [] as number[], ours: [] as number[] }
+  for (let round = 0; round < rounds + 3; round++) {
+    const floorMs = await timed(() => runFloor(round))
+    let answer: unknown
+    const oursMs = await timed(async () => (answer = await ours(round)))
+    if (typeof answer === 'function') await (answer as () => Promise<unknown>)()
+    if (round < 3) continue
+    times.floor.push(floorMs)
+    times.ours.push(oursMs)
+  }
+  return { what, ms: median(times.ours), floor, floorMs: median(times.floor) }
+}
+
 export interface Figure {
   what: string
   ms: number
   floor: string
   floorMs: number | null
+  note?: string
 }
 
 export function printFigures(title: string, figures: Figure[]): void {
-  const rows = figures.map(({ what, ms, floor, floorMs }) => [
+  const rows = figures.map(({ what, ms, floor, floorMs, note }) => [
     what,
     ms.toFixed(2),
     floor,
     floorMs === null ? '' : floorMs.toFixed(2),
     floorMs === null ? '' : `${(ms / floorMs).toFixed(2)} x`,
+    note ?? '',
   ])
-  const head = ['what', 'ms', 'floor', 'floor ms', 'ratio']
+  const head = ['what', 'ms', 'floor', 'floor ms', 'ratio', '']
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]!.length)))
   const line = (cells: string[]) =>
     cells

@@ -1,0 +1,160 @@
+/** What a client sees, through the routes of the built program. */
+import { join } from 'node:path'
+import { readTips, type Repository } from '../../packages/git/src/index.ts'
+import { lsRefsHttp } from '../../packages/git/src/ls-refs.ts'
+import { makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
+import type { Server } from '../../test/e2e/harness.ts'
+import { type Figure, interleaved, median, timed } from '../report/figures.ts'
+import { fill, type Pair, raw, rawMerge, rawPreview } from './repositories.ts'
+
+interface Project {
+  project_id: string
+}
+
+export class Client {
+  readonly #server: Server
+  readonly base: string
+  constructor(server: Server, project: Project) {
+    this.#server = server
+    this.base = `/v1/projects/${project.project_id}/change-requests`
+  }
+
+  static async project(server: Server, body: object): Promise<Project> {
+    return send(server, 'POST', '/v1/projects', body)
+  }
+
+  get = (path: string) => send(this.#server, 'GET', path)
+  post = <T>(path: string, body?: object) => send<T>(this.#server, 'POST', path, body)
+
+  async open({ base, head }: Pick<Pair, 'base' | 'head'>): Promise<string> {
+    const body = { title: head, head_ref: head, base_ref: base }
+    return `${this.base}/${(await this.post<{ cr_id: string }>(this.base, body)).cr_id}`
+  }
+}
+
+async function send<T>(server: Server, method: string, path: string, body?: object): Promise<T> {
+  const response = await server.api(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+  return JSON.parse(text) as T
+}
+
+/** One change request after the other, on a repository of the service itself. */
+export async function managedFigures(server: Server, input: { commits: number; rounds: number }): Promise<Figure[]> {
+  const { rounds } = input
+  const project = await Client.project(server, { name: `managed-${input.commits}` })
+  const repo: Repository = {
+    dir: join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`),
+    remote: null,
+  }
+  const { pairs } = await fill(repo, { commits: input.commits, pairs: rounds + 1 })
+  const client = new Client(server, project)
+  const read = await client.open(pairs[rounds]!)
+  const branches = [pairs[rounds]!.base, pairs[rounds]!.head]
+  const warm = await interleaved(rounds * 3, {
+    read: () => client.get(read),
+    trivial: () => client.get('/v1/token'),
+    tips: () => readTips(repo, branches),
+    preview: () => client.get(`${read}/merge-preview`),
+    diff: () => client.get(`${read}/diff`),
+  })
+  const cold = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
+  for (const pair of pairs.slice(0, rounds)) {
+    const one = await client.open(pair)
+    cold.rawPreview.push(await timed(() => rawPreview(repo.dir, pair)))
+    cold.preview.push(await timed(() => client.get(`${one}/merge-preview`)))
+    cold.rawMerge.push(await timed(() => rawMerge(repo.dir, pair)))
+    cold.merge.push(await timed(() => client.post(`${one}/merge`)))
+  }
+  const route = { floor: 'trivial authenticated route + tips', floorMs: median(warm.trivial) + median(warm.tips) }
+  const merge = { floor: 'merge-tree + commit-tree + update-ref', floorMs: median(cold.rawMerge) }
+  return [
+    { what: 'read of an open change request', ms: median(warm.read), ...route },
+    { what: 'preview, warm', ms: median(warm.preview), ...route },
+    { what: 'diff, warm', ms: median(warm.diff), ...route },
+    { what: 'preview, cold', ms: median(cold.preview), floor: 'git merge-tree', floorMs: median(cold.rawPreview) },
+    { what: 'three-way merge, its check of the result included', ms: median(cold.merge), ...merge },
+    {
+      what: '50 readers, a read each',
+      ...(await readers(
+        client,
+        read,
+        () => raw(repo.dir, ['for-each-ref', ...branches.map((name) => `refs/heads/${name}`)]),
+        'git for-each-ref each, 50 at once',
+      )),
+    },
+  ]
+}
+
+/** Many of them, on a repository of another host. */
+export async function externalFigures(server: Server, input: { commits: number; rounds: number }): Promise<Figure[]> {
+  const origin = await makeRepo({ main: {} })
+  const { pairs } = await fill(origin, { commits: input.commits, pairs: 1000 })
+  const host = await serveHttpBackend(origin.dir)
+  try {
+    const project = await Client.project(server, { repo_url: host.url, name: `external-${input.commits}` })
+    const client = new Client(server, project)
+    const opened: string[] = []
+    for (let at = 0; at < pairs.length; at += 8)
+      opened.push(
+        ...(await Promise.all(pairs.slice(at, at + 8).map(({ head }) => client.open({ base: 'main', head })))),
+      )
+    const remote = { url: host.url, credential: null, allowProtocols: ['http'] }
+    const names = ['main', ...pairs.map(({ head }) => head)]
+    const lists = await interleaved(input.rounds, {
+      list: () => client.get(`${client.base}?status=open&limit=1000`),
+      refs: () => lsRefsHttp(remote, names.slice(0, 1000), 10_000),
+    })
+    const branch = [`refs/heads/${pairs[0]!.head}`, 'refs/heads/main']
+    return [
+      {
+        what: 'list of 1,000 open change requests',
+        ms: median(lists.list),
+        floor: 'one ls-refs of 1,000 names',
+        floorMs: median(lists.refs),
+      },
+      {
+        what: '50 readers, a read each',
+        ...(await readers(
+          client,
+          opened[0]!,
+          () => raw(origin.dir, ['ls-remote', host.url, ...branch]),
+          'git ls-remote each, 50 at once',
+        )),
+      },
+    ]
+  } finally {
+    await host.close()
+    await origin.remove()
+  }
+}
+
+const readerCount = 50
+
+/** 50 at once, each asking again as soon as it is answered: what one answer costs in time of the wall. */
+async function readers(
+  client: Client,
+  path: string,
+  process: () => Promise<unknown>,
+  floor: string,
+): Promise<Omit<Figure, 'what'>> {
+  const perAnswer = async (count: number, ask: () => Promise<unknown>) => {
+    let left = count
+    const reader = async () => {
+      while (left-- > 0) await ask()
+    }
+    return (await timed(() => Promise.all(Array.from({ length: readerCount }, reader)))) / count
+  }
+  await perAnswer(500, () => client.get(path))
+  const [floorMs, ms] = [await perAnswer(200, process), await perAnswer(4000, () => client.get(path))]
+  return {
+    ms,
+    floor,
+    floorMs,
+    note: `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`,
+  }
+}
