@@ -5,6 +5,7 @@ import { ServiceError } from '@svc/contract/errors'
 import type { Config } from './config-file.ts'
 import { chooseHost, knownHosts, parseHostUrl, tokenFor } from './hosts.ts'
 import type { Link } from './link-file.ts'
+import { all, good } from './testing-calls.ts'
 import { type Answers, ids, type Service, startService, svc, temporaryFolder, token } from './testing.ts'
 
 const config = (changes: Partial<Config> = {}): Config => ({ active_host: null, hosts: {}, tokens: {}, ...changes })
@@ -146,20 +147,12 @@ describe('a link file that names a stranger', () => {
     })
   }
 
-  test.each([
-    [['cr', 'ls']],
-    [['cr', 'open', '--title', 'x', '--head', 'y']],
-    [['cr', 'merge', '3']],
-    [['sessions', 'ls']],
-    [['sessions', 'new']],
-    [['secrets', 'ls']],
-    [['secrets', 'set', 'A=b']],
-    [['whoami']],
-    [['projects', 'ls']],
-    [['projects', 'link', 'app']],
-    [['tour']],
-    [['self-host', 'owner-link']],
-  ])('hears nothing of %p', async (args) => {
+  const calls = all
+    // They speak to no server, or choose theirs without the link file: `login` has a test below.
+    .filter(([name]) => good[name]!.speaks && name !== 'login')
+    .map(([name]) => [[...name.split(' '), ...good[name]!.args]] as const)
+
+  test.each(calls)('hears nothing of %p', async (args) => {
     await using canary = startService()
     await inStrangersFolder(canary, async (options) => {
       const { code, stderr } = await svc(args, options)

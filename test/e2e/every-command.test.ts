@@ -1,0 +1,349 @@
+/** Every command of the client against a real server, as a script runs it: without a terminal. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { makeToken } from '@svc/contract/token-format'
+import { git, program, type Ran, run, Server, until } from './harness.ts'
+
+const minutes = 60_000
+let server: Server
+let dir: string
+/** A clone of the project, linked to it. */
+let clone: string
+let project: string
+let session: string
+let count = 0
+
+interface Described {
+  command: string
+  args: { name: string; optional: boolean }[]
+  flags: { name: string; required?: true }[]
+}
+const described: Described[] = (
+  JSON.parse((await run([program, 'help', '--json'])).stdout) as { commands: Described[] }
+).commands
+const names = described.map(({ command }) => command.replace(/^svc /, ''))
+
+const svc = (args: string[], options: { input?: string; env?: Record<string, string>; cwd?: string } = {}) =>
+  server.svc(args, { cwd: clone, ...options })
+
+async function pushBranch(): Promise<string> {
+  const branch = `work-${++count}`
+  await git(clone, 'switch', '--quiet', '--create', branch, 'main')
+  await Bun.write(join(clone, `${branch}.txt`), `${branch}\n`)
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', branch)
+  await git(clone, 'push', '--quiet', remote(), branch)
+  await git(clone, 'switch', '--quiet', 'main')
+  return branch
+}
+
+function remote(): string {
+  const url = new URL(`${server.url}/v1/projects/${project}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  return url.href
+}
+
+async function openOne(): Promise<string> {
+  const made = await server.json<{ number: number }>([
+    'cr',
+    'open',
+    '--title',
+    'A change',
+    '--head',
+    await pushBranch(),
+    '--project',
+    project,
+  ])
+  return String(made.number)
+}
+
+async function newSession(): Promise<string> {
+  const made = await server.json<{ session_id: string }>([
+    ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--project', project],
+  ])
+  return made.session_id
+}
+
+async function running(id: string): Promise<string> {
+  await until('the session to run', async () => {
+    const { session } = await server.json<{ session: { status: string; error: string | null } }>([
+      'sessions',
+      'info',
+      id,
+      '--project',
+      project,
+    ])
+    if (session.status === 'failed') throw new Error(session.error ?? 'failed')
+    return session.status === 'running'
+  })
+  return id
+}
+
+const freshName = (word: string) => `${word}-${++count}`
+const newMember = async () => {
+  const email = `${freshName('m')}@example.test`
+  await server.json(['members', 'add', email])
+  return email
+}
+
+interface Call {
+  args: (string | Promise<string>)[]
+  input?: string
+  cwd?: string
+}
+
+/** A good call of each; it is made twice, so what it changes is made anew each time. */
+const good: Record<string, () => Call | Promise<Call>> = {
+  login: () => ({ args: ['--token', server.token] }),
+  whoami: () => ({ args: [] }),
+  status: () => ({ args: [] }),
+  audit: () => ({ args: ['--limit', '5'] }),
+  'projects create': () => ({ args: ['--name', freshName('made')] }),
+  'projects ls': () => ({ args: [] }),
+  'projects info': () => ({ args: [] }),
+  'projects link': () => ({ args: ['app'] }),
+  'projects open': () => ({ args: [] }),
+  'projects unlink': async () => ({ args: [], cwd: await mkdtemp(join(dir, 'unlinked-')) }),
+  'projects rm': async () => {
+    const name = freshName('doomed')
+    await server.json(['projects', 'create', '--name', name])
+    return { args: [name, '--yes'] }
+  },
+  'sessions new': () => ({ args: ['--no-wait', '--model', 'svc-scripted-demo'] }),
+  'sessions ls': () => ({ args: [] }),
+  'sessions info': () => ({ args: [session] }),
+  'sessions open': () => ({ args: [session.slice(0, 8)] }),
+  'sessions chat': () => ({
+    args: [session, '--prompt', 'Do this.\n\n```svc-script\necho hello\n```'],
+  }),
+  'sessions preview': () => ({ args: [session, '5173'] }),
+  'sessions stop': () => ({ args: [newSession()] }),
+  'sessions restart': () => ({ args: [newSession().then(running)] }),
+  'sessions rm': () => ({ args: [newSession(), '--yes'] }),
+  'cr open': () => ({ args: ['--title', 'From a script', '--head', pushBranch()] }),
+  'cr ls': () => ({ args: [] }),
+  'cr show': () => ({ args: [openOne()] }),
+  'cr diff': () => ({ args: [openOne()] }),
+  'cr checkout': () => ({ args: [openOne()] }),
+  'cr merge': () => ({ args: [openOne()] }),
+  'cr verify': async () => {
+    const number = await openOne()
+    await server.json(['cr', 'merge', number, '--project', project])
+    return { args: [number] }
+  },
+  'cr close': () => ({ args: [openOne()] }),
+  'cr reopen': async () => {
+    const number = await openOne()
+    await server.json(['cr', 'close', number, '--project', project])
+    return { args: [number] }
+  },
+  'secrets set': () => ({ args: ['A_SECRET=-'], input: 'value\n' }),
+  'secrets ls': () => ({ args: [] }),
+  'secrets unset': async () => {
+    await server.json(['secrets', 'set', 'GONE=soon', '--project', project])
+    return { args: ['GONE'] }
+  },
+  'env pull': () => ({ args: ['--out', '-'] }),
+  'env push': () => ({ args: ['--from', '-'], input: 'export FROM_A_FILE="a value" # why\n' }),
+  'settings ls': () => ({ args: [] }),
+  'settings set': () => ({ args: ['manifest_gate=off'] }),
+  'members ls': () => ({ args: [] }),
+  'members add': () => ({ args: [`${freshName('new')}@example.test`] }),
+  'members role': () => ({ args: [newMember(), 'viewer'] }),
+  'members rm': () => ({ args: [newMember(), '--yes'] }),
+  'tokens ls': () => ({ args: [] }),
+  'tokens create': () => ({ args: ['--name', freshName('token'), '--expires', '1d'] }),
+  'tokens revoke': async () => {
+    const name = freshName('doomed')
+    await server.json(['tokens', 'create', '--name', name])
+    return { args: [name] }
+  },
+  'hosts add': () => ({ args: [freshName('host'), '--url', 'https://svc.example.com'] }),
+  'hosts ls': () => ({ args: [] }),
+  'hosts use': () => ({ args: ['selfhost'] }),
+  'hosts info': () => ({ args: [] }),
+  'hosts current': () => ({ args: [] }),
+  'hosts rm': async () => {
+    const name = freshName('host')
+    await server.json(['hosts', 'add', name, '--url', 'https://svc.example.com'])
+    return { args: [name, '--yes'] }
+  },
+  'self-host owner-link': () => ({ args: [] }),
+  completion: () => ({ args: ['bash'] }),
+  version: () => ({ args: [] }),
+  help: () => ({ args: [] }),
+}
+
+/** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
+const elsewhere: readonly string[] = [
+  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
+  ...names.filter((name) => /^(self-host (?!owner-link)|triggers |apps |channels|connectors |usage)/.test(name)),
+]
+
+/** Those that ask no server, so that no server can refuse them. */
+const alone = /^(hosts|completion|version|help|projects unlink)/
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-every-'))
+  clone = join(dir, 'clone')
+  server = await Server.start()
+  project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'app'], { cwd: dir }))
+    .project_id
+  await git(dir, 'init', '--quiet', '--initial-branch=main', clone)
+  await Bun.write(join(clone, 'a.txt'), 'a\n')
+  await Bun.write(join(clone, '.gitignore'), '.svc/link.json\n')
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'First')
+  await git(clone, 'push', '--quiet', remote(), 'main')
+  await server.json(['projects', 'link', 'app'], { cwd: clone })
+  session = await running(await newSession())
+}, 4 * minutes)
+
+afterAll(async () => {
+  await server?.end()
+  await rm(dir, { recursive: true, force: true })
+}, minutes)
+
+test('every command has a row here, or a story elsewhere', () => {
+  expect(names.toSorted()).toEqual(
+    [...Object.keys(good), ...elsewhere.filter((name) => names.includes(name))].toSorted(),
+  )
+})
+
+async function call(name: string, more: string[]): Promise<Ran> {
+  const { args, ...options } = await good[name]!()
+  const words = await Promise.all(args)
+  return svc([...name.split(' '), ...words, ...more], options)
+}
+
+describe.each(names.filter((name) => name in good))('svc %s', (name) => {
+  test(
+    'does it, and tells a program in one document',
+    async () => {
+      const asText = await call(name, [])
+      expect([asText.code, asText.stderr]).toEqual([0, expect.any(String)])
+      expect(asText.stdout + asText.stderr).not.toMatch(/\x1b/)
+      const asJson = await call(name, ['--json'])
+      expect([asJson.code, asJson.stderr.replace(/^\{"warning".*\n/gm, '')]).toEqual([0, ''])
+      // A conversation is a stream: one document a line.
+      const documents = name === 'sessions chat' ? asJson.stdout.trim().split('\n') : [asJson.stdout]
+      for (const document of documents) expect(JSON.parse(document)).toBeDefined()
+    },
+    2 * minutes,
+  )
+
+  test('is refused with 2 for a flag it does not know, and for what is missing', async () => {
+    const { args, flags } = described.find(({ command }) => command === `svc ${name}`)!
+    const unknown = await svc([...name.split(' '), '--frobnicate', '--json'])
+    expect([unknown.code, unknown.stdout]).toEqual([2, ''])
+    const needed = [...args.filter((arg) => !arg.optional), ...flags.filter((flag) => flag.required)]
+    if (needed.length === 0) return
+    const missing = await svc([...name.split(' '), '--json'])
+    expect([missing.code, JSON.parse(missing.stderr)]).toMatchObject([2, { code: 'usage' }])
+  })
+
+  if (alone.test(name)) return
+
+  test('fails with 1 where the token is none, and says what to do', async () => {
+    const nobody = makeToken((size) => randomBytes(size))
+    const { args, input } = name === 'login' ? { args: ['--token', nobody], input: undefined } : await inert(name)
+    const env = { SVC_API_URL: server.url, SVC_CLI_TOKEN: nobody, SVC_PROJECT_ID: project }
+    const refused = await svc([...name.split(' '), ...args, '--json'], {
+      env,
+      ...(input === undefined ? {} : { input }),
+    })
+    expect([refused.code, refused.stdout]).toEqual([1, ''])
+    const problem = JSON.parse(refused.stderr.trim().split('\n').at(-1)!) as { code: string; next: string[] }
+    expect(problem).toMatchObject({ code: 'unauthenticated' })
+    expect(problem.next.join('\n')).toContain('svc login')
+  })
+})
+
+/** Words that are enough to be sent, for calls that change nothing because they are refused. */
+async function inert(name: string): Promise<{ args: string[]; input?: string }> {
+  const some: Record<string, { args: string[]; input?: string }> = {
+    'projects info': { args: [project] },
+    'projects link': { args: [project] },
+    'projects open': { args: [project] },
+    'projects rm': { args: [project, '--yes'] },
+    'sessions stop': { args: [session] },
+    'sessions restart': { args: [session] },
+    'sessions rm': { args: [session, '--yes'] },
+    'cr open': { args: ['--title', 'x', '--head', 'y'] },
+    'members role': { args: ['a@example.test', 'viewer'] },
+    'members rm': { args: ['a@example.test', '--yes'] },
+    'tokens revoke': { args: ['x'] },
+    'secrets unset': { args: ['X'] },
+  }
+  if (name in some) return some[name]!
+  if (name.startsWith('cr ') && name !== 'cr ls') return { args: ['1'] }
+  const { args, input } = await good[name]!()
+  return { args: await Promise.all(args), ...(input === undefined ? {} : { input }) }
+}
+
+test(
+  'inside a sandbox it knows its project and its session from the environment alone',
+  async () => {
+    const commands = [
+      'test -e ~/.config/svc/config.json || echo "config: none"',
+      'echo "whoami: $(svc whoami --json | tr -d "\\n")"',
+      'echo inside > inside.txt && git add . && git commit -qm Inside && git push -q origin HEAD',
+      'echo "opened: $(svc cr open --title "From inside" --body - --json <<< "Why" | tr -d "\\n")"',
+      'echo "mine: $(svc cr show @ --json | tr -d "\\n")"',
+      'echo "list: $(svc cr ls | cut -f1,3 | grep "From inside")"',
+      'echo "diff: $(svc cr diff @ | grep "^+inside")"',
+      'echo "secrets: $(svc secrets ls | cut -f1 | tr "\\n" " ")"',
+      'echo "sessions: $(svc sessions ls | grep -c "$SVC_SESSION_ID")"',
+      'svc cr ls > /dev/null 2>&1; echo "good: $?"',
+      'svc cr show 9999 > /dev/null 2>&1; echo "failed: $?"',
+      'svc cr show > /dev/null 2>&1; echo "usage: $?"',
+      'svc projects ls --json > /dev/null; echo "account: $?"',
+      'svc cr merge @ --json; echo "merge: $?"',
+      'echo "ALL DONE"',
+    ]
+    await server.json(['secrets', 'set', 'SEEN_INSIDE=x', '--project', project])
+    const prompt = ['Do this.', '', '```svc-script', ...commands, '```'].join('\n')
+    const made = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--prompt', prompt, '--project', project],
+    ])
+    const said = await until('the agent to say everything', async () => {
+      const response = await server.api(`/v1/projects/${project}/sessions/${made.session_id}/transcript`)
+      const { messages } = (await response.json()) as { messages: { role: string; parts: { output?: string }[] }[] }
+      const text = messages.flatMap(({ parts }) => parts.map(({ output }) => output ?? '')).join('\n')
+      return /^ALL DONE/m.test(text) && text
+    })
+    const after = (word: string) => new RegExp(`^${word}: (.*)$`, 'm').exec(said)?.[1] ?? `no ${word} in:\n${said}`
+    expect(after('config')).toBe('none')
+    expect(JSON.parse(after('whoami'))).toMatchObject({
+      kind: 'project',
+      project_id: project,
+      session_id: made.session_id,
+    })
+    expect(JSON.parse(after('opened'))).toMatchObject({
+      title: 'From inside',
+      description: 'Why',
+      head_ref: made.session_id,
+      base_ref: 'main',
+      origin_session_id: made.session_id,
+    })
+    expect(JSON.parse(after('mine'))).toMatchObject({ merge_preview: { can_merge: true } })
+    expect(after('list')).toMatch(/^#\d+\tFrom inside$/)
+    expect(after('diff')).toBe('+inside')
+    expect(after('secrets')).toContain('SEEN_INSIDE')
+    expect(after('sessions')).toBe('1')
+    const codes = ['good', 'failed', 'usage', 'account', 'merge'].map((word) => [word, after(word)])
+    expect(codes).toEqual([
+      ['good', '0'],
+      ['failed', '1'],
+      ['usage', '2'],
+      ['account', '1'],
+      ['merge', '1'],
+    ])
+    expect(said).toContain('"agent_merge_forbidden"')
+  },
+  4 * minutes,
+)
