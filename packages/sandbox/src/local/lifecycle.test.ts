@@ -120,31 +120,51 @@ describe.if(isRoot)('without root', () => {
   const gid = 65_534
 
   /** As that user, on a machine whose subordinate ranges are these: the files are covered for this child alone. */
-  async function asUser(name: string, ranges: string, command: string): Promise<Record<string, unknown>[]> {
+  async function spawnAsUser(name: string, ranges: string, command: string[], env: Record<string, string> = {}) {
     const stateDir = join(folder, name)
     await mkdir(stateDir, { mode: 0o700 })
     await chown(stateDir, uid, gid)
     const file = join(folder, `${name}-ranges`)
     await writeFile(file, ranges, { mode: 0o644 })
     const script = 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"'
-    const child = Bun.spawn(
+    return Bun.spawn(
       [
         ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', file],
-        ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
-        ...[process.execPath, server, stateDir, program, command, 'end'],
+        ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', process.execPath, ...command],
       ],
       {
         stdout: 'pipe',
-        stderr: 'inherit',
-        env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', HOME: '/nonexistent', USER: 'nobody' },
+        stderr: 'pipe',
+        env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', HOME: stateDir, USER: 'nobody', TMPDIR: stateDir, ...env },
       },
     )
+  }
+
+  async function asUser(name: string, ranges: string, command: string): Promise<Record<string, unknown>[]> {
+    const stateDir = join(folder, name)
+    const child = await spawnAsUser(name, ranges, [server, stateDir, program, command, 'end'])
     const said: Record<string, unknown>[] = []
     for await (const line of lines(child.stdout)) said.push(line)
-    expect(await child.exited).toBe(0)
+    expect({ code: await child.exited, said: await new Response(child.stderr).text() }).toEqual({ code: 0, said: '' })
     expect(readdirSync(join(stateDir, 'run'))).toEqual([])
     return said
   }
+
+  test.each([
+    ['with', `nobody:300000:65536\n${uid}:300000:65536\n`],
+    ['without', ''],
+  ])('and %s subordinate ids the driver conforms', async (word, ranges) => {
+    const name = `conform-${word}`
+    const suite = resolve(import.meta.dir, 'stub-conformance.ts')
+    const env = { SVC_TEST_STATE: join(folder, name), SVC_TEST_PROGRAM: program }
+    const child = await spawnAsUser(name, ranges, ['test', '--timeout=120000', suite], env)
+    const [said, code] = [await new Response(child.stderr).text(), await child.exited]
+    expect({ code, failed: said.split('\n').filter((line) => line.startsWith('(fail)')) }).toEqual({
+      code: 0,
+      failed: [],
+    })
+    expect(said).toMatch(/^ ?2\d pass$/m)
+  })
 
   test('and with subordinate ids there are two uids, and the same attempts fail', async () => {
     const targets = {
