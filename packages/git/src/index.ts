@@ -1,6 +1,7 @@
 export { GitError } from './git.ts'
 export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 export { closedNetwork } from './addresses.ts'
+export { streamArchive } from './archive.ts'
 export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlVerdict } from './url.ts'
 export { LiveFlights } from './live-flight.ts'
 export { readTips, type TipsOutcome } from './tips.ts'

@@ -1,6 +1,6 @@
 /** A sandbox as its project's svc.toml describes it, within what the operator allows. */
 import { bytesOf, defaultEgress, type SandboxSettings } from '@svc/contract'
-import { type Sandbox, type SandboxDriver, SandboxError, type SandboxLimits } from '@svc/sandbox'
+import { type ProjectImage, type Sandbox, type SandboxDriver, SandboxError, type SandboxLimits } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 
 const byDefault = { cpuMax: 2, memoryBytesMax: 4 * 1024 ** 3, diskBytesMax: 10 * 1024 ** 3, processesMax: 1024 }
@@ -11,6 +11,7 @@ export interface NewSandbox {
   env: Record<string, string>
   /** `[sandbox]` of the default branch. */
   settings: SandboxSettings
+  image: ProjectImage | null
 }
 
 export async function makeSandbox(
@@ -32,6 +33,7 @@ export async function makeSandbox(
         limits: limitsOf(deps, settings),
         relaySocket: deps.relaySocket,
         egressSocket,
+        image: input.image,
       },
       signal,
     )

@@ -12,6 +12,7 @@ import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
 import { readHealth } from './daemon-client.ts'
 import { makeSandbox } from './make-sandbox.ts'
 import { PhaseJournal } from './phases.ts'
+import { projectImage } from './project-image.ts'
 import { insertSandbox, type SessionWithSandbox, updateSandbox } from './store.ts'
 
 export type ProvisionDeps = Pick<
@@ -49,16 +50,18 @@ export async function provision(
   const repository = await openRepository(deps, project)
   await journal.run('branch', () => ensureSessionBranch(deps, repository, session))
   await failpoint('session.provision.after_branch')
-  const { env, settings } = await journal.run('prepare', async () => {
+  const { env, settings, image } = await journal.run('prepare', async () => {
     const keys = await claimGeneration(deps, driver, session, sandboxId)
-    const manifest = await readManifestAt(repository, await baseTip(repository, project.default_branch))
+    const commit = await baseTip(repository, project.default_branch)
+    const manifest = await readManifestAt(repository, commit)
     return {
       env: await environment(deps, { project, session, sandboxId, keys, runtime: manifest.runtime }),
       settings: manifest.sandbox,
+      image: await projectImage(driver, repository, { commit, settings: manifest.sandbox }),
     }
   })
   await failpoint('session.provision.after_claim')
-  const making = { sandboxId, projectId: project.project_id, env, settings }
+  const making = { sandboxId, projectId: project.project_id, env, settings, image }
   const sandbox = await journal.run('sandbox', () => makeSandbox(deps, driver, making, signal))
   await updateSandbox(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
   const { runtime_session_id } = await awaitBoot(sandbox, 'ready', (steps) => journal.report(steps), signal)

@@ -4,6 +4,7 @@ import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import { sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
 import { bootEnvironment } from './boot-environment.ts'
@@ -11,6 +12,7 @@ import { defaultAgent } from './create.ts'
 import { makeSandboxKeys, sandboxKey } from './credentials.ts'
 import { followBase } from './daemon-client.ts'
 import { makeSandbox } from './make-sandbox.ts'
+import { projectImage } from './project-image.ts'
 import { awaitBoot, type ProvisionDeps } from './provision.ts'
 import type { WarmPlan } from './warm-plan.ts'
 import { deleteWarm, insertWarm, updateWarm, type WarmRow, withholdWarm } from './warm-store.ts'
@@ -33,7 +35,10 @@ export async function fillWarm(
   await insertWarm(deps.db, { ...row, read_sha256: read.sha256, read_expires_at: read.expiresAt })
   try {
     await failpoint('warm.fill.after_row')
-    const making = { sandboxId, projectId: project.project_id, env, settings: plan.manifest.sandbox }
+    const settings = plan.manifest.sandbox
+    const repository = await openRepository(deps, project)
+    const image = await projectImage(driver, repository, { commit: plan.commit, settings })
+    const making = { sandboxId, projectId: project.project_id, env, settings, image }
     const sandbox = await makeSandbox(deps, driver, making, signal)
     await updateWarm(deps.db, sandboxId, { external_id: sandbox.externalId, endpoint: sandbox.daemonSocket })
     await failpoint('warm.fill.after_sandbox')

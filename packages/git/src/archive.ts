@@ -1,0 +1,24 @@
+import { streamChild } from './child-stream.ts'
+import { startGit } from './git.ts'
+import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
+
+/** All files of a commit as a tar. A stream past `bytesMax` breaks, so that a cut one never looks whole. */
+export async function streamArchive(
+  repo: Repository,
+  commit: Sha,
+  options: CallOptions & { bytesMax: number },
+): Promise<ReadableStream<Uint8Array>> {
+  const { bytesMax, ...call } = options
+  const args = ['archive', '--format=tar', requireSha(commit)]
+  const child = await startGit(repo.dir, args, { ...call, lane: 'serve' })
+  child.stdin.end()
+  let bytes = 0
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      if (bytes > bytesMax) controller.error(new Error(`The files are larger than ${bytesMax / 1024 ** 2} MiB.`))
+      else controller.enqueue(chunk)
+    },
+  })
+  return streamChild(child, { args }).pipeThrough(count)
+}
