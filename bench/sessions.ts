@@ -189,8 +189,9 @@ async function note(phases: Phases, server: Server, project: string, id: string)
   return timeline.map(({ name }) => name)
 }
 
-const phaseFigures = (phases: Phases): Figure[] =>
-  [...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null }))
+function phaseFigures(phases: Phases): Figure[] {
+  return [...phases].map(([name, ms]) => ({ what: `  ${name}`, ms: median(ms), floor: '', floorMs: null }))
+}
 
 function firstWord(): Response {
   const base = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'bench' }

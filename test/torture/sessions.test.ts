@@ -1,33 +1,70 @@
 /** A small run of the torture of sessions: a few cycles in real sandboxes, with servers and what is in the sandboxes killed. */
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { leaksInDatabase, leaksOnMachine } from './sandbox-leaks.ts'
+import type { Session } from '@svc/contract'
+import { until } from '../e2e/harness.ts'
+import { below, leaksInDatabase, leaksOnMachine } from './sandbox-leaks.ts'
 import { buildTortureProgram } from './program.ts'
 import { rest, sessionChaos } from './session-chaos.ts'
 import { TortureServer } from './server.ts'
 import { randomFrom } from './random.ts'
 import { World } from './world.ts'
 
+let dir: string
+let server: TortureServer
+let world: World
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-ts-'))
+  server = await TortureServer.make({ program: await buildTortureProgram(dir) })
+  world = await World.make(server)
+  await server.start({ sandboxes: true })
+  await world.makeProjects()
+}, 300_000)
+afterAll(async () => {
+  await world.close()
+  await rm(dir, { recursive: true, force: true })
+}, 60_000)
+
+test('a runtime that dies is started again, and its session says so; one that keeps dying fails it with its last words', async () => {
+  const sessions = `/v1/projects/${world.projects[0]!.id}/sessions`
+  const made = await world.insist<Session>('POST', sessions, {}, 'supervised')
+  const path = `${sessions}/${made.body.session_id}`
+  const look = async () => (await world.ask<Session>('GET', path)).body
+  const runtimes = () => below(server.pid).filter(({ command }) => command.startsWith('opencode serve'))
+  const running = () => until('it runs', async () => ((await look()).status === 'running' ? runtimes()[0] : null))
+
+  const first = await running()
+  process.kill(first.pid, 'SIGKILL')
+  await until('it says so', async () =>
+    /ended with exit code .* It is being started again\.$/.exec((await look()).error ?? ''),
+  )
+  await until('it is fine again', async () => (await look()).error === null && (await look()).status === 'running')
+  const prompted = await world.insist('POST', `${path}/prompt`, { text: 'Are you there?' }, 'supervised-prompt')
+  expect(prompted.status).toBe(202)
+  await until('it answers', async () => {
+    const { body } = await world.ask<{ messages: { role: string }[] }>('GET', `${path}/transcript`)
+    return body.messages.some(({ role }) => role === 'assistant')
+  })
+
+  const failed = await until('it has failed', async () => {
+    for (const { pid } of runtimes()) process.kill(pid, 'SIGKILL')
+    const session = await look()
+    return session.status === 'failed' && session
+  })
+  expect(failed.error).toMatch(/^The agent runtime ended with exit code \d+\. Its last lines: .*the stand-in listens$/)
+  await world.insist('DELETE', path, null, 'supervised-delete')
+}, 300_000)
+
 test('sessions end up running, stopped or failed, and leave nothing behind', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'svc-ts-'))
-  const server = await TortureServer.make({ program: await buildTortureProgram(dir) })
-  const world = await World.make(server)
-  try {
-    await server.start({ sandboxes: true })
-    await world.makeProjects()
-    await server.kill('SIGTERM')
-    const report = await sessionChaos(world, { cycles: 6, workers: 2, random: randomFrom(42), killServers: true })
-    await rest(world, report)
-    report.problems.push(...(await leaksInDatabase(await server.databaseUrl())))
-    await server.kill('SIGTERM')
-    report.problems.push(...leaksOnMachine(server.dataDir, report.seen))
-    expect(report.problems).toEqual([])
-    expect(report.cycles).toBe(6)
-    expect(report.seen.length).toBeGreaterThan(0)
-  } finally {
-    await world.close()
-    await rm(dir, { recursive: true, force: true })
-  }
+  await server.kill('SIGTERM')
+  const report = await sessionChaos(world, { cycles: 6, workers: 2, random: randomFrom(42), killServers: true })
+  await rest(world, report)
+  report.problems.push(...(await leaksInDatabase(await server.databaseUrl())))
+  await server.kill('SIGTERM')
+  report.problems.push(...leaksOnMachine(server.dataDir, report.seen))
+  expect(report.problems).toEqual([])
+  expect(report.cycles).toBe(6)
+  expect(report.seen.length).toBeGreaterThan(0)
 }, 600_000)

@@ -50,6 +50,7 @@ function events(): Response {
 }
 
 const port = Number(process.argv[process.argv.indexOf('--port') + 1])
+console.log('the stand-in listens')
 Bun.serve({
   port,
   hostname: '127.0.0.1',

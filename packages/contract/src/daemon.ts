@@ -74,6 +74,8 @@ export interface DaemonHealth {
   /** The one conversation of this sandbox, once it is open: what a transcript follower looks for. */
   runtime_session_id: string | null
   error: string | null
+  /** How often the runtime was started; more than once when it died, or was started again for a refresh. */
+  runtime_starts: number
 }
 
 export interface PromptBody {

@@ -10,6 +10,8 @@ export interface AgentRuntime {
   readonly state: RuntimeState
   readonly port: number
   readonly error: string | null
+  /** How often it was started. */
+  readonly starts: number
   start(): void
   /** Resolves once it answers, rejects when it is given up on. */
   whenReady(): Promise<void>
@@ -45,6 +47,7 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
   // Each start has a number; what an older one still does is nobody's business any more.
   let run = 0
   let tries = 0
+  let starts = 0
   let waiting: { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } = ready()
 
   function ready() {
@@ -56,6 +59,7 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
 
   function launch(): void {
     const mine = ++run
+    starts += 1
     const startedAt = Date.now()
     state = 'starting'
     let output = ''
@@ -158,6 +162,9 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
     },
     get error() {
       return error
+    },
+    get starts() {
+      return starts
     },
     start() {
       tries = 0

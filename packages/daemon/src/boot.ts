@@ -71,6 +71,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       boot: timeline.steps,
       runtime_session_id: parts.conversation?.runtimeSessionId ?? null,
       error: bootError ?? runtime?.error ?? null,
+      runtime_starts: runtime?.starts ?? 0,
     }
   }
 

@@ -2,6 +2,23 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 
+/** Says at a running session what is wrong with it, or that nothing is any more. */
+export async function noteTrouble(
+  db: DbOrTransaction,
+  sessionId: string,
+  generation: number,
+  what: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('project_sessions')
+    .set({ error: what, updated_at: new Date() })
+    .where('session_id', '=', sessionId)
+    .where('generation', '=', generation)
+    .where('status', '=', 'running')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
 /** Whether the agent is at work now; a turn ends with its generation, whoever is left to say so. */
 export async function setBusy(
   db: DbOrTransaction,

@@ -39,6 +39,7 @@ const health = z.object({
   boot: z.array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable() })).max(50),
   error: text(20_000).nullable(),
   runtime_session_id: text(200).nullable().default(null),
+  runtime_starts: z.number().int().min(0).max(1_000_000).default(1),
 })
 const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200) })
 const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })

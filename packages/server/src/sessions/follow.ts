@@ -3,7 +3,7 @@ import { createParser } from 'eventsource-parser'
 import type { Deps } from '../deps.ts'
 import { setBusy } from './activity-store.ts'
 import { Conversation } from './conversation.ts'
-import { askRuntime, boundedText, type DaemonAddress } from './daemon-client.ts'
+import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'feed' | 'now' | 'log'>
@@ -17,6 +17,13 @@ const statusBytesMax = 1024 * 1024
 /** A runtime's event is at most a whole message part. */
 const eventCharsMax = 8 * 1024 * 1024
 
+export interface RuntimeEvents {
+  /** It died and is tried again, with what it said; null once it answers again. */
+  trouble: (what: string | null) => void
+  /** It will not be tried again. */
+  givenUp: (reason: string) => void
+}
+
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
   readonly #deps: FollowDeps
@@ -29,6 +36,9 @@ export class Follower {
   #feedTimer: NodeJS.Timeout | null = null
   #keepTimer: NodeJS.Timeout | null = null
   #keeping: Promise<void> = Promise.resolve()
+  readonly #on: RuntimeEvents
+  #runtimeStarts: number | null = null
+  #isInTrouble = false
   #activeAt = 0
   /** As the database has it, for the sweeps of other servers. */
   #busyKept = false
@@ -37,8 +47,9 @@ export class Follower {
   constructor(
     deps: FollowDeps,
     daemon: DaemonAddress,
-    input: { userId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle' },
+    input: { userId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle'; on: RuntimeEvents },
   ) {
+    this.#on = input.on
     this.#deps = deps
     this.#daemon = daemon
     this.#userId = input.userId
@@ -88,6 +99,7 @@ export class Follower {
           { err: error, session_id: this.#daemon.sessionId },
           'the event stream of a sandbox was cut; reading it again',
         )
+        await this.#lookAtRuntime()
       }
       await pause(waitMs, this.#stop.signal)
       waitMs = Math.min(waitMs * 2, reconnectMsMax)
@@ -100,6 +112,7 @@ export class Follower {
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
     connected()
     await this.#loadHistory()
+    await this.#lookAtRuntime()
     const parser = createParser({ onEvent: ({ data }) => this.#onEvent(data), maxBufferSize: eventCharsMax })
     const decoder = new TextDecoder()
     for await (const chunk of response.body) parser.feed(decoder.decode(chunk, { stream: true }))
@@ -114,6 +127,25 @@ export class Follower {
     for (const messageId of messageIds) this.#touch(messageId)
     const last = messageIds.at(-1)
     if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
+  }
+
+  /** The daemon starts a runtime that died again and again, with growing pauses, until it gives it up. */
+  async #lookAtRuntime(): Promise<void> {
+    const outcome = await readHealth(this.#daemon.socket)
+    if (outcome.kind !== 'ok' || this.#stop.signal.aborted) return
+    const { status, runtime, runtime_starts: starts, error } = outcome.value
+    const before = this.#runtimeStarts
+    this.#runtimeStarts = starts
+    if (status === 'failed') {
+      this.#on.givenUp(error ?? 'The agent runtime ended and does not say why.')
+      return
+    }
+    const isInTrouble = runtime !== 'ready' && error !== null
+    if (isInTrouble !== this.#isInTrouble) this.#on.trouble(isInTrouble ? `${error} It is being started again.` : null)
+    this.#isInTrouble = isInTrouble
+    // What it was at went with it, and nobody will say that this turn has ended.
+    if (before !== null && starts > before && this.turn === 'busy')
+      this.#setTurn('error', 'The agent runtime ended during this turn and was started again.')
   }
 
   /** A turn that ended before the stream was there, or while it was cut, would count as busy for ever. */

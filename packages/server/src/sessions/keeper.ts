@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { sandboxKey } from './credentials.ts'
 import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
+import { noteTrouble } from './activity-store.ts'
 import { Follower } from './follow.ts'
 import { staleSeconds } from './jobs.ts'
 import { ClaimedElsewhere, provision } from './provision.ts'
@@ -248,9 +249,18 @@ export class SessionKeeper {
       userId: session.created_by ?? '',
       runtimeSessionId: input.runtimeSessionId,
       turn: input.turn,
+      on: {
+        trouble: (what) => this.#record(session.session_id, () => this.#tellTrouble(session, what)),
+        givenUp: (reason) => this.#onExit(input.sandboxId, reason),
+      },
     })
     this.#kept.set(session.session_id, { daemon, follower, wip: new WipWatch(this.#deps, daemon) })
     follower.start()
+  }
+
+  async #tellTrouble(session: SessionWithSandbox, what: string | null): Promise<void> {
+    if (await noteTrouble(this.#deps.db, session.session_id, session.generation, what))
+      await this.#announce(session.session_id)
   }
 
   async #checkRunning(session: SessionWithSandbox): Promise<void> {
@@ -371,13 +381,20 @@ export class SessionKeeper {
     for (const [sessionId, { daemon }] of this.#kept) {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
       this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
-      this.#release(sessionId)
-        .then(() => updateSandbox(this.#deps.db, sandboxId, { error: reason }))
-        .then(() => this.kick(sessionId))
-        .catch((error: unknown) =>
-          this.#deps.log.error({ err: error, session_id: sessionId }, 'the end of a sandbox could not be recorded'),
-        )
+      this.#record(sessionId, async () => {
+        await this.#release(sessionId)
+        await this.#deps.sandboxes?.stop(sandboxId)
+        await updateSandbox(this.#deps.db, sandboxId, { error: reason })
+        this.kick(sessionId)
+      })
     }
+  }
+
+  /** What happened to a sandbox, written by whoever heard of it first. */
+  #record(sessionId: string, write: () => Promise<void>): void {
+    write().catch((error: unknown) =>
+      this.#deps.log.error({ err: error, session_id: sessionId }, 'what happened to a sandbox could not be recorded'),
+    )
   }
 }
 
