@@ -1,10 +1,12 @@
 /** Moves sessions to where they are meant to be. What it needs to know is in the database, so any run of it can go on where another died. */
+import { availableParallelism } from 'node:os'
 import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { sandboxKey } from './credentials.ts'
 import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
+import { BootQueue } from './boot-queue.ts'
 import { noteTrouble } from './activity-store.ts'
 import { Follower } from './follow.ts'
 import { staleSeconds } from './jobs.ts'
@@ -44,6 +46,7 @@ export class SessionKeeper {
   readonly #deps: Omit<Deps, 'keeper'>
   readonly #kept = new Map<string, Kept>()
   readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
+  readonly #boots = new BootQueue(2 * availableParallelism())
   /** Sessions that took a warm sandbox, with the commit their branch was cut at. */
   readonly #claims = new Map<string, string>()
   readonly #running = new Set<Promise<void>>()
@@ -184,7 +187,7 @@ export class SessionKeeper {
     try {
       const { sandbox, runtimeSessionId } =
         warm === null
-          ? await provision(this.#deps, driver, session, sandboxId, abort.signal)
+          ? await this.#boots.run(abort.signal, () => provision(this.#deps, driver, session, sandboxId, abort.signal))
           : await claimWarm(this.#deps, driver, session, warm)
       const becameRunning = await db.transaction().execute(async (trx) => {
         await updateSandbox(trx, sandboxId, { status: 'active' })
