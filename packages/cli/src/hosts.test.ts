@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import type { Config } from './config-file.ts'
 import { chooseHost, knownHosts, parseHostUrl, tokenFor } from './hosts.ts'
+import { git } from './git.ts'
 import type { Link } from './link-file.ts'
 import { all, good } from './testing-calls.ts'
 import { type Answers, ids, type Service, startService, svc, temporaryFolder, token } from './testing.ts'
@@ -150,12 +151,18 @@ describe('a link file that names a stranger', () => {
   const calls = all
     // They speak to no server, or choose theirs without the link file: `login` has a test below.
     .filter(([name]) => good[name]!.speaks && name !== 'login')
-    .map(([name]) => [[...name.split(' '), ...good[name]!.args]] as const)
+    .map(([name]) => [name, good[name]!] as const)
 
-  test.each(calls)('hears nothing of %p', async (args) => {
+  test.each(calls)('hears nothing of svc %s', async (name, { args, stdin }) => {
     await using canary = startService()
     await inStrangersFolder(canary, async (options) => {
-      const { code, stderr } = await svc(args, options)
+      // Some look for a repository with a commit first.
+      const { cwd } = options
+      const identity = ['-c', 'user.name=A', '-c', 'user.email=a@example.test']
+      await git(cwd, ['init', '--quiet'], process.env)
+      await git(cwd, [...identity, 'commit', '--quiet', '--allow-empty', '-m', 'First'], process.env)
+      const words = [...name.split(' '), ...args]
+      const { code, stderr } = await svc(words, { ...options, ...(stdin === undefined ? {} : { stdin }) })
       expect(code).toBe(1)
       expect(stderr).toContain('Not signed in to')
       expect(stderr).toContain('sign in only if you trust it')
