@@ -24,6 +24,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   logout: leaf(async () => (await import('./commands/logout.ts')).logout),
   whoami: leaf(async () => (await import('./commands/whoami.ts')).whoami),
   status: leaf(async () => (await import('./commands/status.ts')).status),
+  init: leaf(async () => (await import('./commands/init.ts')).init),
   ship: leaf(async () => (await import('./commands/ship.ts')).ship, 'deploy'),
   tour: leaf(async () => (await import('./commands/tour.ts')).tour),
   projects: group(

@@ -44,3 +44,12 @@ export async function currentBranch(
   const name = await git(cwd, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env).catch(() => '')
   return name.trim() === '' ? null : name.trim()
 }
+
+/** The work tree this folder is in, or null. */
+export async function topOfRepository(
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> {
+  const top = await git(cwd, ['rev-parse', '--show-toplevel'], env).catch(() => '')
+  return top.trim() === '' ? null : top.replace(/\n$/, '')
+}

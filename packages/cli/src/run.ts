@@ -76,13 +76,38 @@ export function findCommand(argv: readonly string[]): Found {
       continue
     }
     const found = lookUp(entries, word)
-    if (found === null) throw unknownCommand(words, word, entries, argv.slice(i + 1))
+    if (found === null) return unknownWord(words, word, entries, argv.slice(i + 1), rest)
     const [name, entry] = found
     words.push(name)
     if (!isGroup(entry)) return { kind: 'command', words, rest: [...rest, ...argv.slice(i + 1)], load: entry.load }
     entries = entry.commands
   }
   return { kind: 'group', words, rest }
+}
+
+/** A first word that is no command may be the name of a project to make; only the command itself can ask. */
+function unknownWord(
+  words: readonly string[],
+  word: string,
+  entries: Readonly<Record<string, Entry>>,
+  after: readonly string[],
+  before: readonly string[],
+): Found {
+  const unknown = unknownCommand(words, word, entries, after)
+  const rest = [...before, ...after]
+  const takes = ['--yes', '--no-wire', '--json', '--no-color']
+  if (
+    words.length > 0 ||
+    !/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(word) ||
+    !rest.every((flag) => takes.includes(flag))
+  )
+    throw unknown
+  return {
+    kind: 'command',
+    words: [word],
+    rest,
+    load: async () => (await import('./commands/new-project.ts')).newProject(word, unknown),
+  }
 }
 
 function unknownCommand(
@@ -97,9 +122,15 @@ function unknownCommand(
     Object.entries(entries).flatMap(([name, entry]) => [name].concat(entry.aliases)),
   )
   const shown = JSON.stringify(word)
-  if (meant === null) return new UsageError(`Unknown command ${shown}`, { next: [`${before} --help`] })
+  // A first word may have been meant as the name of a new project.
+  const projects = words.length === 0 ? [`svc ${quote(word)} --yes`, 'svc init'] : []
+  const hint =
+    words.length === 0 ? { hint: 'With --yes it is the name of a new project; svc init makes this folder one.' } : {}
+  if (meant === null)
+    return new UsageError(`Unknown command ${shown}`, { ...hint, next: [`${before} --help`, ...projects] })
   return new UsageError(`Unknown command ${shown}. Did you mean ${before} ${meant}?`, {
-    next: [[before, meant, ...after.map(quote)].join(' '), `${before} --help`],
+    ...hint,
+    next: [[before, meant, ...after.map(quote)].join(' '), `${before} --help`, ...projects],
   })
 }
 

@@ -7,6 +7,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   logout: { args: [], speaks: false },
   whoami: { args: [], speaks: true },
   tour: { args: [], speaks: true },
+  init: { args: [], speaks: false },
   ship: { args: [], speaks: true },
   status: { args: [], speaks: true },
   'projects open': { args: ['app'], speaks: true },

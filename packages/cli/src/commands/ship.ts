@@ -95,8 +95,8 @@ async function localCommits(ctx: Context): Promise<Local> {
       hint: 'Give these commits a branch first.',
       next: ['git switch --create <name>', 'svc ship'],
     })
-  const status = await git(top, ['status', '--porcelain'], io.env)
-  const left = status.split('\n').filter((line) => line !== '' && !/^\?\? "?\.svc\//.test(line))
+  const status = await git(top, ['status', '--porcelain', '--untracked-files=all'], io.env)
+  const left = status.split('\n').filter((line) => line !== '' && !/^\?\? \.svc\/link\.json$/.test(line))
   if (left.length > 0)
     ctx.out.warn(
       `${left.length} ${left.length === 1 ? 'change is' : 'changes are'} not committed and will not be shipped.`,

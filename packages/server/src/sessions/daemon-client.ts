@@ -142,7 +142,9 @@ export async function askRuntime(
     body: request.body ?? null,
     signal: request.signal,
     redirect: 'manual',
-  })
+    // The body goes on as it came, beside the header that says how it is packed.
+    decompress: false,
+  } as RequestInit)
 }
 
 async function exchange<T>(
