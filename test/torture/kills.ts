@@ -41,8 +41,9 @@ export async function killAgainAndAgain(
   options: { random: () => number; onKill?: (report: KillReport) => void },
 ): Promise<KillReport> {
   const report: KillReport = { kills: 0, atPoint: {}, missed: {}, atRandom: 0 }
-  const { server } = world
   for (const plan of plans) {
+    // With several, one of them dies again and again while the others work on, and settle what it left.
+    const server = world.servers.at(-1)!
     if (server.isRunning) await server.kill()
     const isReady = await server.start(plan.failpoints === null ? {} : { failpoints: plan.failpoints })
     const lifeMs = plan.failpoints === null ? options.random() * 700 : lifeMsMax
@@ -61,7 +62,10 @@ export async function killAgainAndAgain(
     else report.missed[point] = (report.missed[point] ?? 0) + 1
     options.onKill?.(report)
   }
-  await server.start()
+  for (const server of world.servers) {
+    if (server.isRunning) await server.kill()
+    await server.start()
+  }
   return report
 }
 

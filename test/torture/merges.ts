@@ -1,5 +1,9 @@
-/** `npm run torture -- merges [--kills N] [--seed N]`: kills the server at every step of a merge, and looks what is left. */
+/** `npm run torture -- merges [--kills N] [--seed N] [--servers N]`: kills the server at every step of a merge, and looks what is left. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
 import { check } from './check.ts'
 import { eachPoint, killAgainAndAgain, type KillPlan, seededRandom, startClients } from './kills.ts'
 import { TortureServer } from './server.ts'
@@ -10,6 +14,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '1000' },
     seed: { type: 'string', default: '1' },
     clients: { type: 'string', default: '2' },
+    servers: { type: 'string', default: '1' },
   },
 })
 const kills = Number(values.kills)
@@ -29,9 +34,20 @@ function* plans(): Iterable<KillPlan> {
   }
 }
 
-const world = await World.make(await TortureServer.make())
+const home = await mkdtemp(join(tmpdir(), 'svc-merges-'))
+const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
+// Several share a database, which then must not die with one of them.
+const cluster =
+  values.servers === '1' ? null : await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
+const shared = cluster === null ? {} : { databaseUrl: cluster.connectionString }
+const world = await World.make(await TortureServer.make(shared))
 await world.server.start()
 await world.makeProjects()
+for (let n = 1; n < Number(values.servers); n++) {
+  const other = await TortureServer.make({ ...shared, beside: world.server })
+  await other.start()
+  world.servers.push(other)
+}
 const enough = new AbortController()
 const clients = startClients(world, { perProject: Number(values.clients), enough: enough.signal, random })
 const began = performance.now()
@@ -52,7 +68,7 @@ try {
   await clients
   const findings = await check(world)
   // The first start made the database; every other one came after a kill.
-  const ready = world.server.readyMs.slice(1).toSorted((a, b) => a - b)
+  const ready = world.servers.flatMap(({ readyMs }) => readyMs.slice(1)).toSorted((a, b) => a - b)
   console.log(JSON.stringify(report, null, 2))
   console.log(`${report.kills} killed, ${Object.keys(report.atPoint).length} failpoints, ${seconds()} s`)
   console.log(`ready after kill -9: p50 ${ms(ready, 0.5)} ms, p99 ${ms(ready, 0.99)} ms, slowest ${ms(ready, 1)} ms`)
@@ -67,6 +83,8 @@ try {
     process.stdout.write(`history: ${world.history.path} (kept)\n${world.server.output.slice(-5000)}\n`)
     for (const server of world.servers) if (server.isRunning) await server.kill()
   } else await world.close()
+  await cluster?.stop()
+  await rm(home, { recursive: true, force: true })
 }
 process.exit(failed)
 

@@ -101,13 +101,18 @@ function readCommit(fields: string[]): CommitEntry {
   return {
     sha,
     parents: parents.split(' ').filter(Boolean),
-    author_name: name,
-    author_email: email,
+    author_name: cut(name, 1000),
+    author_email: cut(email, 1000),
     authored_at: isoUtc(authored),
     committed_at: isoUtc(committed),
-    subject,
-    body: body.trimEnd(),
+    subject: cut(subject, 4000),
+    body: cut(body.trimEnd(), 64_000),
   }
+}
+
+/** A message can be as long as a disk; a list of them is read by somebody. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`
 }
 
 /** A commit can carry any nonsense as its date. */

@@ -8,16 +8,9 @@ export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'
 export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
 export { learnHostKey } from './ssh-trust.ts'
-export {
-  bringObjects,
-  createManagedRepository,
-  hasObjects,
-  openMirror,
-  tidyRepository,
-  type BringOutcome,
-} from './mirror.ts'
+export { createManagedRepository, hasObjects, openMirror, tidyRepository, type BringOutcome } from './mirror.ts'
 export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
-export { rebuildMirror } from './mirror-repair.ts'
+export { bringObjects, rebuildMirror } from './mirror-repair.ts'
 export { removeOrphanedLocks } from './orphaned-locks.ts'
 export { sweepScratch } from './scratch.ts'
 export { endStanding } from './standing.ts'

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRefName } from './branch-name.ts'
 import { gitLine } from './git.ts'
@@ -16,6 +16,21 @@ const fileName = 'svc-kept-refs'
 export async function listKeptRefs(dir: string): Promise<KeptRef[]> {
   const text = await gitLine(dir, ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc'])
   return [...parse(text), ...(await readWaiting(dir))]
+}
+
+/** The same of a store that git cannot read any more: what its files say. */
+export async function keptRefsOnDisk(dir: string): Promise<KeptRef[]> {
+  const packed = await readFile(join(dir, 'packed-refs'), 'utf8').catch(() => '')
+  const found = new Map(parse(packed).map(({ ref, sha }) => [ref, sha]))
+  const loose = await readdir(join(dir, 'refs/svc'), { recursive: true, withFileTypes: true }).catch(() => [])
+  for (const entry of loose.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name)
+    const [{ ref, sha } = { ref: '', sha: '' }] = parse(
+      `${(await readFile(path, 'utf8').catch(() => '')).trim()} ${path.slice(join(dir, '/').length)}`,
+    )
+    if (ref !== '') found.set(ref, sha)
+  }
+  return [...found].map(([ref, sha]) => ({ ref, sha })).concat(await readWaiting(dir))
 }
 
 /** Noted in a mirror that was emptied, until their commits are here again. */

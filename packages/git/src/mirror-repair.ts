@@ -3,9 +3,48 @@ import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { git, GitError } from './git.ts'
 import { withLock } from './lock.ts'
-import { brokenPath, fetchBranches, fetchRefspecs, makeBare, type BringOutcome } from './mirror.ts'
+import { keptRefsOnDisk, noteKeptRefs, restoreKeptRefs } from './kept-refs.ts'
+import {
+  bringIntoWhole,
+  brokenPath,
+  fetchBranches,
+  fetchRefspecs,
+  makeBare,
+  missingObjects,
+  type BringOutcome,
+} from './mirror.ts'
 import { objectFormat } from './object-format.ts'
-import type { CallOptions, Repository } from './repository.ts'
+import type { CallOptions, Repository, Sha } from './repository.ts'
+
+/** Makes sure these commits are in our store, with their history. Asks the host only when one is not. A damaged mirror is made anew. */
+export async function bringObjects(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
+  if (!repo.remote) return bringIntoWhole(repo, shas, options)
+  const first = await bringIntoWhole(repo, shas, options).catch((error: Error) => {
+    // ENOENT: a file of the store itself.
+    const isOfStore = error instanceof GitError ? error.failure === 'exit' : 'code' in error && error.code === 'ENOENT'
+    if (isOfStore) return error
+    throw error
+  })
+  if (!(first instanceof Error) && first.kind === 'present') return first
+  if (await isSound(repo)) {
+    if (first instanceof Error) throw first
+    return first
+  }
+  const rebuilt = await rebuildMirror(repo, options)
+  return rebuilt.kind === 'present' ? bringIntoWhole(repo, shas, options) : rebuilt
+}
+
+/** Whether git can find its way in a store: its settings, and every ref and the object it names. */
+async function isSound(repo: Repository): Promise<boolean> {
+  const hasSettings = await objectFormat(repo.dir).then(
+    () => true,
+    () => false,
+  )
+  if (!hasSettings) return false
+  const args = ['for-each-ref', '--format=%(objecttype)']
+  const listed = await git(repo.dir, args, { accept: [0, 1, 128] })
+  return listed.code === 0 && listed.stderr === ''
+}
 
 /** Replaces a broken mirror by a fresh one. What only our store holds (`refs/svc/*`) is carried over as far as it can be read. */
 export async function rebuildMirror(repo: Repository, options: CallOptions = {}): Promise<BringOutcome> {
@@ -22,6 +61,9 @@ export async function rebuildMirror(repo: Repository, options: CallOptions = {})
       return { kind: 'unreachable', reason }
     }
     const lost = await carryKeptRefs(repo.dir, fresh)
+    // What its files still name may be what the host has on its branches.
+    await noteKeptRefs(made, await keptRefsOnDisk(repo.dir))
+    await restoreKeptRefs(fresh, (shas) => missingObjects(fresh, shas))
     await rm(brokenPath(repo.dir), { recursive: true, force: true })
     await rename(repo.dir, brokenPath(repo.dir))
     await rename(made, repo.dir)

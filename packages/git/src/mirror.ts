@@ -1,4 +1,4 @@
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
@@ -26,8 +26,21 @@ export async function createManagedRepository(
 
 /** The mirror of a remote, made empty when it is missing. */
 export async function openMirror(dir: string, remote: Remote): Promise<Repository> {
+  await healHead(dir)
   await ensureBare(dir, 'main', 'sha1')
   return { dir, remote }
+}
+
+/** Without one the folder is no repository to anybody, and cannot be made one either. Which branch it names hardly matters. */
+async function healHead(dir: string): Promise<void> {
+  const path = join(dir, 'HEAD')
+  const size = (await stat(path).catch(() => null))?.size ?? 0
+  if (size === 0 && (await isThere(dir))) await writeFile(path, 'ref: refs/heads/main\n').catch(whenGone)
+}
+
+/** Taken away just now. */
+function whenGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
 }
 
 async function ensureBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
@@ -64,8 +77,8 @@ export type BringOutcome =
   | { kind: 'unreachable'; reason: string }
   | { kind: 'missing'; shas: Sha[] }
 
-/** Makes sure these commits are in our store, with their history. Asks the host only when one is not. */
-export async function bringObjects(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
+/** As bringObjects, of a store that is whole. */
+export async function bringIntoWhole(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
   shas.forEach(requireSha)
   if (!repo.remote || (await missingObjects(repo, shas)).length === 0) return { kind: 'present' }
   return withLock(repo.dir, async () => {

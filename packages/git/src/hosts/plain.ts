@@ -1,4 +1,4 @@
-import { bringObjects } from '../mirror.ts'
+import { bringObjects } from '../mirror-repair.ts'
 import { pushRefs } from '../push.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from '../repository.ts'
 import { readTips } from '../tips.ts'

@@ -1,6 +1,7 @@
 import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
-import { diffCommits, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
+import { diffCommits, GitError, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
 import { accepts } from '../http/request-info.ts'
+import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
@@ -34,7 +35,12 @@ export async function diffChangeRequest(
         'x-content-type-options': 'nosniff',
       },
     })
-  const diff = await withinLimits(diffCommits(repository, { baseSha, headSha, renames }, { signal }))
+  const of = (repo: Repository) => withinLimits(diffCommits(repo, { baseSha, headSha, renames }, { signal }))
+  const diff = await of(repository).catch(async (error: unknown) => {
+    // What our own store of a merged one cannot read any more, its host most likely has.
+    if (!(error instanceof GitError) || project.managed || repository.remote !== null) throw error
+    return of(await openRepository(deps, project))
+  })
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
 }
 
