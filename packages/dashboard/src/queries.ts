@@ -1,12 +1,14 @@
 /** What the pages ask of the service, with the keys under which answers are kept. */
-import { queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { operations } from '@svc/contract/api'
-import { api, ApiError, reply } from './api.ts'
+import { api, ApiError, reply, replyPage } from './api.ts'
 
 export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
 export type Session = operations['getSession']['responses'][200]['content']['application/json']
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
+export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
+export type Role = operations['changeRole']['responses'][200]['content']['application/json']['role']
 export type Review = operations['listReviews']['responses'][200]['content']['application/json']['reviews'][number]
 export type Commit = operations['listCommits']['responses'][200]['content']['application/json']['commits'][number]
 export type ChangeRequest =
@@ -186,3 +188,75 @@ export const commitsOf = (projectId: string, cr: ChangeRequest) =>
     enabled: cr.base_commit_sha !== null && cr.head_commit_sha !== null,
     staleTime: Infinity,
   })
+
+export const secrets = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'secrets'],
+    queryFn: ({ signal }) =>
+      reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, signal })),
+  })
+
+export const branches = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'branches'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/branches', {
+          params: { path: { projectId }, query: { limit: 1000 } },
+          signal,
+        }),
+      ),
+  })
+
+export const userTokens = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: ({ signal }) => reply(api.GET('/v1/accounts/tokens', { params: { query: { limit: 1000 } }, signal })),
+})
+
+export const projectTokens = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'tokens'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/cli-token', {
+          params: { path: { projectId }, query: { limit: 1000 } },
+          signal,
+        }),
+      ),
+  })
+
+export const members = (accountId: string) =>
+  queryOptions({
+    queryKey: ['account', accountId, 'members'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/accounts/{accountId}/members', {
+          params: { path: { accountId }, query: { limit: 1000 } },
+          signal,
+        }),
+      ),
+  })
+
+export const auditPages = (accountId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['account', accountId, 'audit'],
+    queryFn: ({ signal, pageParam }) =>
+      replyPage(
+        api.GET('/v1/accounts/{accountId}/audit', {
+          params: { path: { accountId }, query: { limit: 100, ...(pageParam === null ? {} : { cursor: pageParam }) } },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ cursor }) => cursor,
+  })
+
+export const password = queryOptions({
+  queryKey: ['password'],
+  queryFn: ({ signal }) => reply(api.GET('/v1/accounts/password', { signal })),
+})
+
+export const dashboardSessions = queryOptions({
+  queryKey: ['dashboard-sessions'],
+  queryFn: ({ signal }) => reply(api.GET('/v1/accounts/dashboard-sessions', { signal })),
+})

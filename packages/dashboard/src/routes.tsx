@@ -102,14 +102,66 @@ const session = createRoute({
   component: lazyRouteComponent(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
 })
 
-const tree = root.addChildren([
-  signIn,
-  shell.addChildren([
-    home,
-    projects,
-    project.addChildren([projectIndex, changeRequests, changeRequest, sessions, session]),
-  ]),
+const branches = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.branches),
+  component: lazyRouteComponent(() => import('./pages/projects/branches.tsx'), 'BranchesPage'),
+})
+
+const secrets = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.secrets),
+  component: lazyRouteComponent(() => import('./pages/projects/secrets.tsx'), 'SecretsPage'),
+})
+
+const projectTokens = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.projectTokens),
+  component: lazyRouteComponent(() => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
+})
+
+const settings = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.settings),
+  component: lazyRouteComponent(() => import('./pages/projects/settings.tsx'), 'SettingsPage'),
+})
+
+const members = createRoute({
+  getParentRoute: () => shell,
+  path: paths.members,
+  component: lazyRouteComponent(() => import('./pages/account/members.tsx'), 'MembersPage'),
+})
+
+const tokens = createRoute({
+  getParentRoute: () => shell,
+  path: paths.tokens,
+  component: lazyRouteComponent(() => import('./pages/account/tokens.tsx'), 'UserTokensPage'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => shell,
+  path: paths.audit,
+  component: lazyRouteComponent(() => import('./pages/account/audit.tsx'), 'AuditPage'),
+})
+
+const profile = createRoute({
+  getParentRoute: () => shell,
+  path: paths.profile,
+  component: lazyRouteComponent(() => import('./pages/account/profile.tsx'), 'ProfilePage'),
+})
+
+const ofProject = project.addChildren([
+  projectIndex,
+  changeRequests,
+  changeRequest,
+  sessions,
+  session,
+  branches,
+  secrets,
+  projectTokens,
+  settings,
 ])
+const tree = root.addChildren([signIn, shell.addChildren([home, projects, ofProject, members, tokens, audit, profile])])
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({

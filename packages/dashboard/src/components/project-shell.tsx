@@ -18,6 +18,10 @@ export function useProject() {
 const places = [
   [paths.changeRequests, 'Change requests'],
   [paths.sessions, 'Sessions'],
+  [paths.branches, 'Branches'],
+  [paths.secrets, 'Secrets'],
+  [paths.projectTokens, 'Tokens'],
+  [paths.settings, 'Settings'],
 ] as const
 
 export function ProjectShell() {

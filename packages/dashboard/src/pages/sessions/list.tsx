@@ -8,6 +8,7 @@ import { sessions } from '../../queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
+import { NewSession } from './new-session.tsx'
 
 export function SessionsPage() {
   const { project_id, slug } = useProject()
@@ -17,6 +18,7 @@ export function SessionsPage() {
   return (
     <div className="flex flex-col gap-4">
       <h1 className="text-xl font-semibold">Sessions</h1>
+      <NewSession />
       <Card>
         {list.data.length === 0 ? (
           <Empty>No session yet.</Empty>

@@ -1,0 +1,82 @@
+import { useMutation, useQuery, useQueryClient, type UseQueryOptions } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Token } from '../queries.ts'
+import { Button } from '../ui/button.tsx'
+import { Card, Empty, Row, Rows } from '../ui/card.tsx'
+import { Command } from '../ui/copy.tsx'
+import { Form, Input } from '../ui/field.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Time } from '../ui/time.tsx'
+import { Answer } from './answer.tsx'
+import { Failure } from './failure.tsx'
+
+/** Tokens of a person or a project: made, seen once, revoked. */
+export function Tokens<Key extends readonly unknown[]>({
+  list,
+  mint,
+  revoke,
+}: {
+  list: UseQueryOptions<Token[], Error, Token[], Key> & { queryKey: Key }
+  mint: (name: string) => Promise<{ secret_key: string }>
+  revoke: (tokenId: string) => Promise<unknown>
+}) {
+  const [name, setName] = useState('')
+  const queries = useQueryClient()
+  const found = useQuery(list)
+  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: list.queryKey }) }
+  const make = useMutation({ mutationFn: mint, ...settle, onSuccess: () => setName('') })
+  const end = useMutation({ mutationFn: revoke, ...settle })
+  return (
+    <>
+      {make.data !== undefined && (
+        <Notice tone="neutral" title="Copy the token now: it is not shown again.">
+          <Command>{make.data.secret_key}</Command>
+        </Notice>
+      )}
+      {(make.error ?? end.error) !== null && <Failure error={make.error ?? end.error} />}
+      <Card title="Make a token">
+        <Form onSubmit={() => name.trim() !== '' && !make.isPending && make.mutate(name.trim())}>
+          <Input
+            label="Name"
+            hint="What it is for"
+            value={name}
+            maxLength={100}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <Button
+            type="submit"
+            kind="primary"
+            busy={make.isPending}
+            disabledReason={name.trim() === '' ? 'Give it a name first' : null}
+          >
+            Make
+          </Button>
+        </Form>
+      </Card>
+      <Card title="Tokens">
+        <Answer of={found} what="tokens">
+          {(tokens) =>
+            tokens.length === 0 ? (
+              <Empty>No token.</Empty>
+            ) : (
+              <Rows label="Tokens">
+                {tokens.map((token) => (
+                  <Row key={token.token_id}>
+                    <span className="min-w-0 flex-1">
+                      <span className="font-medium">{token.name}</span>
+                      {token.session_id !== null && <span className="block text-sm text-dim">of a session</span>}
+                    </span>
+                    <Time at={token.created_at} />
+                    <Button kind="quiet" onClick={() => end.mutate(token.token_id)} aria-label={`Revoke ${token.name}`}>
+                      Revoke
+                    </Button>
+                  </Row>
+                ))}
+              </Rows>
+            )
+          }
+        </Answer>
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,121 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, reply } from '../../api.ts'
+import { Answer } from '../../components/answer.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { me, members, type Role } from '../../queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, Row, Rows } from '../../ui/card.tsx'
+import { Command } from '../../ui/copy.tsx'
+import { Form, Input, Select } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+
+const roles: [Role, string][] = [
+  ['owner', 'Owner'],
+  ['admin', 'Admin'],
+  ['member', 'Member'],
+  ['viewer', 'Viewer: may look, may not write'],
+]
+
+export function MembersPage() {
+  const found = useQuery(me)
+  return (
+    <div className="flex flex-col gap-6">
+      <h1 className="text-xl font-semibold">Members</h1>
+      <Answer of={found} what="your account">
+        {({ account }) => <Members accountId={account.account_id} />}
+      </Answer>
+    </div>
+  )
+}
+
+function Members({ accountId }: { accountId: string }) {
+  const queries = useQueryClient()
+  const found = useQuery(members(accountId))
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['account', accountId, 'members'] }) }
+  const add = useMutation({
+    mutationFn: () =>
+      reply(api.POST('/v1/accounts/{accountId}/members', { params: { path: { accountId } }, body: { email, role } })),
+    ...settle,
+    onSuccess: () => setEmail(''),
+  })
+  const change = useMutation({
+    mutationFn: ({ userId, role }: { userId: string; role: Role }) =>
+      reply(
+        api.PATCH('/v1/accounts/{accountId}/members/{userId}', {
+          params: { path: { accountId, userId } },
+          body: { role },
+        }),
+      ),
+    ...settle,
+  })
+  const remove = useMutation({
+    mutationFn: (userId: string) =>
+      reply(api.DELETE('/v1/accounts/{accountId}/members/{userId}', { params: { path: { accountId, userId } } })),
+    ...settle,
+  })
+  const error = add.error ?? change.error ?? remove.error
+  return (
+    <>
+      {error !== null && <Failure error={error} />}
+      {add.data?.sign_in != null && (
+        <Notice tone="neutral" title={`Hand this link to ${add.data.member.email ?? 'them'}: it signs them in once.`}>
+          <Command>{add.data.sign_in.url}</Command>
+        </Notice>
+      )}
+      <Card title="Add a member">
+        <Form onSubmit={() => email !== '' && !add.isPending && add.mutate()}>
+          <Input label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} />
+          <Select label="Role" options={roles} value={role} onChange={(event) => setRole(event.target.value as Role)} />
+          <Button
+            type="submit"
+            kind="primary"
+            busy={add.isPending}
+            disabledReason={email === '' ? 'An e-mail address is needed' : null}
+          >
+            Add
+          </Button>
+        </Form>
+      </Card>
+      <Card title="Members">
+        <Answer of={found} what="members">
+          {(list) => (
+            <Rows label="Members">
+              {list.map((member) => (
+                <Row key={member.user_id}>
+                  <span className="min-w-40 flex-1">
+                    <span className="font-medium">{member.name}</span>
+                    <span className="block text-sm text-dim">{member.email ?? 'no e-mail address'}</span>
+                  </span>
+                  <Time at={member.created_at} />
+                  <select
+                    aria-label={`Role of ${member.name}`}
+                    className="min-h-9 rounded-md border border-line-strong bg-ground px-2 text-sm"
+                    value={member.role}
+                    onChange={(event) => change.mutate({ userId: member.user_id, role: event.target.value as Role })}
+                  >
+                    {roles.map(([value]) => (
+                      <option key={value} value={value}>
+                        {value}
+                      </option>
+                    ))}
+                  </select>
+                  <Button
+                    kind="quiet"
+                    onClick={() => remove.mutate(member.user_id)}
+                    aria-label={`Remove ${member.name}`}
+                  >
+                    Remove
+                  </Button>
+                </Row>
+              ))}
+            </Rows>
+          )}
+        </Answer>
+      </Card>
+    </>
+  )
+}
