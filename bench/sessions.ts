@@ -24,11 +24,11 @@ const model = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => firstWord
 const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
 const environment = { SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${model.port}/v1`, SVC_LLM_MODEL: 'bench' }
 try {
+  await withServer('1', warm)
   await withServer('0', async (server, project) => {
     await cold(server, project)
     await manyAtOnce(server, project)
   })
-  await withServer('1', warm)
 } finally {
   await model.stop(true)
   await rm(dir, { recursive: true, force: true })
