@@ -74,6 +74,8 @@ export async function startRelayServer(files: Record<string, string> = {}): Prom
   const server = Bun.serve({
     unix: socket,
     async fetch(req) {
+      // CONNECT, which one of the attempts to get out tries.
+      if (!URL.canParse(req.url)) return new Response('no', { status: 400 })
       const url = new URL(req.url)
       relay.requests.push(`${req.method} ${url.pathname}`)
       const git = `/v1/projects/${projectId}/git`
