@@ -18,6 +18,7 @@ import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { inspectPushes } from './secrets/inspect-push.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { sandboxEdgeRoutes } from './sessions/edge.ts'
 import { sessionRoutes } from './sessions/routes.ts'
@@ -42,7 +43,7 @@ export function buildApp(deps: Deps): App {
     ...changeRequestRoutes(deps),
     ...triggerRoutes(deps),
   ])
-  gitGatewayRoutes(app, deps)
+  gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   webhookRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)

@@ -1,6 +1,6 @@
 /** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
 import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
-import { allowOnlyBranch, type PushGate, readTips, type Repository, serveGateway } from '@svc/git'
+import { allowOnlyBranch, type PushGate, type PushInspector, readTips, type Repository, serveGateway } from '@svc/git'
 import type { Actor } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import {
@@ -18,11 +18,14 @@ import { getProject } from './store.ts'
 
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
-export function gitGatewayRoutes(app: App, deps: Deps): void {
+/** What is looked for in a push to a project; given from outside, since secrets are not a project's to know. */
+export type InspectPushes = (project: AuthorizedProject, repository: Repository) => PushInspector
+
+export function gitGatewayRoutes(app: App, deps: Deps, inspect: InspectPushes): void {
   for (const service of Object.keys(services) as (keyof typeof services)[]) {
     app.on(services[service], `/v1/projects/:projectId/git/${service}`, async (c) => {
       try {
-        return await serve(deps, c, service)
+        return await serve(deps, c, service, inspect)
       } catch (error) {
         return challenge(
           replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
@@ -32,7 +35,12 @@ export function gitGatewayRoutes(app: App, deps: Deps): void {
   }
 }
 
-async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Promise<Response> {
+async function serve(
+  deps: Deps,
+  c: AppContext,
+  path: keyof typeof services,
+  inspect: InspectPushes,
+): Promise<Response> {
   const url = new URL(c.req.url)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
   const password = passwordOf(c.req.header('authorization') ?? null)
@@ -46,12 +54,10 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services): Pr
   })
   if (project === null) throw unauthenticated('This needs a credential.')
   const repository = await openRepository(deps, project)
-  return serveGateway(
-    repository,
-    gitRequest(c, path, url),
-    gateFor(actor, project, repository),
-    actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {},
-  )
+  return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
+    inspect: inspect(project, repository),
+    ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
+  })
 }
 
 function gitRequest(c: AppContext, path: keyof typeof services, url: URL) {

@@ -1,0 +1,68 @@
+/** How a secret looks where it leaked: as it is, and in the encodings in which programs pass text on. */
+
+/** Shorter values are words, numbers and names of regions: they stand in files by right. */
+export const guardedCharsMin = 16
+/** The beginning of a long value is enough to know it by, and keeps what a reader has to remember small. */
+export const formBytesMax = 256
+
+export interface SecretForm {
+  name: string
+  as: string
+  bytes: Buffer
+}
+
+export function formsOf(name: string, value: string): SecretForm[] {
+  if (value.length < guardedCharsMin) return []
+  const parts = [value, ...longLines(value)]
+  const seen = new Set<string>()
+  return parts
+    .flatMap((part) => encodings(part))
+    .map(([as, text]) => ({ name, as, bytes: Buffer.from(text).subarray(0, formBytesMax) }))
+    .filter(
+      ({ bytes }) =>
+        bytes.length >= guardedCharsMin && !seen.has(bytes.toString('latin1')) && seen.add(bytes.toString('latin1')),
+    )
+}
+
+/** A key of several lines may be written with other line ends, or indented. */
+function longLines(value: string): string[] {
+  if (!value.includes('\n')) return []
+  return value
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line.length >= 32 && !line.startsWith('-----'))
+    .slice(0, 3)
+}
+
+function encodings(value: string): [string, string][] {
+  const bytes = Buffer.from(value, 'utf8')
+  const hex = bytes.toString('hex')
+  const percent = encodeURIComponent(value.toWellFormed())
+  const json = JSON.stringify(value).slice(1, -1)
+  return [
+    ['it is', value],
+    ...[0, 1, 2].flatMap((before): [string, string][] => {
+      const base64 = base64At(bytes, before)
+      return [
+        ['base64', base64],
+        ['base64', base64.replaceAll('+', '-').replaceAll('/', '_')],
+      ]
+    }),
+    ['hex', hex],
+    ['hex', hex.toUpperCase()],
+    ['URL encoding', percent],
+    ['URL encoding', percent.replaceAll('%20', '+')],
+    ['URL encoding', percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
+    ['JSON', json],
+    ['JSON', json.replaceAll('/', '\\/')],
+  ]
+}
+
+/** The part of a base64 text that is the same whatever stands before and after the value, `before` bytes into a group of three. */
+function base64At(bytes: Buffer, before: number): string {
+  const text = Buffer.concat([Buffer.alloc(before), bytes])
+    .toString('base64')
+    .replace(/=+$/, '')
+  const isWhole = (before + bytes.length) % 3 === 0
+  return text.slice([0, 2, 3][before], isWhole ? undefined : -1)
+}

@@ -1,0 +1,130 @@
+/** A real git client pushes secrets through the real listener. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildApp } from '../app.ts'
+import { Listener } from '../listen.ts'
+import { makeTestApp, type TestApp } from '../test-app.ts'
+import { formsOf } from './forms.ts'
+
+setDefaultTimeout(60_000)
+let app: TestApp
+let clone: string
+const door = new Listener({ fromSandbox: false })
+const canary = 'canary/9+value with "quotes" & ünïcode'
+const pem = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2)}\n${'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj'.repeat(2)}\n-----END PRIVATE KEY-----\n`
+
+async function git(...args: string[]): Promise<{ ok: boolean; said: string }> {
+  const child = Bun.spawn(['git', '-c', 'user.name=T', '-c', 'user.email=t@svc.invalid', ...args], {
+    cwd: clone,
+    env: {
+      PATH: process.env.PATH ?? '/usr/bin:/bin',
+      HOME: clone,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { ok: code === 0, said: out + err }
+}
+
+beforeAll(async () => {
+  app = await makeTestApp()
+  const port = await door.onPort('127.0.0.1', 0)
+  const served = buildApp(app.deps)
+  door.answerWith((request, env) => served.fetch(request, env))
+  const { project } = await app.managedProject({ 'README.md': 'hello\n' })
+  const base = `/v1/projects/${project.project_id}`
+  for (const [name, value] of Object.entries({ CANARY: canary, PEM: pem, SHORT: 'short-value-15c' }))
+    expect((await app.request('POST', `${base}/secrets`, { body: { name, value } })).status).toBe(200)
+  clone = await mkdtemp(join(tmpdir(), 'svc-push-secret-'))
+  const url = `http://x-access-token:${app.ownerToken}@127.0.0.1:${port}${base}/git`
+  expect((await git('clone', '-q', url, '.')).said).not.toContain('fatal')
+})
+afterAll(async () => {
+  await door.close()
+  await app.close()
+  await rm(clone, { recursive: true, force: true })
+})
+
+let count = 0
+async function push(files: Record<string, string>, after?: () => Promise<unknown>) {
+  const branch = `work-${count++}`
+  await git('checkout', '-qf', '-B', branch, 'origin/main')
+  for (const [path, text] of Object.entries(files)) await writeFile(join(clone, path), text)
+  await git('add', '-A')
+  await git('commit', '-qm', 'work')
+  await after?.()
+  return git('push', '-q', 'origin', `HEAD:refs/heads/${branch}`)
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+describe('a push', () => {
+  test.each<[string, string]>([
+    ['as it is', canary],
+    ['in base64', base64(canary)],
+    ['in base64 behind one byte', base64(`x${canary}`)],
+    ['in base64 among others', base64(`user:${canary}:more`)],
+    ['in base64 for URLs', Buffer.from(`ab${canary}`).toString('base64url')],
+    ['in hex', Buffer.from(canary).toString('hex')],
+    ['in upper-case hex', Buffer.from(canary).toString('hex').toUpperCase()],
+    ['in a URL', encodeURIComponent(canary)],
+    ['in a form', encodeURIComponent(canary).replaceAll('%20', '+')],
+    ['in JSON', JSON.stringify({ canary })],
+  ])('with the value %s is refused with its place, and the value is not said', async (_, text) => {
+    const { ok, said } = await push({ 'a.txt': `one\ntwo\nkey = ${text}\n` })
+    expect(ok).toBeFalse()
+    expect(said).toContain('a.txt:3 adds the value of the secret CANARY')
+    for (const { bytes } of formsOf('CANARY', canary)) expect(said).not.toContain(bytes.toString())
+  })
+
+  test('with a key of several lines is refused, indented too', async () => {
+    expect((await push({ 'id.pem': pem })).said).toContain('id.pem:1 adds the value of the secret PEM')
+    expect((await push({ 'id.yaml': pem.replace(/^/gm, '    ') })).said).toContain(
+      'id.yaml:2 adds the value of the secret PEM',
+    )
+  })
+
+  test('that took it out again in a later commit still carries it, and is refused', async () => {
+    const { ok, said } = await push({ 'b.txt': `${canary}\n` }, async () => {
+      await writeFile(join(clone, 'b.txt'), 'clean\n')
+      await git('commit', '-qam', 'clean')
+    })
+    expect([ok, said.includes('b.txt:1 adds')]).toEqual([false, true])
+  })
+
+  test('in whose merge it was added is refused', async () => {
+    const { ok, said } = await push({ 'c.txt': 'c\n' }, async () => {
+      await git('checkout', '-qb', `side-${count}`, 'origin/main')
+      await writeFile(join(clone, 'd.txt'), 'd\n')
+      await git('add', '-A')
+      await git('commit', '-qm', 'side')
+      await git('merge', '-q', '--no-commit', `work-${count - 1}`)
+      await writeFile(join(clone, 'd.txt'), `d\n${canary}\n`)
+      await git('commit', '-qam', 'merged')
+    })
+    expect([ok, said.includes('d.txt:2 adds the value')]).toEqual([false, true])
+  })
+
+  test('finds it in a binary file, in a line without end, and behind a lot', async () => {
+    expect((await push({ 'x.bin': `\0\u0001${'z'.repeat(300_000)}${canary}${'z'.repeat(300_000)}` })).said).toContain(
+      'x.bin:1 adds',
+    )
+    const long = Array.from({ length: 60_000 }, (_, index) => `line ${index} of a long file`).join('\n')
+    expect((await push({ 'long.txt': `${long}\n${canary}\n${long}` })).said).toContain('long.txt:60001 adds')
+  })
+
+  test('that holds nothing of it, or only short values, or removes things, is taken', async () => {
+    expect(await push({ 'e.txt': 'short-value-15c\n+++ b/fake\n@@ -1 +1 @@\n' })).toMatchObject({ ok: true })
+    expect(await push({ 'README.md': '' })).toMatchObject({ ok: true })
+  })
+})
