@@ -2553,6 +2553,55 @@ export interface operations {
                         can_merge: boolean;
                         can_fast_forward: boolean;
                         conflicts: string[];
+                        effects?: {
+                            applies: boolean;
+                            triggers: {
+                                slug: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed" | "enabled" | "disabled";
+                            }[];
+                            apps: {
+                                slug: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed" | "redeployed";
+                            }[];
+                            skills: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            agents: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            connectors: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            channels: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            checks: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            settings: string[];
+                            secrets_missing: string[];
+                            manifest_issues: {
+                                path: string;
+                                message: string;
+                                /** @enum {string} */
+                                severity: "error" | "warning";
+                                line: number | null;
+                                column: number | null;
+                            }[];
+                            words: string[];
+                        };
                         base_ref: string;
                         head_ref: string;
                         ahead: number;
@@ -4462,6 +4511,55 @@ export interface operations {
                             files: string[];
                         }[];
                         collisions_truncated?: boolean;
+                        effects?: {
+                            applies: boolean;
+                            triggers: {
+                                slug: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed" | "enabled" | "disabled";
+                            }[];
+                            apps: {
+                                slug: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed" | "redeployed";
+                            }[];
+                            skills: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            agents: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            connectors: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            channels: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            checks: {
+                                name: string;
+                                /** @enum {string} */
+                                change: "added" | "changed" | "removed";
+                            }[];
+                            settings: string[];
+                            secrets_missing: string[];
+                            manifest_issues: {
+                                path: string;
+                                message: string;
+                                /** @enum {string} */
+                                severity: "error" | "warning";
+                                line: number | null;
+                                column: number | null;
+                            }[];
+                            words: string[];
+                        };
                     };
                 };
             };

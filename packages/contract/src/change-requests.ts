@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mergeEffects } from './effects.ts'
 import { changeRequestStatuses } from './change-request-moves.ts'
 import { branchName } from './projects.ts'
 import { metadata, page, route, timestamp, uuid } from './route.ts'
@@ -141,7 +142,7 @@ export const diffChangeRequestRoute = route({
   reply: diff,
 })
 
-export const previewParts = ['collisions'] as const
+export const previewParts = ['collisions', 'effects'] as const
 export type PreviewPart = (typeof previewParts)[number]
 
 /** Names separated by commas. */
@@ -164,6 +165,8 @@ export const mergePreview = z.object({
   collisions: z.array(z.object({ number: z.number().int(), files: z.array(z.string()) })).optional(),
   /** There are more open ones than were looked at. */
   collisions_truncated: z.boolean().optional(),
+  /** Only when asked for: what merging does beyond code. */
+  effects: mergeEffects.optional(),
 })
 export type MergePreview = z.infer<typeof mergePreview>
 

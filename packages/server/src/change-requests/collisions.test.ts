@@ -23,7 +23,7 @@ test('a preview has collisions only when asked, and refuses what it does not kno
     ['base_sha', 'can_fast_forward', 'can_merge', 'conflicts', 'head_sha', 'is_up_to_date', 'merge_base'].toSorted(),
   )
   expect(await preview(at, cr.cr_id)).toMatchObject({ collisions: [], collisions_truncated: false })
-  for (const include of ['', 'effects', 'collisions,', 'collisions,x', 'COLLISIONS', '%00', ' collisions']) {
+  for (const include of ['', 'effect', 'collisions,', 'collisions,x', 'COLLISIONS', '%00', ' collisions']) {
     const reply = await app.request<Refusal>('GET', `${at.path(cr.cr_id, 'merge-preview')}?include=${include}`)
     expect([include, reply.status, reply.body.code]).toEqual([include, 400, 'invalid'])
   }

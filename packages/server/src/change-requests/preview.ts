@@ -5,6 +5,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
 import { collisionsOf } from './collisions.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
+import { effectsOf } from './effects.ts'
 import { requireChangeRequest } from './store.ts'
 
 /** Of a merged one: how it stood right before it was merged. */
@@ -17,6 +18,13 @@ export async function previewChangeRequest(
   const pair = await commitPair(deps, { project, cr, signal })
   const { repository, baseSha, headSha } = pair
   const preview = await withinLimits(previewMerge(repository, { baseSha, headSha }, { signal }))
-  if (!input.include.includes('collisions')) return preview
-  return { ...preview, ...(await collisionsOf(deps, { project, cr, pair, signal })) }
+  const asks = (part: PreviewPart) => input.include.includes(part)
+  const mergeBase = preview.merge_base
+  return {
+    ...preview,
+    ...(asks('collisions') ? await collisionsOf(deps, { project, cr, pair, signal }) : {}),
+    ...(asks('effects')
+      ? { effects: await effectsOf(deps, { project, baseRef: cr.base_ref, repository, mergeBase, headSha, signal }) }
+      : {}),
+  }
 }

@@ -135,7 +135,7 @@ describe('svc cr show', () => {
       previewChangeRequest: () => ({ ...cleanPreview, collisions, collisions_truncated: true }),
     })
     const { stdout } = await svc(['cr', 'show', '3'], { service, env })
-    expect(service.of('previewChangeRequest')[0]!.query).toEqual({ include: 'collisions' })
+    expect(service.of('previewChangeRequest')[0]!.query).toEqual({ include: 'collisions,effects' })
     expect(stdout).toContain('collides with #7: a.txt\n')
     expect(stdout).toContain('collides with #5: a.txt, b.txt, c.txt, d.txt, e.txt and 2 more\n')
     expect(stdout).toContain('only the newest open ones')

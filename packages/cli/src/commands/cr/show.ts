@@ -1,4 +1,4 @@
-import type { ChangeRequest } from '../../wire.ts'
+import type { ChangeRequest, MergePreview } from '../../wire.ts'
 import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
@@ -21,7 +21,7 @@ export const show = command({
       cr.status === 'open'
         ? await reply(
             api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
-              params: { path: { projectId, crId: cr.cr_id }, query: { include: 'collisions' } },
+              params: { path: { projectId, crId: cr.cr_id }, query: { include: 'collisions,effects' } },
             }),
           )
         : null
@@ -34,6 +34,7 @@ export const show = command({
     out.line(bold('Merge preview  '), verdict)
     for (const file of files) out.line(`  conflict: ${file}`)
     for (const line of collisionLines(preview)) out.line(`  ${line}`)
+    printEffects(out, preview)
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then look again:')
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))
@@ -41,6 +42,18 @@ export const show = command({
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })
+
+const effectsShown = 20
+
+/** What merging does beyond code. Says nothing where it does nothing. */
+function printEffects({ line }: Context['out'], { effects }: MergePreview): void {
+  if (effects === undefined || !effects.applies || effects.words.length === 0) return
+  line()
+  line(bold('Merging also'))
+  for (const words of effects.words.slice(0, effectsShown)) line(`  ${words}`)
+  const more = effects.words.length - effectsShown
+  if (more > 0) line(`  and ${more} more: --json lists them`)
+}
 
 export function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
   out.line(bold(`#${cr.number} ${cr.title}`))

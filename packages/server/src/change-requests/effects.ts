@@ -1,0 +1,131 @@
+/** What merging a change request does beyond code. Compared from the merge base to the head: what the base got meanwhile is not this one's doing. */
+import { emptyManifest, type Manifest, type MergeEffects } from '@svc/contract'
+import { listTree, type Repository } from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { readManifestFileAt } from '../projects/manifest.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { listSecrets } from '../secrets/store.ts'
+import { effectWords } from './effect-words.ts'
+
+type Change = 'added' | 'changed' | 'removed'
+
+export async function effectsOf(
+  deps: Pick<Deps, 'db'>,
+  input: {
+    project: ProjectRow
+    baseRef: string
+    repository: Repository
+    mergeBase: string | null
+    headSha: string
+    signal: AbortSignal
+  },
+): Promise<MergeEffects> {
+  const { project, repository, mergeBase, headSha, signal } = input
+  if (input.baseRef !== project.default_branch) return { ...nothing, words: effectWords(nothing, []) }
+  const options = { signal }
+  const before =
+    mergeBase === null ? emptyManifest : (await readManifestFileAt(repository, mergeBase, options)).manifest
+  const { manifest: after, issues } = await readManifestFileAt(repository, headSha, options)
+  const folder = (sha: string | null, path: string) => namesIn(repository, sha, path, signal)
+  const ofConfig = async (name: string) =>
+    compareNames(
+      await folder(mergeBase, `${before.runtime.config_dir}/${name}`),
+      await folder(headSha, `${after.runtime.config_dir}/${name}`),
+    )
+  const [skills, agents] = [await ofConfig('skills'), await ofConfig('agents')]
+  const effects = {
+    applies: true,
+    triggers: triggerChanges(before, after),
+    apps: await appChanges(before, after, folder, { mergeBase, headSha }),
+    skills,
+    agents: agents.filter(({ name }) => name.endsWith('.md')).map((one) => ({ ...one, name: one.name.slice(0, -3) })),
+    connectors: compareEntries(before.connectors, after.connectors, ({ slug }) => slug),
+    channels: compareEntries(before.channels, after.channels, ({ platform }) => platform),
+    checks: compareEntries(before.checks, after.checks, ({ name }) => name),
+    settings: (['env', 'runtime', 'sandbox'] as const).flatMap((table) =>
+      changedKeys(table, before[table], after[table]),
+    ),
+    secrets_missing: await missingSecrets(deps, project, after),
+    manifest_issues: issues,
+  }
+  return { ...effects, words: effectWords({ ...effects, words: [] }, after.triggers) }
+}
+
+const nothing: MergeEffects = {
+  ...{ applies: false, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
+  ...{ settings: [], secrets_missing: [], manifest_issues: [], words: [] },
+}
+
+/** Each file or folder with the id of what is in it. */
+async function namesIn(
+  repository: Repository,
+  sha: string | null,
+  path: string,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  if (sha === null) return new Map()
+  const entries = await listTree(repository, { sha, path }, { signal })
+  return new Map((entries ?? []).map((entry) => [entry.name, entry.sha]))
+}
+
+function compareNames(before: Map<string, string>, after: Map<string, string>): { name: string; change: Change }[] {
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort()
+  return names.flatMap((name) => {
+    const [was, is] = [before.get(name), after.get(name)]
+    if (was === is) return []
+    return [{ name, change: was === undefined ? 'added' : is === undefined ? 'removed' : 'changed' }]
+  })
+}
+
+function compareEntries<T>(before: T[], after: T[], nameOf: (entry: T) => string) {
+  const texts = (entries: T[]) => new Map(entries.map((entry) => [nameOf(entry), JSON.stringify(entry)]))
+  return compareNames(texts(before), texts(after))
+}
+
+function triggerChanges(before: Manifest, after: Manifest): MergeEffects['triggers'] {
+  const wasOn = new Map(before.triggers.map(({ slug, enabled }) => [slug, enabled]))
+  const isOn = new Map(after.triggers.map(({ slug, enabled }) => [slug, enabled]))
+  return compareEntries(before.triggers, after.triggers, ({ slug }) => slug).map(({ name, change }) => {
+    const [was, is] = [wasOn.get(name), isOn.get(name)]
+    if (change !== 'changed' || was === is) return { slug: name, change }
+    return { slug: name, change: is === true ? 'enabled' : 'disabled' }
+  })
+}
+
+/** An app is built from the repository, or serves one folder of it: that folder's content decides then. */
+async function appChanges(
+  before: Manifest,
+  after: Manifest,
+  folder: (sha: string | null, path: string) => Promise<Map<string, string>>,
+  { mergeBase, headSha }: { mergeBase: string | null; headSha: string },
+): Promise<MergeEffects['apps']> {
+  const changed: MergeEffects['apps'] = compareEntries(before.apps, after.apps, ({ slug }) => slug).map(
+    ({ name, change }) => ({ slug: name, change }),
+  )
+  for (const app of after.apps) {
+    if (!app.enabled || changed.some(({ slug }) => slug === app.slug)) continue
+    const source = app.build === null && app.static_dir !== null ? app.static_dir : ''
+    const differs = compareNames(await folder(mergeBase, source), await folder(headSha, source))
+    if (differs.some(({ name }) => source !== '' || name !== 'svc.toml'))
+      changed.push({ slug: app.slug, change: 'redeployed' })
+  }
+  return changed
+}
+
+function changedKeys(table: string, before: object, after: object): string[] {
+  const [was, is] = [Object.entries(before), Object.entries(after)].map((pairs) => new Map(pairs))
+  const keys = [...new Set([...was!.keys(), ...is!.keys()])].sort()
+  return keys
+    .filter((key) => JSON.stringify(was!.get(key)) !== JSON.stringify(is!.get(key)))
+    .map((key) => `${table}.${key}`)
+}
+
+async function missingSecrets(deps: Pick<Deps, 'db'>, project: ProjectRow, manifest: Manifest): Promise<string[]> {
+  const set = new Set((await listSecrets(deps.db, project.project_id)).map(({ name }) => name))
+  const needed = [
+    ...manifest.env.required,
+    ...manifest.triggers.map(({ secret_env }) => secret_env),
+    ...manifest.connectors.map(({ auth }) => auth?.secret_env ?? null),
+  ]
+  return [...new Set(needed.filter((name): name is string => name !== null && !set.has(name)))].sort()
+}
