@@ -1,5 +1,4 @@
 /** The client's own file: which host is active, which were added, and a token per origin. The server writes the same shape at its first start. */
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -111,7 +110,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Never readable by others, not for a moment, and never half written: whoever reads sees the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
   try {
     await file.writeFile(text)
@@ -157,7 +156,7 @@ async function withLock(path: string, act: () => Promise<void>): Promise<void> {
 /** Moved aside before it is removed: of two that find it stale, one moves it and the other finds nothing. */
 async function removeStale(path: string): Promise<void> {
   if (!(await isStale(path))) return
-  const aside = `${path}.${randomUUID()}`
+  const aside = `${path}.${crypto.randomUUID()}`
   try {
     await rename(path, aside)
   } catch {

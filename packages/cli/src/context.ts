@@ -37,7 +37,9 @@ export function createContext(io: Io, globals: Globals): Context {
     io,
     out,
     globals,
-    interactive: io.stdin.isTTY === true && io.stderr.isTTY && !globals.json,
+    get interactive() {
+      return io.stdin.isTTY === true && io.stderr.isTTY && !globals.json
+    },
     next: (command) => inProject(command, globals.project),
     configPath: () => configPath(io),
     config: once(() => readConfig(configPath(io))),

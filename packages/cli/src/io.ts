@@ -40,7 +40,10 @@ export function processIo(process: NodeJS.Process): { io: Io; written(): Promise
   const io: Io = {
     env: process.env,
     cwd: process.cwd(),
-    stdin: process.stdin,
+    // Made when it is first asked for: most commands read nothing, and it costs some of the start.
+    get stdin() {
+      return process.stdin
+    },
     stdout,
     stderr,
     now: () => Date.now(),

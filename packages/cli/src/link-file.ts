@@ -1,5 +1,4 @@
 /** `.svc/link.json`: which project a folder belongs to. It may come with a stranger's repository, so it names things and grants nothing. */
-import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Refusal } from './errors.ts'
@@ -42,7 +41,7 @@ export async function writeLink(cwd: string, link: Omit<Link, 'path'>): Promise<
   if (!(await lstat(folder)).isDirectory())
     throw new Refusal('link_broken', '.svc is not a folder here', { hint: `Look at ${folder}.` })
   const path = join(folder, 'link.json')
-  const temporary = join(folder, `link.${randomUUID()}.tmp`)
+  const temporary = join(folder, `link.${crypto.randomUUID()}.tmp`)
   await writeFile(temporary, `${JSON.stringify(link, null, 2)}\n`, { flag: 'wx' })
   await rename(temporary, path)
   return path
