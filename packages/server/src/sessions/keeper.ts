@@ -107,6 +107,7 @@ export class SessionKeeper {
       const kept = this.#kept.get(sessionId)
       if (kept === undefined) return
       for (const prompt of await acceptedPrompts(this.#deps.db, sessionId)) {
+        this.#deps.warm.isNeeded()
         const begins = kept.follower.beginTurn()
         const outcome = await sendPrompt(kept.daemon, prompt)
         if (outcome.kind === 'ok') {
@@ -184,6 +185,7 @@ export class SessionKeeper {
     const abort = new AbortController()
     this.#provisioning.set(session.session_id, { sandboxId, abort })
     if (warm === null) this.#deps.warm.startBegins()
+    else this.#deps.warm.isNeeded()
     try {
       const { sandbox, runtimeSessionId } =
         warm === null

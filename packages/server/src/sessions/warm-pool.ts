@@ -62,6 +62,11 @@ export class WarmPool {
     this.#filling?.abort(new Error('A session needs the machine.'))
   }
 
+  /** Somebody waits for an answer just now: a claim, or a prompt. */
+  isNeeded(): void {
+    this.#busyAt = Date.now()
+  }
+
   startEnds(): void {
     this.#starts--
     this.#busyAt = Date.now()
