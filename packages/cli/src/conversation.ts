@@ -104,6 +104,8 @@ class Turn {
   #message(message: Message): void {
     if (this.#known.has(message.message_id)) return
     if (message.role === 'user') {
+      // Once the prompt is there the agent is at it: that it waits again is the end, also when it was aborted before a word.
+      if (!this.#begun) this.#progress = true
       this.#begun = true
       return
     }

@@ -21,7 +21,9 @@ export async function converse(
       const prompt = await readPrompt(lines)
       if (prompt === null) break
       const release = io.onInterrupt(() => {
-        out.progress('Aborting…')
+        // The next one is nobody's any more, so it ends the client: a server that does not answer holds no terminal.
+        release()
+        out.progress('Aborting… Ctrl-C again leaves.')
         void abortTurn(api, where).catch((error: Error) => out.progress(red('error: '), error.message))
       })
       try {

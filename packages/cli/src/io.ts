@@ -52,7 +52,10 @@ export function processIo(process: NodeJS.Process): { io: Io; written(): Promise
     signal: interrupt.signal,
     onInterrupt(handler) {
       handlers.push(handler)
-      return () => handlers.splice(handlers.indexOf(handler), 1)
+      return () => {
+        const at = handlers.indexOf(handler)
+        if (at !== -1) handlers.splice(at, 1)
+      }
     },
   }
   return {

@@ -30,6 +30,7 @@ export function createConversation(options: {
   let sessionId: string | null = null
   let opening: Promise<string> | null = null
   let agentChecked = false
+  let modelsLoaded: Promise<void> | null = null
   const delivered = new Map<string, Promise<string>>()
 
   async function call(
@@ -116,6 +117,15 @@ export function createConversation(options: {
       return now
     },
     async abort() {
+      // The runtime loads its models at the first prompt and keeps what came of it. Interrupted in the middle of that it
+      // would refuse every later prompt, so that loading ends first.
+      modelsLoaded ??= call('GET', '/config/providers').then(
+        () => {},
+        () => {
+          // Another runtime may know no such question; then there is nothing to wait for.
+        },
+      )
+      await modelsLoaded
       if (sessionId !== null) await call('POST', `/session/${encodeURIComponent(sessionId)}/abort`)
     },
     async warm() {

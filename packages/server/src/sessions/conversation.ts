@@ -183,7 +183,9 @@ function clean(text: unknown, charsMax: number): string {
 function errorText(error: unknown): string {
   if (!isObject(error)) return 'The agent runtime reported an error without saying which.'
   const message = isObject(error.data) && typeof error.data.message === 'string' ? error.data.message : null
-  return clean(message ?? (typeof error.name === 'string' ? error.name : 'unknown error'), 4000)
+  // Where in the runtime it happened helps nobody here.
+  const [said = ''] = (message ?? (typeof error.name === 'string' ? error.name : 'unknown error')).split('\n    at ')
+  return clean(said, 4000)
 }
 
 function asMessage(value: unknown): RuntimeMessage | null {

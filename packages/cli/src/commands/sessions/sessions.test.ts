@@ -306,6 +306,16 @@ describe('svc sessions chat --prompt', () => {
     expect(stderr).toContain('Aborting')
   })
 
+  test('a turn that is aborted before a word was said is over', async () => {
+    await using service = talking([
+      turn('busy'),
+      message({ message_id: 'u', role: 'user', parts: [text('1', 'Why?')] }),
+      turn('idle'),
+    ])
+    const { code, stdout } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  })
+
   test('without an id the only one alive is meant', async () => {
     await using service = talking(answer)
     expect((await svc(['sessions', 'chat', '--prompt', 'Why?'], { service, env })).code).toBe(0)
