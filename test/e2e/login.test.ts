@@ -153,6 +153,34 @@ test.skipIf(!browserPath)(
   120_000,
 )
 
+test.skipIf(!browserPath)(
+  'a password is set and changed on its page, and signs in there',
+  async () => {
+    const next = `${password} again`
+    await inBrowser(async (page) => {
+      await page.goto(`${server.url}/password`)
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.waitForURL(`${server.url}/`)
+      await page.goto(`${server.url}/password`)
+      await page.getByText('This browser').waitFor()
+      await page.getByLabel('Current password').fill(password)
+      await page.getByLabel('New password').fill(next)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved. Every other browser was signed out.').waitFor()
+      await page.getByLabel('Current password').fill(next)
+      await page.getByLabel('New password').fill(password)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved. Every other browser was signed out.').waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
+      await page.getByRole('button', { name: 'Sign out here' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    })
+  },
+  120_000,
+)
+
 test('other pages are not heard, Ctrl-C ends the wait', async () => {
   const { home, said, exited, url, child } = await terminal('fourth')
   const given = new URLSearchParams(new URL(url).hash.slice(1))
