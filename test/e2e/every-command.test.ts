@@ -173,6 +173,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
     return { args: [name, '--yes'] }
   },
   'self-host owner-link': () => ({ args: [] }),
+  'manifest validate': () => ({ args: ['-'], input: 'svc_version = 1\n' }),
   completion: () => ({ args: ['bash'] }),
   version: () => ({ args: [] }),
   help: () => ({ args: [] }),
@@ -185,7 +186,7 @@ const elsewhere: readonly string[] = [
 ]
 
 /** Those that ask no server, so that no server can refuse them. */
-const alone = /^(hosts|completion|version|help|projects unlink)/
+const alone = /^(hosts|manifest|completion|version|help|projects unlink)/
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-every-'))
