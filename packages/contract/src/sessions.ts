@@ -204,7 +204,7 @@ export const getTranscriptRoute = route({
   access: 'project-read',
   query: z.object({
     limit: z.coerce.number().int().min(1).max(1000).optional(),
-    cursor: z.string().max(500).optional(),
+    cursor: z.string().max(200).optional(),
   }),
   reply: z.object({ messages: z.array(message) }),
 })

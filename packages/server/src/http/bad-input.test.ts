@@ -144,6 +144,7 @@ describe('an id that is none', () => {
       changeRole: { role: 'viewer' },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
+      settleUnfinishedWork: { commit: 'a'.repeat(40) },
       createReview: { head_sha: 'a'.repeat(40), body: 'hello' },
       openChangeRequest: { title: 't', head_ref: 'work' },
     }
@@ -232,7 +233,7 @@ const oddQueries: [string, string][] = [
     value,
   ]),
   ...['2', 'true', '', '%00'].map((value): [string, string] => ['renames', value]),
-  ...['', 'x', 'effects', 'collisions,', '%00'].map((value): [string, string] => ['include', value]),
+  ...['', 'x', 'receipts', 'collisions,', '%00'].map((value): [string, string] => ['include', value]),
   ...['ref', 'base', 'head_ref'].flatMap((name) =>
     ['', '%00', '..', '-%20x', '@%7B0%7D', 'main~1', 'x'.repeat(256)].map((value): [string, string] => [name, value]),
   ),
@@ -241,11 +242,14 @@ const oddQueries: [string, string][] = [
 /** Without it these would refuse every query for what it lacks. */
 const needed: Record<string, string> = { getFile: '&path=README.md', compareRefs: '&head=work' }
 
+/** The session that is asked has no work to hand out. */
+const answerOf = (route: Route) => (route.name === 'bundleUnfinishedWork' ? 404 : 200)
+
 describe('a query that is wrong', () => {
   test.each(byName(withQuery))('%s says so', async (_, route) => {
     for (const [name, value] of oddQueries) {
       const reply = await send(route, {}, { query: `${name}=${value}${needed[route.name] ?? ''}` })
-      const wanted = Object.keys(route.query.shape).includes(name) ? 400 : 200
+      const wanted = Object.keys(route.query.shape).includes(name) ? 400 : answerOf(route)
       expect([name, value, reply.status, flawOf(reply)]).toEqual([name, value, wanted, null])
     }
   })
@@ -264,7 +268,7 @@ describe('a query that is wrong', () => {
       expect([
         query.slice(0, 30),
         (await send(route, {}, { query: query + (needed[route.name] ?? '') })).status,
-      ]).toEqual([query.slice(0, 30), 200])
+      ]).toEqual([query.slice(0, 30), answerOf(route)])
   })
 
   test('an address of more than 16 KiB is refused', async () => {

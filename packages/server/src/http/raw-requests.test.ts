@@ -143,14 +143,15 @@ describe('the name a request is for', () => {
   const ask = (host: string, to = port) =>
     say(['GET /v1/health HTTP/1.1', `Host: ${host}`, 'Connection: close'], { to }).then(statusOf)
 
-  test.each(['127.0.0.1', 'localhost', 'LOCALHOST:1', '[::1]:8420', '127.0.0.1:8420', '3000--x.localhost'])(
-    '%s is ours',
-    async (host) => expect(await ask(host)).toBe(200),
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST:1', '[::1]:8420', '127.0.0.1:8420'])('%s is ours', async (host) =>
+    expect(await ask(host)).toBe(200),
   )
 
   test.each([
     ...['evil.test', 'evil.test:8420', '127.0.0.1.evil.test', 'localhost.evil.test', '127.0.0.2', '0.0.0.0', '[::2]'],
     ...['evil.test@127.0.0.1', '127.0.0.1@evil.test', 'evillocalhost', 'localhost:8420:1'],
+    // An origin of a preview, which serves nothing of the API.
+    '3000--x.localhost',
   ])('%s is not', async (host) => {
     const status = await ask(host)
     expect([400, 403]).toContain(status)

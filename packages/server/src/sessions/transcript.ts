@@ -1,10 +1,13 @@
 /** The conversation as the database has it: whole, its end and page by page what came before, or what changed. */
 import type { Message } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { cutPage, readCursor } from '../http/page.ts'
+import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 
 /** More than a person reads and a conversation of a runtime holds. */
 const messagesMax = 20_000
+
+/** The runtime's own, or the UUID of a prompt. */
+const messageId = /^(msg_\w{1,100}|[0-9a-f]{8}-[0-9a-f-]{27})$/
 
 const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'] as const
 
@@ -16,6 +19,7 @@ export async function readTranscript(
 ): Promise<{ messages: Message[]; next: string | null }> {
   const limit = page.limit ?? messagesMax
   const before = readCursor(page.cursor)
+  if (before !== null && !messageId.test(before[1])) throw invalidCursor()
   let query = db
     .selectFrom('session_messages')
     .select(columns)
