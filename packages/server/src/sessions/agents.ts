@@ -6,7 +6,7 @@ const builtIn = new Set(['build', 'plan'])
 
 const agentFileBytesMax = 256 * 1024
 
-/** Refuses an agent that neither the runtime nor the commit the session starts from knows. */
+/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. */
 export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
@@ -17,7 +17,7 @@ export async function requireAgent(
   if (file.kind === 'file') return
   throw new ServiceError(
     'agent_not_found',
-    `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not in the commit the session would start from.`,
+    `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not on the default branch.`,
     {
       hint: 'Agents reach sessions once a change request that adds their file is merged. Built in are build and plan.',
       detail: { issues: [{ path: 'agent_name', message: 'is not known' }] },

@@ -47,8 +47,10 @@ export async function createSession(
   const agentName = input.agent_name ?? defaultAgent
   const repository = await openRepository(deps, project)
   const sha = await baseTip(repository, baseRef)
-  const manifest = await readManifestAt(repository, sha)
-  await requireAgent(repository, { sha, configDir: manifest.runtime.config_dir, agentName })
+  // Agents, skills and the manifest are those of the default branch, wherever the session is cut: what is on another branch was merged by nobody.
+  const merged = baseRef === project.default_branch ? sha : await baseTip(repository, project.default_branch)
+  const manifest = await readManifestAt(repository, merged)
+  await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
   const model = input.model ?? manifest.runtime.model ?? null
   const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
   await failpoint('session.create.before_row')

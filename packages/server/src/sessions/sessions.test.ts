@@ -63,11 +63,13 @@ describe('creating', () => {
     expect(await gitText(app.repo, 'rev-parse', `refs/heads/${body.session_id}`)).toBe(dev)
   })
 
-  test('knows the agents of the commit it starts from, and the built-in ones', async () => {
+  test('knows the agents of the default branch wherever it starts from, and the built-in ones', async () => {
     for (const agent_name of ['build', 'plan', 'reviewer']) expect((await app.create({ agent_name })).status).toBe(201)
     await commit(app.repo, 'with-agent', { '.svc/runtime/agents/newcomer.md': 'x\n' })
     expect((await app.create({ agent_name: 'newcomer' })).body.code).toBe('agent_not_found')
-    expect((await app.create({ agent_name: 'newcomer', base_ref: 'with-agent' })).status).toBe(201)
+    const onBranch = await app.create({ agent_name: 'newcomer', base_ref: 'with-agent' })
+    expect(onBranch.body.code).toBe('agent_not_found')
+    expect((await app.create({ agent_name: 'reviewer', base_ref: 'with-agent' })).status).toBe(201)
   })
 
   test.each([
