@@ -78,6 +78,7 @@ describe('svc tour', () => {
         status: 'ready',
         version: '1',
         sandbox: { driver: 'x', ready: true, problem: null, install: null },
+        providers: { apps: 'none', connectors: 'none' },
         model: 'upstream',
       }),
     })
@@ -91,6 +92,7 @@ describe('svc tour', () => {
         version: '1',
         model: 'none',
         sandbox: { driver: 'none', ready: false, problem: 'bubblewrap is missing', install: 'apt install bubblewrap' },
+        providers: { apps: 'none', connectors: 'none' },
       }),
     })
     const { code, stderr } = await svc(['tour'], { service })
