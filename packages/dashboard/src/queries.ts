@@ -9,6 +9,7 @@ export type Session = operations['getSession']['responses'][200]['content']['app
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
 export type Role = operations['changeRole']['responses'][200]['content']['application/json']['role']
+export type Trigger = operations['listTriggers']['responses'][200]['content']['application/json']['triggers'][number]
 export type Review = operations['listReviews']['responses'][200]['content']['application/json']['reviews'][number]
 export type Commit = operations['listCommits']['responses'][200]['content']['application/json']['commits'][number]
 export type ChangeRequest =
@@ -260,3 +261,33 @@ export const dashboardSessions = queryOptions({
   queryKey: ['dashboard-sessions'],
   queryFn: ({ signal }) => reply(api.GET('/v1/accounts/dashboard-sessions', { signal })),
 })
+
+export const effects = (projectId: string, cr: ChangeRequest) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'effects', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
+          params: { path: { projectId, crId: cr.cr_id }, query: { include: 'effects' } },
+          signal,
+        }),
+      ),
+    select: ({ effects }) => effects,
+    enabled: cr.status === 'open',
+  })
+
+export const triggers = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'triggers'],
+    queryFn: ({ signal }) =>
+      reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } }, signal })),
+    refetchInterval: liveMs,
+  })
+
+export const trigger = (projectId: string, slug: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'triggers', slug],
+    queryFn: ({ signal }) =>
+      reply(api.GET('/v1/projects/{projectId}/triggers/{slug}', { params: { path: { projectId, slug } }, signal })),
+    refetchInterval: liveMs,
+  })

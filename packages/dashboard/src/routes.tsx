@@ -89,8 +89,8 @@ const sessions = createRoute({
 const changeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequest),
-  validateSearch: (search): { tab?: 'commits' | 'files'; since?: string } => ({
-    ...(search.tab === 'commits' || search.tab === 'files' ? { tab: search.tab } : {}),
+  validateSearch: (search): { tab?: 'commits' | 'files' | 'effects'; since?: string } => ({
+    ...(search.tab === 'commits' || search.tab === 'files' || search.tab === 'effects' ? { tab: search.tab } : {}),
     ...(typeof search.since === 'string' && /^[0-9a-f]{40,64}$/.test(search.since) ? { since: search.since } : {}),
   }),
   component: lazyRouteComponent(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
@@ -106,6 +106,12 @@ const branches = createRoute({
   getParentRoute: () => project,
   path: below(paths.branches),
   component: lazyRouteComponent(() => import('./pages/projects/branches.tsx'), 'BranchesPage'),
+})
+
+const triggers = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.triggers),
+  component: lazyRouteComponent(() => import('./pages/projects/triggers.tsx'), 'TriggersPage'),
 })
 
 const secrets = createRoute({
@@ -157,6 +163,7 @@ const ofProject = project.addChildren([
   sessions,
   session,
   branches,
+  triggers,
   secrets,
   projectTokens,
   settings,

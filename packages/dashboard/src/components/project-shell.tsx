@@ -19,6 +19,7 @@ const places = [
   [paths.changeRequests, 'Change requests'],
   [paths.sessions, 'Sessions'],
   [paths.branches, 'Branches'],
+  [paths.triggers, 'Triggers'],
   [paths.secrets, 'Secrets'],
   [paths.projectTokens, 'Tokens'],
   [paths.settings, 'Settings'],

@@ -12,6 +12,7 @@ import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
 import { CommitsTab } from './commits-tab.tsx'
 import { Conversation } from './conversation.tsx'
+import { EffectsTab } from './effects-tab.tsx'
 import { EditTitle } from './edit-title.tsx'
 import { MergeBox } from './merge-box.tsx'
 
@@ -22,6 +23,7 @@ const tabs = [
   ['conversation', 'Conversation'],
   ['commits', 'Commits'],
   ['files', 'Files'],
+  ['effects', 'Effects'],
 ] as const
 
 export function ChangeRequestPage() {
@@ -57,6 +59,9 @@ export function ChangeRequestPage() {
         </Tabs.Panel>
         <Tabs.Panel value="commits" className="outline-none">
           <CommitsTab projectId={project_id} cr={cr} />
+        </Tabs.Panel>
+        <Tabs.Panel value="effects" className="outline-none">
+          <EffectsTab projectId={project_id} cr={cr} />
         </Tabs.Panel>
         <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
           {since !== null && (

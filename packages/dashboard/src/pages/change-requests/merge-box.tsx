@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, ApiError, onlyOnce, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
-import { type ChangeRequest, mergePreview, type MergePreview } from '../../queries.ts'
+import { type ChangeRequest, effects, mergePreview, type MergePreview } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Loading } from '../../ui/loading.tsx'
@@ -89,6 +89,7 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
           Once this is merged, they will conflict in {collisions.flatMap(({ files }) => files).join(', ')}.
         </Notice>
       )}
+      <Warnings projectId={projectId} cr={cr} />
       {merge.isError && <MergeFailure error={merge.error} />}
       {makesCommit && writes && (
         <label className="flex flex-col gap-1 text-sm text-dim">
@@ -115,6 +116,27 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
         {refusal !== null && <p className="w-full text-sm text-dim">Merging is off: {refusal}.</p>}
       </div>
     </Box>
+  )
+}
+
+/** What does not stop a merge and may spoil what follows it. */
+function Warnings({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+  const { data: told } = useQuery(effects(projectId, cr))
+  if (told === undefined) return null
+  const broken = told.manifest_issues.filter(({ severity }) => severity === 'error').length
+  return (
+    <>
+      {told.secrets_missing.length > 0 && (
+        <Notice tone="warn" title={`Secrets are missing: ${told.secrets_missing.join(', ')}`}>
+          Sessions and apps need them once this is merged.
+        </Notice>
+      )}
+      {broken > 0 && (
+        <Notice tone="warn" title="svc.toml is broken in this change">
+          What is wrong in it is left out. See Effects.
+        </Notice>
+      )}
+    </>
   )
 }
 
