@@ -1,0 +1,182 @@
+/** A person reviews a change and merges it, in a real browser: by keyboard, in both themes, at two widths, without an axe violation. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { git, makeFirstCommit, Server } from './harness.ts'
+
+const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
+/** A test browser talks to nobody but the page. */
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-component-update',
+  '--disable-background-networking',
+]
+/** Where the pictures go, to be looked at. */
+const pictures = join(import.meta.dir, '../../dist/screens')
+
+let server: Server
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let project: { project_id: string; slug: string }
+const complaints: string[] = []
+
+beforeAll(async () => {
+  if (!browserPath) return
+  await mkdir(pictures, { recursive: true })
+  server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+  project = await server.json(['projects', 'create', '--name', 'pages'])
+  await makeFirstCommit(server, project.project_id)
+  await pushWork()
+  await server.json(['cr', 'open', '--title', 'Say it better', '--head', 'work', '--project', project.project_id])
+  await server.json(['cr', 'open', '--title', 'Say it otherwise', '--head', 'other', '--project', project.project_id])
+  browser = await chromium.launch({ executablePath: browserPath, args: quiet })
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
+  page = await context.newPage()
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server?.end()
+}, 60_000)
+
+test.skipIf(!browserPath)(
+  'a line is commented by keyboard, the review is kept, and the change is merged',
+  async () => {
+    await page.getByRole('link', { name: '#1 Say it better' }).click()
+    await page.getByRole('heading', { name: /Say it better/ }).waitFor()
+    await page.getByText('It merges cleanly').waitFor()
+    await page.getByText('Collides with #2').waitFor()
+
+    await page.getByRole('tab', { name: 'Files' }).click()
+    await page.getByText('0 of 2 files viewed').waitFor()
+    await page.getByText('It is said better.').first().waitFor()
+    await page
+      .getByRole('navigation', { name: 'Changed files' })
+      .getByRole('button', { name: /a\.txt/ })
+      .click()
+    await page.keyboard.press('c')
+    await page.getByLabel(/^Comment on line/).fill('Better, yes. **Why?**')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('Not sent yet, on line').waitFor()
+    await page.getByText('Your review: 1 comment').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByLabel(/What you want to say/).fill('Nearly.')
+    await page.getByRole('button', { name: 'Keep with the change request' }).click()
+    await page.getByText('Your review: 0 comments').waitFor()
+
+    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await page.getByText('Nearly.').waitFor()
+    await page.getByText('Why?').waitFor()
+    await page.getByText('Nothing was pushed since.').waitFor()
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('The branch work is still there.').waitFor()
+    const merged = await server.json<{ change_requests: { number: number }[] }>([
+      ...['cr', 'ls', '--status', 'merged', '--project', project.project_id],
+    ])
+    expect(JSON.stringify(merged)).toContain('Say it better')
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
+
+test.skipIf(!browserPath)(
+  'a conflict names its files and why the merge is off; closed and open again',
+  async () => {
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/2`)
+    const files = page.getByRole('list', { name: 'Files that conflict' })
+    await files.getByText('a.txt').waitFor()
+    const merge = page.getByRole('button', { name: 'Merge into main' })
+    expect(await merge.getAttribute('aria-disabled')).toBe('true')
+    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+    await page.getByRole('button', { name: 'Close without merging' }).click()
+    await page.getByRole('button', { name: 'Reopen' }).click()
+    await files.waitFor()
+  },
+  120_000,
+)
+
+const addresses = (slug: string) => ({
+  home: '/',
+  projects: '/projects',
+  'change-requests': `/projects/${slug}/change-requests?status=all`,
+  merged: `/projects/${slug}/change-requests/1`,
+  conflict: `/projects/${slug}/change-requests/2`,
+  commits: `/projects/${slug}/change-requests/1?tab=commits`,
+  files: `/projects/${slug}/change-requests/2?tab=files`,
+  effects: `/projects/${slug}/change-requests/2?tab=effects`,
+  sessions: `/projects/${slug}/sessions`,
+  branches: `/projects/${slug}/branches`,
+  triggers: `/projects/${slug}/triggers`,
+  secrets: `/projects/${slug}/secrets`,
+  'project-tokens': `/projects/${slug}/tokens`,
+  settings: `/projects/${slug}/settings`,
+  members: '/account/members',
+  tokens: '/account/tokens',
+  audit: '/account/audit',
+  profile: '/account/profile',
+})
+
+test.skipIf(!browserPath)(
+  'every page stands in both themes at two widths, with no axe violation and nothing wider than the screen',
+  async () => {
+    const axe = await readFile(require.resolve('axe-core/axe.min.js'), 'utf8')
+    const found: string[] = []
+    for (const [width, colorScheme] of [
+      [1280, 'light'],
+      [360, 'dark'],
+    ] as const) {
+      const looked = await browser.newContext({
+        viewport: { width, height: 800 },
+        colorScheme,
+        storageState: await context.storageState(),
+      })
+      const here = await looked.newPage()
+      for (const [name, address] of Object.entries(addresses(project.slug))) {
+        await here.goto(server.url + address)
+        await here.getByRole('heading').first().waitFor()
+        await here.waitForFunction('!/Loading/.test(document.body.innerText)')
+        await here.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
+        if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
+          found.push(`${name} at ${width}: wider than the screen`)
+        await here.evaluate(axe)
+        const broken = (await here.evaluate(
+          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`))',
+        )) as string[]
+        found.push(...broken.map((each) => `${name} in ${colorScheme}: ${each}`))
+      }
+      await looked.close()
+    }
+    expect(found).toEqual([])
+  },
+  300_000,
+)
+
+async function pushWork(): Promise<void> {
+  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  const clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'clone', '--quiet', url.href, '.')
+  for (const [branch, text] of [
+    ['work', 'It is said better.\n'],
+    ['other', 'It is said otherwise.\n'],
+  ] as const) {
+    await git(clone, 'checkout', '--quiet', '-B', branch, 'origin/main')
+    await Bun.write(join(clone, 'a.txt'), text)
+    await Bun.write(join(clone, `src/${branch}.ts`), 'export const answer = 42\n')
+    await git(clone, 'add', '.')
+    await git(clone, 'commit', '--quiet', '-m', `Say it: ${branch}`)
+    await git(clone, 'push', '--quiet', 'origin', branch)
+  }
+}
