@@ -42,12 +42,15 @@ export function ChangeRequestPage() {
         value={tab}
         onValueChange={(next) => void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })}
       >
-        <Tabs.List aria-label="Parts of the change request" className="mb-4 flex gap-1 border-b border-line">
+        <Tabs.List
+          aria-label="Parts of the change request"
+          className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1"
+        >
           {tabs.map(([value, label]) => (
             <Tabs.Tab
               key={value}
               value={value}
-              className="-mb-px border-b-2 border-transparent px-3 py-2 text-sm text-dim data-active:border-accent data-active:text-text"
+              className="border-b-2 border-transparent px-2 py-2 text-sm whitespace-nowrap text-dim sm:px-3 data-active:border-accent data-active:text-text"
             >
               {label}
             </Tabs.Tab>
