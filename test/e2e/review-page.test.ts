@@ -145,7 +145,7 @@ test.skipIf(!browserPath)(
       for (const [name, address] of Object.entries(addresses(project.slug))) {
         await here.goto(server.url + address)
         await here.getByRole('heading').first().waitFor()
-        await here.waitForFunction('!/Loading/.test(document.body.innerText)')
+        await here.waitForFunction('!/Loading/.test(document.body.textContent)')
         await here.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
         if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
           found.push(`${name} at ${width}: wider than the screen`)

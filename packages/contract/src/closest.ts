@@ -3,7 +3,7 @@ export function closest(word: string, names: readonly string[]): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3))
   let best: { name: string; distance: number } | null = null
   for (const name of names) {
-    const found = distance(word.toLowerCase(), name)
+    const found = distance(word.toLowerCase(), name.toLowerCase())
     if (found <= limit && (best === null || found < best.distance)) best = { name, distance: found }
   }
   return best?.name ?? null
