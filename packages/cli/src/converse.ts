@@ -14,21 +14,26 @@ export async function converse(
   where: { projectId: string; sessionId: string },
 ): Promise<void> {
   const { io, out } = ctx
-  out.note('A line is a prompt; a line that ends in \\ goes on. Ctrl-C aborts the agent, Ctrl-D leaves.')
+  out.note('Enter sends; a line that ends in \\ goes on. Ctrl-C aborts, Ctrl-D leaves.')
   const lines = new PromptLines(ctx)
   try {
     for (;;) {
       const prompt = await readPrompt(lines)
       if (prompt === null) break
+      const printer = printConversation(ctx)
       const release = io.onInterrupt(() => {
         // The next one is nobody's any more, so it ends the client: a server that does not answer holds no terminal.
         release()
+        printer.interrupted()
         out.progress('Aborting… Ctrl-C again leaves.')
-        void abortTurn(api, where).catch((error: Error) => out.progress(red('error: '), error.message))
+        void abortTurn(api, where).catch((error: Error) => {
+          if (!io.signal.aborted) out.progress(red('error: '), error.message)
+        })
       })
       try {
-        await followTurn(io, api, where, prompt, printConversation(ctx))
+        await followTurn(io, api, where, prompt, printer)
       } catch (error) {
+        if (io.signal.aborted) printer.interrupted()
         // A turn that failed or was aborted ends the turn, not the conversation.
         if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
         out.progress(red('error: '), error.message)

@@ -44,9 +44,12 @@ export function createOutput(
   }
 
   let passingShown = false
-  const clearPassing = () => {
-    if (passingShown) io.stderr.write('\r\x1b[2K')
+  /** Whether there was something to clear. */
+  const clearPassing = (): boolean => {
+    const shown = passingShown
+    if (shown) io.stderr.write('\r\x1b[2K')
     passingShown = false
+    return shown
   }
   const toStdout = (text: string) => {
     clearPassing()

@@ -3,9 +3,14 @@ import type { Listener } from './conversation.ts'
 import { cut, dim, green, red } from './output.ts'
 import { safe } from './safe.ts'
 
+export interface Printer extends Listener {
+  /** What is said next begins on a line of its own, also after the `^C` that a terminal shows. */
+  interrupted(): void
+}
+
 /** The answer to stdout as it grows, tool calls folded to a line each on stderr; with `--json` every event as a line. */
-export function printConversation({ out }: Pick<Context, 'out'>): Listener {
-  if (out.json) return { event: (event) => out.documentLine(event) }
+export function printConversation({ io, out }: Pick<Context, 'io' | 'out'>): Printer {
+  if (out.json) return { event: (event) => out.documentLine(event), interrupted: () => {} }
   let atLineStart = true
   const endLine = () => {
     if (!atLineStart) out.grow('\n')
@@ -17,6 +22,12 @@ export function printConversation({ out }: Pick<Context, 'out'>): Listener {
       atLineStart = more.endsWith('\n')
     },
     textEnd: endLine,
+    interrupted() {
+      if (!io.stderr.isTTY || out.clearPassing()) return
+      io.stderr.write('\n')
+      // In a pipe the answer has its own lines.
+      if (out.terminal) atLineStart = true
+    },
     tool(part) {
       const [line = ''] = (part.title || part.input).split('\n')
       const room = Math.max(20, out.columns - part.tool.length - 8)

@@ -53,13 +53,15 @@ export const chat = command({
       return converse(ctx, api, where)
     }
     // Ctrl-C means that the answer is not wanted any more: the agent is told before we leave.
+    const printer = printConversation(ctx)
     const release = ctx.io.onInterrupt(() => {
       release()
       void abortTurn(api, where).catch(() => {})
-      ctx.out.progress('Aborting. Ctrl-C again leaves at once.')
+      printer.interrupted()
+      ctx.out.progress('Aborting… Ctrl-C again leaves.')
     })
     try {
-      await followTurn(ctx.io, api, where, prompt, printConversation(ctx))
+      await followTurn(ctx.io, api, where, prompt, printer)
     } finally {
       release()
     }
