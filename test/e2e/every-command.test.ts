@@ -16,6 +16,18 @@ let project: string
 let session: string
 let count = 0
 
+/** Its trigger is due on a leap day: what fires it here is the command. */
+const manifest = `svc_version = 1
+
+[[triggers]]
+slug = "nightly"
+type = "cron"
+cron = "0 3 29 2 *"
+enabled = true
+model = "svc-scripted-demo"
+prompt = "Look around."
+`
+
 interface Described {
   command: string
   args: { name: string; optional: boolean }[]
@@ -141,6 +153,17 @@ const good: Record<string, () => Call | Promise<Call>> = {
     await server.json(['cr', 'close', number, '--project', project])
     return { args: [number] }
   },
+  'triggers ls': () => ({ args: [] }),
+  'triggers info': () => ({ args: ['nightly'] }),
+  'triggers fire': () => ({ args: ['nightly', '--message', 'Only the parser'] }),
+  'triggers disable': async () => {
+    await server.json(['triggers', 'enable', 'nightly', '--project', project])
+    return { args: ['nightly'] }
+  },
+  'triggers enable': async () => {
+    await server.json(['triggers', 'disable', 'nightly', '--project', project])
+    return { args: ['nightly'] }
+  },
   'secrets set': () => ({ args: ['A_SECRET=-'], input: 'value\n' }),
   'secrets ls': () => ({ args: [] }),
   'secrets unset': async () => {
@@ -182,7 +205,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
   ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
-  ...names.filter((name) => /^(self-host (?!owner-link)|triggers |apps |channels|connectors |usage)/.test(name)),
+  ...names.filter((name) => /^(self-host (?!owner-link)|apps |channels|connectors |usage)/.test(name)),
 ]
 
 /** Those that ask no server, so that no server can refuse them. */
@@ -196,6 +219,7 @@ beforeAll(async () => {
     .project_id
   await git(dir, 'init', '--quiet', '--initial-branch=main', clone)
   await Bun.write(join(clone, 'a.txt'), 'a\n')
+  await Bun.write(join(clone, 'svc.toml'), manifest)
   await Bun.write(join(clone, '.gitignore'), '.svc/link.json\n')
   await git(clone, 'add', '.')
   await git(clone, 'commit', '--quiet', '-m', 'First')
