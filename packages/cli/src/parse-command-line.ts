@@ -66,7 +66,12 @@ export function parseCommandLine(
     flags: Object.fromEntries(
       Object.entries(definition.flags).map(([name, flag]) => {
         if (flag.kind === 'text' && flag.required && values[name] === undefined)
-          throw usage(command, `Missing --${name} <${flag.value}>`, `${command} --${name} ${quote(`<${flag.value}>`)}`)
+          // Without the other flags: one may hold a token.
+          throw usage(
+            command,
+            `Missing --${name} <${flag.value}>`,
+            [command, ...positionals.map(quote), `--${name}`, quote(`<${flag.value}>`)].join(' '),
+          )
         return [name, values[name] ?? (flag.kind === 'switch' ? false : undefined)]
       }),
     ),

@@ -47,12 +47,14 @@ describe('the command line', () => {
     [['cr', 'open', '--titel=x'], 'Did you mean --title?', 'svc cr open --title=x'],
     [['cr', 'ls', '--status', 'opne'], '--status is one of open, merged, closed, all', 'svc cr ls --status open'],
     [['cr', 'open'], 'Missing --title <text>', 'svc cr open --title'],
+    [['hosts', 'add', 'work'], 'Missing --url <url>', "svc hosts add work --url '<url>'"],
     [['cr', 'open', '--title', '--base', 'main'], '--title needs a value', 'svc cr open --help'],
     [['cr', 'merge', '3', '--message'], '--message needs a value', 'svc cr merge --help'],
     [['cr', 'ls', '--json=1'], '--json takes no value', 'svc cr ls --help'],
     [['cr', 'merge', '3', '--message', 'a', '--message', 'b'], '--message is given twice', 'svc cr merge --help'],
     [['cr', 'show'], "write 3 or '#3'", 'svc cr show <cr>'],
-    [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
+    [['xyzzy'], 'Unknown command "xyzzy"', 'svc xyzzy --yes'],
+    [['xy/zzy'], 'Unknown command "xy/zzy"', 'svc --help'],
     [['cr', '--bogus'], 'Unknown flag --bogus', 'svc cr --help'],
   ])('%p is a mistake of usage', async (args, message, corrected) => {
     const { code, stdout, stderr } = await svc(args, { env })

@@ -85,6 +85,8 @@ export function findCommand(argv: readonly string[]): Found {
   return { kind: 'group', words, rest }
 }
 
+const projectName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+
 /** A first word that is no command may be the name of a project to make; only the command itself can ask. */
 function unknownWord(
   words: readonly string[],
@@ -96,12 +98,7 @@ function unknownWord(
   const unknown = unknownCommand(words, word, entries, after)
   const rest = [...before, ...after]
   const takes = ['--yes', '--no-wire', '--json', '--no-color']
-  if (
-    words.length > 0 ||
-    !/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(word) ||
-    !rest.every((flag) => takes.includes(flag))
-  )
-    throw unknown
+  if (words.length > 0 || !projectName.test(word) || !rest.every((flag) => takes.includes(flag))) throw unknown
   return {
     kind: 'command',
     words: [word],
@@ -123,9 +120,9 @@ function unknownCommand(
   )
   const shown = JSON.stringify(word)
   // A first word may have been meant as the name of a new project.
-  const projects = words.length === 0 ? [`svc ${quote(word)} --yes`, 'svc init'] : []
+  const projects = words.length === 0 && projectName.test(word) ? [`svc ${quote(word)} --yes`, 'svc init'] : []
   const hint =
-    words.length === 0 ? { hint: 'With --yes it is the name of a new project; svc init makes this folder one.' } : {}
+    projects.length > 0 ? { hint: 'With --yes it is the name of a new project; svc init makes this folder one.' } : {}
   if (meant === null)
     return new UsageError(`Unknown command ${shown}`, { ...hint, next: [`${before} --help`, ...projects] })
   return new UsageError(`Unknown command ${shown}. Did you mean ${before} ${meant}?`, {
