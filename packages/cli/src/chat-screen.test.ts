@@ -165,6 +165,21 @@ describe('a conversation', () => {
     expect(agent.service.of('abortSession')).toHaveLength(2)
   })
 
+  test('lines that are pasted are one prompt, and its turn is aborted like any other', async () => {
+    await using agent = new Agent({}, (self) => void self.say(turn('error', 'The turn was aborted')))
+    await using screen = await agent.open()
+    await screen.waitFor(prompt)
+    screen.type('Run\\\rthe\\\rtests\r')
+    expect(await agent.asked(1)).toEqual(['Run\nthe\ntests'])
+    agent.say(...begun)
+    await screen.waitFor('The tests fail')
+    screen.type(keys.ctrlC)
+    await screen.waitFor(/The turn was aborted\n\n›$/)
+    expect(agent.service.of('abortSession')).toHaveLength(1)
+    screen.type(keys.ctrlD)
+    expect(await screen.exited()).toBe(0)
+  })
+
   test('Ctrl-C on a line drops the line alone', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()

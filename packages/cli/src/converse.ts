@@ -95,13 +95,14 @@ class PromptLines {
   }
 
   next(question: string): Promise<string | null> {
+    // Lines that were pasted at once came with the first of them, and were shown then: the terminal stays its own.
+    const ahead = this.#typedAhead.shift()
+    if (ahead !== undefined) return Promise.resolve(ahead)
     if (this.#ended) return Promise.resolve(null)
     this.#setRawMode(true)
     this.#lines.resume()
     this.#lines.setPrompt(question)
     this.#lines.prompt()
-    const ahead = this.#typedAhead.shift()
-    if (ahead !== undefined) return Promise.resolve(ahead)
     return new Promise((resolve) => {
       this.#take = (line) => {
         this.#take = null
