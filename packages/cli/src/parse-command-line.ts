@@ -132,7 +132,8 @@ function unknownFlag(command: string, input: readonly string[], shown: string, n
   return usage(
     command,
     `Unknown flag ${shown}. Did you mean --${meant}?`,
-    [command, ...corrected.map((word) => quote(word))].join(' '),
+    // A token is not said again: with - it is read from stdin.
+    [command, ...corrected.map((word) => quote(word.replace(/svc_pat_\w+/, '-')))].join(' '),
   )
 }
 

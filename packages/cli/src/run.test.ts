@@ -45,6 +45,8 @@ describe('the command line', () => {
     [['cr', 'mrege', '3'], 'Did you mean svc cr merge?', 'svc cr merge 3'],
     [['cr', 'merge', '3', '--mesage', 'a b'], 'Did you mean --message?', "svc cr merge 3 --message 'a b'"],
     [['cr', 'open', '--titel=x'], 'Did you mean --title?', 'svc cr open --title=x'],
+    [['login', '--tokn', 'svc_pat_secret'], 'Did you mean --token?', 'svc login --token -'],
+    [['login', '--tokn=svc_pat_secret'], 'Did you mean --token?', 'svc login --token=-'],
     [['cr', 'ls', '--status', 'opne'], '--status is one of open, merged, closed, all', 'svc cr ls --status open'],
     [['cr', 'open'], 'Missing --title <text>', 'svc cr open --title'],
     [['hosts', 'add', 'work'], 'Missing --url <url>', "svc hosts add work --url '<url>'"],
@@ -61,6 +63,7 @@ describe('the command line', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
     expect(stderr).toContain(corrected)
+    expect(stderr).not.toContain('svc_pat_')
   })
 
   test('a text may be empty, begin with a dash, and have several lines', async () => {
