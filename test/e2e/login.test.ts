@@ -3,19 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { browserPath, openBrowser } from './browser.ts'
 import { program, Server, until } from './harness.ts'
 
-const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-component-update',
-  '--disable-background-networking',
-]
 const email = 'ada@example.test'
 const password = 'correct horse battery'
 
@@ -23,7 +14,7 @@ let server: Server
 let browser: Browser | null = null
 beforeAll(async () => {
   server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
-  if (browserPath) browser = await chromium.launch({ executablePath: browserPath, args: quiet })
+  if (browserPath) browser = await openBrowser()
   // What the owner does once: the link signs a browser in, and there a password is set.
   const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
   const headers = { 'content-type': 'application/json', origin: server.url }

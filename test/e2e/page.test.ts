@@ -1,28 +1,17 @@
 /** The page in a real browser: the owner link signs in once, the page shows what is there, and nothing it shows runs. */
 import { expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
+import { browserPath, openBrowser } from './browser.ts'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { git, makeFirstCommit, Server } from './harness.ts'
 
-const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
-/** A test browser talks to nobody but the page. */
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-component-update',
-  '--disable-background-networking',
-]
 const hostile = '<img src=x onerror="document.title=1">'
 
 test.skipIf(!browserPath)(
   'the owner signs in by the link and sees projects, change requests and failed sessions as plain text',
   async () => {
     const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
-    const browser = await chromium.launch({ executablePath: browserPath!, args: quiet })
+    const browser = await openBrowser()
     try {
       const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
       const { project_id } = await server.json<{ project_id: string }>(['projects', 'create', '--name', hostile])

@@ -2,14 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { browserPath, openBrowser } from './browser.ts'
 import { git, Server, until } from './harness.ts'
 
-const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
-const quiet = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-sync', '--no-first-run'],
-  ...['--disable-component-update', '--disable-background-networking'],
-]
 const minute = 60_000
 
 /** What a dev server does: serves a page, and tells it by a WebSocket when its file changed. */
@@ -48,7 +44,7 @@ let session: string
 beforeAll(async () => {
   if (!browserPath) return
   server = await Server.start()
-  browser = await chromium.launch({ executablePath: browserPath, args: quiet })
+  browser = await openBrowser()
   const made = await server.json<{ project_id: string }>(['projects', 'create', '--name', 'previews'])
   project = made.project_id
   const seed = await mkdtemp(join(server.dir, 'seed-'))

@@ -2,20 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server } from './harness.ts'
 
-const browserPath = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean)
-/** A test browser talks to nobody but the page. */
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-component-update',
-  '--disable-background-networking',
-]
 /** Where the pictures go, to be looked at. */
 const pictures = join(import.meta.dir, '../../dist/screens')
 
@@ -35,7 +25,7 @@ beforeAll(async () => {
   await pushWork()
   await server.json(['cr', 'open', '--title', 'Say it better', '--head', 'work', '--project', project.project_id])
   await server.json(['cr', 'open', '--title', 'Say it otherwise', '--head', 'other', '--project', project.project_id])
-  browser = await chromium.launch({ executablePath: browserPath, args: quiet })
+  browser = await openBrowser()
   context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
   page = await context.newPage()
   page.on('pageerror', (error) => complaints.push(error.message))
@@ -145,7 +135,10 @@ test.skipIf(!browserPath)(
       for (const [name, address] of Object.entries(addresses(project.slug))) {
         await here.goto(server.url + address)
         await here.getByRole('heading').first().waitFor()
-        await here.waitForFunction('!/Loading/.test(document.body.textContent)')
+        await here
+          .getByText(/^Loading /)
+          .first()
+          .waitFor({ state: 'detached' })
         await here.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
         if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
           found.push(`${name} at ${width}: wider than the screen`)

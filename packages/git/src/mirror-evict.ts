@@ -1,6 +1,5 @@
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { LRUCache } from 'lru-cache'
 import { git } from './git.ts'
 import { listKeptRefs, noteKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
@@ -11,18 +10,19 @@ import { readTips } from './tips.ts'
 
 /** When a mirror was used last is the time of a file in it, so that every server on the same folder sees it. */
 const fileName = 'svc-used'
-const noted = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
+/** To the minute is exact enough, and a look costs less than a write. */
+const exactMs = 60_000
 
-/** At most once a minute, since to the minute is exact enough. */
+/** Called before every use: what stands in the file is true when somebody decides by it whether a mirror may go. */
 export async function markUsed(dir: string): Promise<void> {
-  if (noted.has(dir)) return
-  noted.set(dir, true)
-  const now = new Date()
   const path = join(dir, fileName)
+  const marked = await stat(path).catch(() => null)
+  const now = new Date()
+  if (marked !== null && now.getTime() - marked.mtimeMs < exactMs) return
   await utimes(path, now, now).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
-    // Taken away just now: whoever comes next makes a new one.
-    await writeFile(path, '').catch(() => noted.delete(dir))
+    // A new one, or taken away just now: then whoever comes next makes a new one.
+    await writeFile(path, '').catch(() => {})
   })
 }
 
@@ -59,6 +59,8 @@ export type EvictOutcome =
 /**
  * Empties a mirror that nobody used since `unusedSince`; whoever needs it fetches it again. Nothing that is only here
  * goes: the host has to have every commit of ours on a branch now, and the refs come back with their commits.
+ * Who opens it in the very moment of the exchange, the first after all that time, may see neither the one nor the other and
+ * has to ask again.
  */
 export async function evictMirror(
   repo: Repository,
@@ -71,9 +73,17 @@ export async function evictMirror(
     const at = await lastUsed(path)
     return at !== null && at <= unusedSince
   }
-  const kept = await listKeptRefs(dir)
-  const reason = await whyNeeded(repo, [...new Set(kept.map(({ sha }) => sha))], options)
-  if (reason !== null) return { kind: 'needed', reason }
+  const before = await placeOf(dir)
+  let kept: Awaited<ReturnType<typeof listKeptRefs>>
+  try {
+    kept = await listKeptRefs(dir)
+    const reason = await whyNeeded(repo, [...new Set(kept.map(({ sha }) => sha))], options)
+    if (reason !== null) return { kind: 'needed', reason }
+  } catch (error) {
+    // Another server emptied it while this one looked.
+    if ((await placeOf(dir)) !== before) return { kind: 'used' }
+    throw error
+  }
   return withLock(dir, async () => {
     if (!(await isUnused(dir))) return { kind: 'used' }
     if (await stat(brokenPath(dir)).catch(() => null))
@@ -98,6 +108,12 @@ export async function evictMirror(
     await rm(brokenPath(dir), { recursive: true, force: true })
     return { kind: 'evicted' }
   })
+}
+
+/** Differs once another folder stands in its place. */
+async function placeOf(dir: string): Promise<string | null> {
+  const found = await stat(dir).catch(() => null)
+  return found === null ? null : `${found.ino} ${found.birthtimeMs}`
 }
 
 async function whyNeeded(repo: Repository, kept: string[], options: CallOptions): Promise<string | null> {

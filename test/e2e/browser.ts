@@ -1,0 +1,23 @@
+/** The browser of the machine, for tests of pages. */
+import { type Browser, chromium } from 'playwright-core'
+
+/** Where it is, or undefined where there is none: tests that need it are skipped then. */
+export const browserPath = ['chromium', 'chromium-browser', 'google-chrome']
+  .map((name) => Bun.which(name) ?? undefined)
+  .find((path) => path !== undefined)
+
+/** A test browser talks to nobody but the page. */
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-component-update',
+  '--disable-background-networking',
+]
+
+export function openBrowser(moreArguments: string[] = []): Promise<Browser> {
+  if (browserPath === undefined) throw new Error('There is no browser on this machine.')
+  return chromium.launch({ executablePath: browserPath, args: [...quiet, ...moreArguments] })
+}
