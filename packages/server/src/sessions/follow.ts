@@ -26,6 +26,7 @@ export interface RuntimeEvents {
 
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
+  #turnsBegun = 0
   readonly #deps: FollowDeps
   readonly #daemon: DaemonAddress
   readonly #userId: string
@@ -70,6 +71,7 @@ export class Follower {
   /** False when one is under way already. */
   beginTurn(): boolean {
     const begins = this.turn === 'idle'
+    this.#turnsBegun++
     this.#setTurn('busy', null)
     return begins
   }
@@ -197,14 +199,25 @@ export class Follower {
       this.#setTurn(status, error)
       return
     }
-    // A prompt that waits for delivery begins the next turn: this one's end is not the end.
-    acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
-      .then((waiting) => {
-        if (waiting.length === 0) this.#setTurn('idle', null)
-      })
-      .catch((cause: unknown) =>
-        this.#deps.log.warn({ err: cause, session_id: this.#daemon.sessionId }, 'the end of a turn could not be told'),
+    void this.#endTurn()
+  }
+
+  async #endTurn(begun = this.#turnsBegun): Promise<void> {
+    try {
+      // Kept before it is told: whoever hears of the end finds the whole turn in the transcript.
+      this.#feed()
+      await this.#keep()
+      // A prompt that waits for delivery begins the next turn: this one's end is not the end.
+      const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
+      if (waiting.length === 0 && begun === this.#turnsBegun) this.#setTurn('idle', null)
+    } catch (error) {
+      this.#deps.log.warn(
+        { err: error, session_id: this.#daemon.sessionId },
+        'the end of a turn could not be told; trying again',
       )
+      await pause(keepMs, this.#stop.signal)
+      if (!this.#stop.signal.aborted) await this.#endTurn(begun)
+    }
   }
 
   #setTurn(status: 'busy' | 'idle' | 'error', error: string | null): void {
