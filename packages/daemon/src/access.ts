@@ -8,6 +8,7 @@ import {
   userContextKey,
   userContextSecondsMax,
 } from '@svc/contract/daemon'
+import { headerLines } from '@svc/contract/raw-headers'
 
 export interface RequestHead {
   method: string
@@ -96,12 +97,3 @@ export async function createAccess(options: {
 }
 
 const refused = (reason: string): AccessOutcome => ({ kind: 'refused', reason })
-
-/** Every value of that name, in the order of its lines. */
-export function headerLines(rawHeaders: string[], name: string): string[] {
-  const values: string[] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!)
-  }
-  return values
-}

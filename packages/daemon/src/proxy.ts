@@ -3,7 +3,7 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-import { headerLines } from './access.ts'
+import { asLines, asObject, headerLines, passedAnswerHead, passedHeaders } from '@svc/contract/raw-headers'
 import { ControlError, sendError } from './reply.ts'
 
 export interface Upstream {
@@ -13,17 +13,6 @@ export interface Upstream {
   refused: () => ControlError
 }
 
-const hopByHop = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 const headBytesMax = 64 * 1024
 
 export const nothingListens = (port: number) =>
@@ -32,7 +21,7 @@ export const nothingListens = (port: number) =>
   })
 
 export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream: Upstream, serviceKey: string): void {
-  const headers = passedHeaders(req.rawHeaders, serviceKey)
+  const headers = passed(req.rawHeaders, serviceKey)
   headers.push('Host', `localhost:${upstream.port}`)
   // The body's framing is ours to choose; its length is known or it is not.
   if (headerLines(req.rawHeaders, 'transfer-encoding').length > 0) headers.push('Transfer-Encoding', 'chunked')
@@ -47,8 +36,7 @@ export function proxyRequest(req: IncomingMessage, res: ServerResponse, upstream
     agent: false,
   })
   out.on('response', (answer) => {
-    const kept = passedHeaders(answer.rawHeaders, serviceKey)
-    res.writeHead(answer.statusCode ?? 502, answer.statusMessage, asObject(kept))
+    res.writeHead(answer.statusCode ?? 502, answer.statusMessage, asObject(passed(answer.rawHeaders, serviceKey)))
     // Headers of an event stream must not wait for its first event.
     res.flushHeaders()
     answer.pipe(res)
@@ -86,7 +74,7 @@ export function proxyUpgrade(
     end()
   })
   target.on('connect', () => {
-    const headers = passedHeaders(req.rawHeaders, serviceKey)
+    const headers = passed(req.rawHeaders, serviceKey)
     headers.push('Host', `localhost:${upstream.port}`, 'Connection', 'Upgrade')
     headers.push('Upgrade', headerLines(req.rawHeaders, 'upgrade').join(', '))
     target.write(`${req.method} ${upstream.path} HTTP/1.1\r\n${asLines(headers)}\r\n`, 'latin1')
@@ -107,21 +95,11 @@ function passAnswerHead(target: Duplex, socket: Duplex, serviceKey: string): voi
       return
     }
     target.off('data', onData)
-    const [status = '', ...lines] = held.subarray(0, end).toString('latin1').split('\r\n')
-    const raw = lines.flatMap((line) => {
-      const colon = line.indexOf(':')
-      return colon === -1 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()]
-    })
-    const switched = /^HTTP\/1\.1 101\b/.test(status)
-    const kept = passedHeaders(raw, serviceKey)
-    const again = switched
-      ? ['Connection', 'Upgrade', 'Upgrade', headerLines(raw, 'upgrade').join(', ')]
-      : ['Connection', 'close']
-    // A refusal keeps its framing: its body passes as it is, chunk sizes included.
-    const framing = switched
-      ? []
-      : headerLines(raw, 'transfer-encoding').flatMap((value) => ['Transfer-Encoding', value])
-    socket.write(`${status}\r\n${asLines([...kept, ...again, ...framing])}\r\n`, 'latin1')
+    const answer = held.subarray(0, end).toString('latin1')
+    socket.write(
+      passedAnswerHead(answer, (raw) => passed(raw, serviceKey)),
+      'latin1',
+    )
     const rest = held.subarray(end + 4)
     if (rest.length > 0) socket.write(rest)
     target.pipe(socket)
@@ -145,40 +123,12 @@ export function writeErrorHead(socket: Duplex, error: ControlError): void {
   socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${asLines(headers)}\r\n${body}`)
 }
 
-/** Without what belongs to one connection, and without ours: no program in the sandbox sees or sends an x-svc header. */
-function passedHeaders(rawHeaders: string[], serviceKey: string): string[] {
-  const named = new Set(
-    headerLines(rawHeaders, 'connection').flatMap((value) => value.split(',').map((name) => name.trim().toLowerCase())),
-  )
-  const kept: string[] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!
-    const value = rawHeaders[i + 1]!
-    const lower = name.toLowerCase()
-    if (hopByHop.has(lower) || lower === 'host' || named.has(lower) || lower.startsWith('x-svc-')) continue
-    if (lower === 'authorization' && value === `Bearer ${serviceKey}`) continue
-    kept.push(name, value)
-  }
-  return kept
-}
-
-function asObject(flat: string[]): Record<string, string | string[]> {
-  // Without a prototype, so that a header called __proto__ is a header.
-  const headers = Object.create(null) as Record<string, string | string[]>
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    const name = flat[i]!.toLowerCase()
-    const before = headers[name]
-    const value = flat[i + 1]!
-    if (before === undefined) headers[name] = value
-    else headers[name] = Array.isArray(before) ? [...before, value] : [before, value]
-  }
-  return headers
-}
-
-function asLines(flat: string[]): string {
-  let text = ''
-  for (let i = 0; i + 1 < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`
-  return text
+/** Without ours: no program in the sandbox sees or sends an x-svc header. */
+function passed(rawHeaders: string[], serviceKey: string): string[] {
+  return passedHeaders(rawHeaders, (name, value) => {
+    if (name.startsWith('x-svc-')) return null
+    return name === 'authorization' && value === `Bearer ${serviceKey}` ? null : value
+  })
 }
 
 const brokenAnswer = (port: number, cause: Error) =>

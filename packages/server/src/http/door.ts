@@ -21,11 +21,3 @@ export async function writeResponse(socket: Duplex, response: Response): Promise
   socket.write(lines.join('\r\n'), 'latin1')
   socket.end(body)
 }
-
-/** Every value of that name, in the order of its lines. */
-export function headerLines(rawHeaders: string[], name: string): string[] {
-  const values: string[] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
-    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!)
-  return values
-}

@@ -3,9 +3,9 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse } fro
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { signUserContext, userContextHeader, userContextKey } from '@svc/contract'
-import { headerLines } from '../http/door.ts'
+import { asLines, asObject, headerLines, passedAnswerHead } from '@svc/contract/raw-headers'
 import type { DaemonAddress } from './daemon-client.ts'
-import { answerHeaders, asObject, requestHeaders } from './passed-headers.ts'
+import { answerHeaders, requestHeaders } from './passed-headers.ts'
 
 export interface Passage {
   daemon: DaemonAddress
@@ -111,28 +111,17 @@ export async function passUpgrade(
     }
     daemon.off('data', onData)
     answered = true
-    socket.write(answerHead(held.subarray(0, end).toString('latin1'), passage.answerExtra), 'latin1')
+    const answer = held.subarray(0, end).toString('latin1')
+    const extra = Object.entries(passage.answerExtra).flat()
+    socket.write(
+      passedAnswerHead(answer, (raw) => [...answerHeaders(raw), ...extra]),
+      'latin1',
+    )
     const rest = held.subarray(end + 4)
     if (rest.length > 0) socket.write(rest)
     daemon.pipe(socket)
   }
   daemon.on('data', onData)
-}
-
-/** The answer's head loses the same headers as any other; after it the bytes pass untouched. */
-function answerHead(text: string, extra: Record<string, string>): string {
-  const [status = '', ...lines] = text.split('\r\n')
-  const raw = lines.flatMap((line) => {
-    const colon = line.indexOf(':')
-    return colon === -1 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()]
-  })
-  const switched = /^HTTP\/1\.1 101\b/.test(status)
-  const again = switched
-    ? ['Connection', 'Upgrade', 'Upgrade', headerLines(raw, 'upgrade').join(', ')]
-    : ['Connection', 'close']
-  // A refusal keeps its framing: its body passes as it is, chunk sizes included.
-  const framing = switched ? [] : headerLines(raw, 'transfer-encoding').flatMap((value) => ['Transfer-Encoding', value])
-  return `${status}\r\n${asLines([...answerHeaders(raw), ...Object.entries(extra).flat(), ...again, ...framing])}\r\n`
 }
 
 async function contextOf({ daemon, userId, role, path }: Passage, request: IncomingMessage): Promise<string> {
@@ -148,10 +137,4 @@ async function contextOf({ daemon, userId, role, path }: Passage, request: Incom
     exp: issuedAt + 60,
     jti: crypto.randomUUID(),
   })
-}
-
-function asLines(flat: string[]): string {
-  let text = ''
-  for (let i = 0; i + 1 < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`
-  return text
 }
