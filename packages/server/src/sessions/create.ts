@@ -9,6 +9,7 @@ import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
+import { auditOf } from './audit.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import {
   countLiveLocked,
@@ -77,14 +78,13 @@ export async function createSession(
       asked_as: warm === null ? null : input.sessionId,
     })
     if (warm !== null) await adoptWarm(deps, trx, { warm, caller })
-    await recordAudit(trx, caller, {
-      account_id: project.account_id,
-      project_id: project.project_id,
-      action: 'session.create',
-      object_type: 'session',
-      object_id: sessionId,
-      after: { base_ref: baseRef, agent_name: agentName, model: input.model ?? null },
-    })
+    await recordAudit(
+      trx,
+      caller,
+      auditOf({ ...project, session_id: sessionId }, 'create', {
+        after: { base_ref: baseRef, agent_name: agentName, model: input.model ?? null },
+      }),
+    )
     return { sessionId, isWarm: warm !== null }
   })
   await failpoint('session.create.after_row')

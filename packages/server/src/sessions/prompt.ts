@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { auditOf } from './audit.ts'
 import { abortRun } from './daemon-client.ts'
 import { startAgain } from './stop.ts'
 import { getSessionById, insertPrompt, lockSession, type SessionWithSandbox, updateSession } from './store.ts'
@@ -33,14 +34,7 @@ export async function promptSession(
     })
     await updateSession(trx, session.session_id, { last_active_at: deps.now().toISOString() })
     if (input.instead !== undefined) return input.instead(trx)
-    await recordAudit(trx, caller, {
-      account_id: session.account_id,
-      project_id: session.project_id,
-      action: 'session.prompt',
-      object_type: 'session',
-      object_id: session.session_id,
-      after: { prompt_id: promptId },
-    })
+    await recordAudit(trx, caller, auditOf(session, 'prompt', { after: { prompt_id: promptId } }))
   }
   // Told before it is written, so that nobody who listens takes the end of the turn before for the end of this one.
   deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
@@ -104,11 +98,5 @@ export async function abortSession(
     throw new ServiceError('unavailable', `The sandbox did not take the abort: ${outcome.reason}`, {
       hint: 'Try again, or stop the session.',
     })
-  await recordAudit(deps.db, caller, {
-    account_id: session.account_id,
-    project_id: session.project_id,
-    action: 'session.abort',
-    object_type: 'session',
-    object_id: session.session_id,
-  })
+  await recordAudit(deps.db, caller, auditOf(session, 'abort'))
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
+import { auditOf } from './audit.ts'
 import { recoverInSandbox } from './daemon-client.ts'
 import type { SessionWithSandbox } from './store.ts'
 import { markRecovered, wipOf } from './wip-store.ts'
@@ -20,7 +21,7 @@ export async function saveWipNow(deps: Pick<Deps, 'db' | 'keeper'>, { session, c
     throw new ServiceError('unavailable', `The work could not be saved now: ${outcome.reason}`, {
       hint: 'What was saved before is kept.',
     })
-  await recordAudit(deps.db, caller, auditOf(session, 'session.save'))
+  await recordAudit(deps.db, caller, auditOf(session, 'save'))
   return readWip(deps, session.session_id)
 }
 
@@ -31,7 +32,7 @@ export async function settleWip(
 ) {
   await deps.db.transaction().execute(async (trx) => {
     await markRecovered(trx, session.session_id, commit, deps.now())
-    await recordAudit(trx, caller, { ...auditOf(session, 'session.recovered'), after: { commit } })
+    await recordAudit(trx, caller, auditOf(session, 'recovered', { after: { commit } }))
   })
 }
 
@@ -53,18 +54,8 @@ export async function recoverWip(
     throw new ServiceError('conflict', outcome.reason, {
       hint: 'Nothing was changed. `svc sessions recover <id> --branch <name>` puts the work on a branch of your own clone.',
     })
-  await recordAudit(deps.db, caller, { ...auditOf(session, 'session.recover'), after: { files: outcome.value.files } })
+  await recordAudit(deps.db, caller, auditOf(session, 'recover', { after: { files: outcome.value.files } }))
   return outcome.value
-}
-
-function auditOf(session: SessionWithSandbox, action: string) {
-  return {
-    account_id: session.account_id,
-    project_id: session.project_id,
-    action,
-    object_type: 'session',
-    object_id: session.session_id,
-  }
 }
 
 function notRunning(session: SessionWithSandbox, hint: string): ServiceError {

@@ -26,6 +26,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
+import { auditOf } from './audit.ts'
 import { apiUrlInSandbox } from './boot-environment.ts'
 import { createSession } from './create.ts'
 import { mintCloneCredential } from './credentials.ts'
@@ -69,15 +70,8 @@ export function sessionRoutes(deps: Deps): Mounted[] {
           ...(body.name === undefined ? {} : { name: body.name }),
           ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
         })
-        await recordAudit(trx, caller, {
-          account_id: project.account_id,
-          project_id: project.project_id,
-          action: 'session.update',
-          object_type: 'session',
-          object_id: session.session_id,
-          before: { name: session.name, metadata: session.metadata },
-          after: body,
-        })
+        const before = { name: session.name, metadata: session.metadata }
+        await recordAudit(trx, caller, auditOf(session, 'update', { before, after: body }))
       })
       return presentSession(deps.config, await find(project.project_id, params.sessionId))
     }),

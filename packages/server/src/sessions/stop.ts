@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { auditOf } from './audit.ts'
 import { requireRoom } from './create.ts'
 import {
   beginGeneration,
@@ -25,7 +26,7 @@ interface OnSession {
 
 /** Returns once the sandbox is gone. A session that is not alive is left as it is. */
 export async function stopSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
-  await wantStopped(deps, { session, caller, action: 'session.stop' })
+  await wantStopped(deps, { session, caller, action: 'stop' })
   return (await getSessionById(deps.db, session.session_id)) ?? gone()
 }
 
@@ -35,7 +36,7 @@ export async function deleteSession(deps: StopDeps, { session, caller }: OnSessi
   await failpoint('session.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
     await deleteSessionRow(trx, session.session_id)
-    await recordAudit(trx, caller, auditOf(session, 'session.delete'))
+    await recordAudit(trx, caller, auditOf(session, 'delete'))
   })
   await failpoint('session.delete.after_row')
 }
@@ -48,9 +49,7 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
       detail: { status: session.status },
     })
   await failpoint('session.restart.before_row')
-  const began = await startAgain(deps, session, async (trx) =>
-    recordAudit(trx, caller, auditOf(session, 'session.restart')),
-  )
+  const began = await startAgain(deps, session, async (trx) => recordAudit(trx, caller, auditOf(session, 'restart')))
   await failpoint('session.restart.after_row')
   if (!began) throw new ServiceError('conflict', 'This session was started again by somebody else just now.')
   deps.keeper.kick(session.session_id)
@@ -83,7 +82,7 @@ async function endNow(deps: StopDeps, session: SessionWithSandbox): Promise<void
   await deps.keeper.settle(session.session_id)
 }
 
-async function wantStopped(deps: StopDeps, input: OnSession & { action: string | null }): Promise<void> {
+async function wantStopped(deps: StopDeps, input: OnSession & { action: 'stop' | null }): Promise<void> {
   const { session, caller, action } = input
   await deps.db.transaction().execute(async (trx) => {
     await updateSession(trx, session.session_id, { desired: 'stopped' })
@@ -97,16 +96,6 @@ async function wantStopped(deps: StopDeps, input: OnSession & { action: string |
   await failpoint('session.stop.after_sandbox')
   // A failed session can have left a sandbox when the server died while it cleaned up.
   for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
-}
-
-function auditOf(session: SessionWithSandbox, action: string) {
-  return {
-    account_id: session.account_id,
-    project_id: session.project_id,
-    action,
-    object_type: 'session',
-    object_id: session.session_id,
-  }
 }
 
 function gone(): never {

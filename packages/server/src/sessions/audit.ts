@@ -1,0 +1,18 @@
+import type { AuditEvent } from '../audit/record.ts'
+import type { SessionRow } from './store.ts'
+
+/** The audit event of something done to a session. */
+export function auditOf(
+  session: Pick<SessionRow, 'account_id' | 'project_id' | 'session_id'>,
+  action: 'create' | 'update' | 'prompt' | 'abort' | 'stop' | 'restart' | 'delete' | 'save' | 'recover' | 'recovered',
+  change: Pick<AuditEvent, 'before' | 'after'> = {},
+): AuditEvent {
+  return {
+    account_id: session.account_id,
+    project_id: session.project_id,
+    action: `session.${action}`,
+    object_type: 'session',
+    object_id: session.session_id,
+    ...change,
+  }
+}
