@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { diffFile, mergePreview } from './change-requests.ts'
 import { branchName } from './projects.ts'
-import { page, route, timestamp } from './route.ts'
+import { bytesAtMost, page, route, timestamp } from './route.ts'
 
 export const pathBytesMax = 4096
 export const fileTextBytesMax = 1024 * 1024
@@ -16,7 +16,7 @@ const ref = branchName
 const path = z
   .string()
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is no path')
-  .refine((text) => new TextEncoder().encode(text).length <= pathBytesMax, 'is longer than 4096 bytes')
+  .refine(bytesAtMost(pathBytesMax), 'is longer than 4096 bytes')
 
 const base = '/v1/projects/:projectId'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { mergeEffects } from './effects.ts'
 import { changeRequestStatuses } from './change-request-moves.ts'
 import { branchName } from './projects.ts'
-import { metadata, page, route, timestamp, uuid } from './route.ts'
+import { bytesAtMost, metadata, page, route, sha, timestamp, uuid } from './route.ts'
 
 export {
   changeRequestMoves,
@@ -16,10 +16,8 @@ export const titleMax = 256
 export const descriptionBytesMax = 64 * 1024
 export const mergeMessageBytesMax = 16 * 1024
 
-const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
 const title = z.string('is required').trim().min(1, 'is required').max(titleMax)
 const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
-const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
 
 /** Exactly the fields of the table. */
 export const changeRequest = z.object({

@@ -1,30 +1,21 @@
 /** Reviews: remarks on lines of a change request, gathered and sent to its session as one prompt. */
 import { z } from 'zod'
-import { route, timestamp, uuid } from './route.ts'
+import { bytesAtMost, route, sha, timestamp, uuid } from './route.ts'
 
 export const reviewCommentsMax = 200
 const commentBytesMax = 16 * 1024
 const bodyBytesMax = 64 * 1024
 
-const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
-const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
-const noNul = (text: string) => !text.includes('\0') && text.isWellFormed()
-
 export const reviewComment = z.object({
-  path: z.string().min(1).max(4096).refine(noNul, 'is no path'),
+  path: z.string().min(1).max(4096),
   /** Whether `line` counts the file before or after the change. */
   side: z.enum(['old', 'new']),
   line: z.number().int().min(1).max(10_000_000),
   /** First line of a range that ends with `line`. */
   start_line: z.number().int().min(1).max(10_000_000).nullable().default(null),
   /** The lines as the reviewer saw them, for whoever reads this after they changed. */
-  quote: z.string().max(4096).refine(noNul, 'holds a NUL character').default(''),
-  text: z
-    .string()
-    .trim()
-    .min(1, 'is empty')
-    .refine(bytesAtMost(commentBytesMax), 'is larger than 16 KiB')
-    .refine(noNul, 'holds a NUL character'),
+  quote: z.string().max(4096).default(''),
+  text: z.string().trim().min(1, 'is empty').refine(bytesAtMost(commentBytesMax), 'is larger than 16 KiB'),
 })
 export type ReviewComment = z.infer<typeof reviewComment>
 
@@ -63,12 +54,7 @@ export const createReviewRoute = route({
   body: z
     .object({
       head_sha: sha,
-      body: z
-        .string()
-        .trim()
-        .refine(bytesAtMost(bodyBytesMax), 'is larger than 64 KiB')
-        .refine(noNul, 'holds a NUL character')
-        .default(''),
+      body: z.string().trim().refine(bytesAtMost(bodyBytesMax), 'is larger than 64 KiB').default(''),
       comments: z.array(reviewComment).max(reviewCommentsMax).default([]),
       /** False keeps the review without telling the session. */
       send: z.boolean().default(true),

@@ -99,6 +99,8 @@ export function route<
 }
 
 export const uuid = z.uuid()
+export const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
+export const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const ok = z.object({ ok: z.literal(true) })
 export const metadata = z

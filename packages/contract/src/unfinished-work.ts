@@ -1,9 +1,8 @@
 /** Work of a session that nobody committed and pushed: the service keeps it, and gives it back. */
 import { z } from 'zod'
-import { ok, route, timestamp, uuid } from './route.ts'
+import { ok, route, sha, timestamp, uuid } from './route.ts'
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/wip'
-const sha = z.string()
 
 /** One saved state. `files` differ from `base`; `paths` are the first hundred of them. */
 export const savedWork = z.object({
@@ -104,6 +103,6 @@ export const settleUnfinishedWorkRoute = route({
   method: 'POST',
   path: `${base}/recovered`,
   access: 'project-write',
-  body: z.object({ commit: z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is no commit id') }),
+  body: z.object({ commit: sha }),
   reply: ok,
 })
