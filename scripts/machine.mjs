@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, root, runQuietly, step } from './console.mjs'
+import { unpackDebianPackages } from './debian-packages.mjs'
 
 const packages = {
   bubblewrap: { program: 'bwrap', for: 'sessions run in a sandbox made by it' },
@@ -67,23 +68,13 @@ export async function ensureSshd() {
 const hasSshd = (folder) => existsSync(join(folder, 'sshd'))
 
 async function unpackSshd(dir) {
-  const packagesOfSshd = ['openssh-server', 'libwrap0']
-  const download = () => runQuietly('apt-get', ['download', ...packagesOfSshd], { cwd: dir, timeout: 120_000 })
-  try {
-    await download()
-  } catch (error) {
-    if (process.getuid() !== 0) throw error
-    await runQuietly('apt-get', ['update'], { timeout: 300_000 })
-    await download()
-  }
-  for (const file of readdirSync(dir).filter((name) => name.endsWith('.deb')))
-    await runQuietly('dpkg-deb', ['-x', join(dir, file), join(dir, 'files')], { timeout: 60_000 })
+  const files = await unpackDebianPackages(['openssh-server', 'libwrap0'], dir)
   mkdirSync(join(sshdFolder, 'lib'), { recursive: true })
-  const libraries = join(dir, 'files/usr/lib')
+  const libraries = join(files, 'usr/lib')
   for (const path of readdirSync(libraries, { recursive: true }).filter((name) => /\/libwrap\.so/.test(name)))
     cpSync(join(libraries, path), join(sshdFolder, 'lib', path.split('/').at(-1)), { verbatimSymlinks: true })
   // Last: it is what tells that the rest is there.
-  cpSync(join(dir, 'files/usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
+  cpSync(join(files, 'usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
 }
 
 async function aptInstall(missing) {

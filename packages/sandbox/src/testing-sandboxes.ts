@@ -1,9 +1,11 @@
 /** What the tests of every driver share: a small PID 1 that does as it is told, and how to tell it. */
 import { expect } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
 import { join, resolve } from 'node:path'
 
-import type { Sandbox } from './driver.ts'
+import type { DriverUnderTest } from './conformance.ts'
+import type { Sandbox, SandboxDriver } from './driver.ts'
 
 export const testLimits = {
   memoryBytesMax: 256 * 1024 ** 2,
@@ -19,6 +21,34 @@ export async function compileStub(folder: string): Promise<string> {
   const built = Bun.spawn([process.execPath, 'build', '--compile', source, '--outfile', program])
   expect(await built.exited).toBe(0)
   return program
+}
+
+/** What a sandbox takes for the service's relay: somebody who listens and says nothing. */
+export async function listenAsRelay(socket: string): Promise<Server> {
+  const server = createServer((connection) => connection.end())
+  await new Promise<void>((listening) => server.listen(socket, listening))
+  return server
+}
+
+/** For the conformance suite, with the stub as its program. `afterwards` sees that nothing was left. */
+export function underTest(
+  driver: SandboxDriver,
+  relaySocket: string,
+  afterwards: () => void | Promise<void>,
+): DriverUnderTest {
+  return {
+    driver,
+    relaySocket,
+    env: {},
+    async endItself(sandboxId) {
+      const sandbox = await driver.find(sandboxId)
+      await fetch('http://daemon/exit?code=7', { unix: sandbox!.daemonSocket })
+    },
+    async close() {
+      for (const sandbox of await driver.list()) await driver.stop(sandbox.sandboxId)
+      await afterwards()
+    },
+  }
 }
 
 export interface Ran {

@@ -1,13 +1,13 @@
 /** The container driver with a real engine. Without one on this machine these tests are skipped and counted. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { driverConformance } from '../conformance.ts'
 import type { SandboxDriver } from '../driver.ts'
-import { compileStub, runIn, testLimits, until } from '../testing-sandboxes.ts'
+import { compileStub, listenAsRelay, runIn, testLimits, underTest, until } from '../testing-sandboxes.ts'
 import { sandboxWalls } from '../walls.ts'
 import { createContainerDriver } from './driver.ts'
 import { engineSockets, findEngine } from './engine.ts'
@@ -27,9 +27,7 @@ let relay: Server | null = null
 let program = ''
 if (!isMissing) {
   program = await compileStub(folder)
-  const server = createServer((socket) => socket.end())
-  await new Promise<void>((listening) => server.listen(relaySocket, listening))
-  relay = server
+  relay = await listenAsRelay(relaySocket)
 }
 
 afterAll(async () => {
@@ -49,22 +47,9 @@ const makeDriver = (name: string): SandboxDriver =>
   })
 
 describe.skipIf(isMissing)('with an engine', () => {
-  driverConformance('container', async () => {
-    const driver = makeDriver('conformance')
-    return {
-      driver,
-      relaySocket,
-      env: {},
-      async endItself(sandboxId) {
-        const sandbox = await driver.find(sandboxId)
-        await fetch('http://daemon/exit?code=7', { unix: sandbox!.daemonSocket })
-      },
-      close: async () => {
-        for (const sandbox of await driver.list()) await driver.stop(sandbox.sandboxId)
-        expect(await containers()).toEqual([])
-      },
-    }
-  })
+  driverConformance('container', async () =>
+    underTest(makeDriver('conformance'), relaySocket, async () => expect(await containers()).toEqual([])),
+  )
 
   sandboxWalls('container', async () => ({
     driver: makeDriver('walls'),

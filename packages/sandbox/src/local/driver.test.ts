@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { driverConformance } from '../conformance.ts'
 import type { SandboxDriver, SandboxError, SandboxSpec } from '../driver.ts'
-import { compileStub, testLimits as limits } from '../testing-sandboxes.ts'
+import { compileStub, listenAsRelay, testLimits as limits, underTest } from '../testing-sandboxes.ts'
 import { sandboxWalls } from '../walls.ts'
 import { createLocalDriver } from './driver.ts'
 
@@ -25,8 +25,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-drv-'))
   program = await compileStub(folder)
   relaySocket = join(folder, 'relay.sock')
-  relay = createServer((socket) => socket.end())
-  await new Promise<void>((listening) => relay.listen(relaySocket, listening))
+  relay = await listenAsRelay(relaySocket)
 })
 afterAll(async () => {
   relay.close()
@@ -49,22 +48,11 @@ const specOf = (sandboxId: string, env: Record<string, string> = {}): SandboxSpe
   relaySocket,
 })
 
-driverConformance('local', async () => {
-  const driver = makeDriver('conformance')
-  return {
-    driver,
-    relaySocket,
-    env: {},
-    async endItself(sandboxId) {
-      const sandbox = await driver.find(sandboxId)
-      await fetch('http://daemon/exit?code=7', { unix: sandbox!.daemonSocket })
-    },
-    close: async () => {
-      for (const sandbox of await driver.list()) await driver.stop(sandbox.sandboxId)
-      expect(readdirSync(join(folder, 'conformance', 'run'))).toEqual([])
-    },
-  }
-})
+driverConformance('local', async () =>
+  underTest(makeDriver('conformance'), relaySocket, () =>
+    expect(readdirSync(join(folder, 'conformance', 'run'))).toEqual([]),
+  ),
+)
 
 sandboxWalls('local', async () => ({
   driver: makeDriver('walls'),
