@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { clientAt } from '@svc/git/testing-client'
 import { buildApp } from '../app.ts'
 import { gitText } from '../change-requests/testing.ts'
 import { Listener } from '../listen.ts'
@@ -34,24 +35,8 @@ interface Ran {
 }
 
 async function git(cwd: string, ...args: string[]): Promise<Ran> {
-  const child = Bun.spawn(['git', '-c', 'user.name=Test', '-c', 'user.email=test@svc.invalid', ...args], {
-    cwd,
-    env: {
-      PATH: process.env.PATH ?? '/usr/bin:/bin',
-      HOME: home,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_TERMINAL_PROMPT: '0',
-    },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { ok: code === 0, said: out + err }
+  const { code, out, err } = await clientAt(cwd).run(...args)
+  return { ok: code === 0, said: `${out}\n${err}` }
 }
 
 const urlOf = (project: Pick<Project, 'project_id'>, token: string, username = 'x-access-token') =>

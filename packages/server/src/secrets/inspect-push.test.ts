@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { clientAt } from '@svc/git/testing-client'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { makeTestApp, type TestApp } from '../test-app.ts'
@@ -16,24 +17,8 @@ const canary = 'canary/9+value with "quotes" & ünïcode'
 const pem = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2)}\n${'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj'.repeat(2)}\n-----END PRIVATE KEY-----\n`
 
 async function git(...args: string[]): Promise<{ ok: boolean; said: string }> {
-  const child = Bun.spawn(['git', '-c', 'user.name=T', '-c', 'user.email=t@svc.invalid', ...args], {
-    cwd: clone,
-    env: {
-      PATH: process.env.PATH ?? '/usr/bin:/bin',
-      HOME: clone,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_TERMINAL_PROMPT: '0',
-    },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { ok: code === 0, said: out + err }
+  const { code, out, err } = await clientAt(clone).run(...args)
+  return { ok: code === 0, said: `${out}\n${err}` }
 }
 
 beforeAll(async () => {
