@@ -113,6 +113,28 @@ describe('bringing objects', () => {
     await origin.remove()
   })
 
+  test('a fetch that fails takes nothing with it that another server on the folder made meanwhile', async () => {
+    const origin = await makeRepo({ main: { 'a.txt': '1\n' } })
+    const mirror = await openMirror(freshDir(), fileRemote(origin.dir))
+    await syncMirror(mirror)
+    const only = await commit({ dir: mirror.dir, remote: null }, 'only-here', { 'mine.txt': '1\n' })
+    // The other server joins all packs into one while the host lets us wait, and then fails.
+    const host = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch() {
+        await git(mirror.dir, ['repack', '-a', '-d', '--quiet'])
+        return new Response('', { status: 500 })
+      },
+    })
+    const broken: Repository = { dir: mirror.dir, remote: httpRemote(`http://127.0.0.1:${host.port}/x.git`) }
+    expect((await bringObjects(broken, ['1'.repeat(40)])).kind).toBe('unreachable')
+    expect(await gitLine(mirror.dir, ['rev-parse', `${only}:mine.txt`])).toMatch(/^[0-9a-f]{40}$/)
+    expect((await git(mirror.dir, ['fsck', '--connectivity-only'])).code).toBe(0)
+    await host.stop(true)
+    await origin.remove()
+  })
+
   test('a shallow remote has what it has, and says so instead of pretending', async () => {
     const origin = await makeRepo({ main: { a: '1\n' } })
     await commit(origin, 'main', { a: '2\n' })

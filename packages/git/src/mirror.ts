@@ -1,4 +1,4 @@
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
@@ -8,6 +8,7 @@ import { hostWords } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
+import { dropOpenPacks, packFiles } from './open-packs.ts'
 import { pastOrphanedLocks } from './orphaned-locks.ts'
 import { busyReason, moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
@@ -200,23 +201,13 @@ export async function fetchRefspecs(
       }),
     )
     // A shallow remote: git ends well, moves no ref, and leaves commits whose parents are missing.
-    if (/shallow roots are not allowed/.test(stderr)) await dropNewPacks(repo.dir, before)
+    if (/shallow roots are not allowed/.test(stderr)) await dropOpenPacks(repo.dir, before)
     return null
   } catch (error) {
-    await dropNewPacks(repo.dir, before)
+    await dropOpenPacks(repo.dir, before)
     if (!(error instanceof GitError) || error.failure === 'aborted') throw error
     return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : hostWords(error.stderr)
   }
-}
-
-async function packFiles(dir: string): Promise<string[]> {
-  return readdir(join(dir, 'objects/pack')).catch(() => [])
-}
-
-/** A host may send less than it promised. What is in our store counts as complete, so an incomplete pack must go. */
-async function dropNewPacks(dir: string, before: string[]): Promise<void> {
-  const added = (await packFiles(dir)).filter((name) => !before.includes(name))
-  for (const name of added) await rm(join(dir, 'objects/pack', name), { force: true })
 }
 
 /** An id's length tells the format of the remote; an empty mirror of the other one is made anew. */

@@ -66,7 +66,15 @@ function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushO
     const [flag = '', names = '', summary = ''] = line.split('\t')
     const ref = updates.find((update) => names.endsWith(`:${update.ref}`))?.ref
     if (!ref || flag.length !== 1) continue
-    refs.set(ref, flag === '!' ? rejection(summary, remarks) : { kind: 'done', unchanged: flag === '=' })
+    // Our own half of the push broke down; what the host says about what it got is of no interest then.
+    if (flag === '!' && /unpacker error/.test(summary) && ownFailure.test(stderr))
+      return { kind: 'unknown', reason: `What was to be pushed could not be packed: ${hostWords(stderr)}` }
+    refs.set(
+      ref,
+      flag === '!'
+        ? rejection(summary, [...remarks, ...unpackFailure(stderr)])
+        : { kind: 'done', unchanged: flag === '=' },
+    )
   }
   if (updates.some(({ ref }) => !refs.has(ref))) {
     return /unexpected disconnect|RPC failed|hung up/i.test(stderr)
@@ -74,6 +82,14 @@ function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushO
       : { kind: 'not-sent', reason: hostWords(stderr), denied: true }
   }
   return { kind: 'answered', refs, remarks }
+}
+
+const ownFailure = /pack-objects died|fatal: (?:unable to read|bad object|missing)|out of memory/i
+
+/** Why the host could not take the pack, where it says so. */
+function unpackFailure(stderr: string): string[] {
+  const why = /^error: (?:remote )?unpack failed: ([^\n]+)$/m.exec(stderr)?.[1]
+  return why === undefined ? [] : [why]
 }
 
 function rejection(summary: string, remarks: string[]): RefPush {

@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { git, startGit } from './git.ts'
+
+export async function packFiles(dir: string): Promise<string[]> {
+  return readdir(join(dir, 'objects/pack')).catch(() => [])
+}
+
+/**
+ * A host may send less than it promised. What is in our store counts as complete, so of the packs that came since
+ * `before` those must go that lead to what is nowhere. The others are none of this fetch's: another server on the same
+ * folder fetched or joined packs meanwhile, and what it made of all of them is new here, too.
+ */
+export async function dropOpenPacks(dir: string, before: string[]): Promise<void> {
+  const now = await packFiles(dir)
+  const added = now.filter((name) => name.endsWith('.idx') && !before.includes(name))
+  for (const index of added) {
+    if (!(await isOpen(dir, index))) continue
+    // The index first: without it nobody looks into the pack.
+    const stem = index.slice(0, -'idx'.length)
+    for (const name of [index, ...now.filter((one) => one.startsWith(stem) && one !== index)])
+      await rm(join(dir, 'objects/pack', name), { force: true })
+  }
+}
+
+/** Whether something in it leads to an object that is not in the store. What cannot be looked through stays. */
+async function isOpen(dir: string, index: string): Promise<boolean> {
+  const ids = await idsOf(dir, join(dir, 'objects/pack', index))
+  if (ids === null) return false
+  const args = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet']
+  // 128: it met something that is not there.
+  const walked = await git(dir, args, { input: ids, lane: 'network', accept: [0, 128] })
+  return walked.code !== 0
+}
+
+/** null: it is gone, joined with others by who came before. */
+async function idsOf(dir: string, path: string): Promise<string | null> {
+  const child = await startGit(dir, ['show-index'], { lane: 'network' })
+  const fed = pipeline(createReadStream(path), child.stdin).catch((error: NodeJS.ErrnoException) => error.code ?? '')
+  const lines: string[] = []
+  let rest = ''
+  for await (const chunk of child.stdout) {
+    const parts = `${rest}${chunk as Buffer}`.split('\n')
+    rest = parts.pop() ?? ''
+    // `<offset> <id> (<checksum>)`
+    for (const line of parts) lines.push(line.split(' ')[1] ?? '')
+  }
+  const { code } = await child.ended
+  return (await fed) === 'ENOENT' || code !== 0 ? null : `${lines.join('\n')}\n`
+}
