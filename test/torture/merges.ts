@@ -1,4 +1,4 @@
-/** `npm run torture -- merges [--kills N] [--seed N] [--servers N]`: kills the server at every step of a merge, and looks what is left. */
+/** `npm run torture -- merges [--kills N] [--seed N] [--servers N] [--only managed|external|file]`: kills the server at every step of a merge, and looks what is left. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
 import { check } from './check.ts'
 import { eachPoint, killAgainAndAgain, type KillPlan, seededRandom, startClients } from './kills.ts'
 import { TortureServer } from './server.ts'
-import { World } from './world.ts'
+import { repositoryKinds, World } from './world.ts'
 
 const { values } = parseArgs({
   options: {
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     clients: { type: 'string', default: '2' },
     servers: { type: 'string', default: '1' },
+    only: { type: 'string' },
   },
 })
 const kills = Number(values.kills)
@@ -42,7 +43,7 @@ const cluster =
 const shared = cluster === null ? {} : { databaseUrl: cluster.connectionString }
 const world = await World.make(await TortureServer.make(shared))
 await world.server.start()
-await world.makeProjects()
+await world.makeProjects(repositoryKinds.filter((kind) => values.only === undefined || kind === values.only))
 for (let n = 1; n < Number(values.servers); n++) {
   const other = await TortureServer.make({ ...shared, beside: world.server })
   await other.start()

@@ -26,6 +26,7 @@ afterAll(async () => {
 describe.each([
   ['managed', 0],
   ['external', 1],
+  ['file', 2],
 ] as const)('two servers, a repository that is %s', (_, n) => {
   const project = () => world.projects[n]!
   test('all that merge into one base at once are merged', async () => {

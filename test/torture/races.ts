@@ -1,4 +1,4 @@
-/** `npm run torture -- races [--crs N] [--contests N] [--rounds N] [--only managed|external]`: everybody at once, on one server and on two. */
+/** `npm run torture -- races [--crs N] [--contests N] [--rounds N] [--only managed|external|file]`: everybody at once, on one server and on two. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
 import { check } from './check.ts'
 import { agentPushesDuringMerge, manyIntoOneBase, manyMergersOfOne, outsiderDuringMerges } from './race.ts'
 import { TortureServer } from './server.ts'
-import { World } from './world.ts'
+import { repositoryKinds, World } from './world.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,10 +31,10 @@ let problems = 0
 try {
   await first.start()
   await second.start()
-  await world.makeProjects()
+  await world.makeProjects(repositoryKinds.filter((kind) => values.only === undefined || kind === values.only))
   // From here on every client asks the one and the other in turns.
   world.servers.push(second)
-  for (const project of world.projects.filter(({ kind }) => values.only === undefined || kind === values.only)) {
+  for (const project of world.projects) {
     await run(`${crs} change requests into one base at once, ${project.kind}`, () =>
       manyIntoOneBase(world, project, crs),
     )

@@ -1,4 +1,4 @@
-/** A server that is killed all the time, two repositories, and the clients that go on regardless until their work is merged. */
+/** A server that is killed all the time, a repository of each kind, and the clients that go on regardless until their work is merged. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,12 @@ import { History } from './history.ts'
 import { commitEach, pushOutside } from './repositories.ts'
 import { TortureServer } from './server.ts'
 
+/** Kept by the service, behind a host that speaks HTTP, or in a folder of the same machine. */
+export const repositoryKinds = ['managed', 'external', 'file'] as const
+export type RepositoryKind = (typeof repositoryKinds)[number]
+
 export interface TortureProject {
-  kind: 'managed' | 'external'
+  kind: RepositoryKind
   id: string
   /** Where its branches live. */
   dir: string
@@ -48,7 +52,7 @@ export class World {
   readonly changes: Change[] = []
   projects: TortureProject[] = []
   readonly #dir: string
-  #repo: TestRepository | null = null
+  readonly #repos: TestRepository[] = []
   #host: HttpBackend | null = null
   #made = 0
   #asked = 0
@@ -68,22 +72,23 @@ export class World {
     return this.servers[0]!
   }
 
-  /** Both projects. The server has to run. */
-  async makeProjects(): Promise<void> {
-    this.#repo = await makeRepo({ main: { 'README.md': 'hello\n' } })
-    this.#host = await serveHttpBackend(this.#repo.dir)
-    const managed = await this.ask<Project>('POST', '/v1/projects', { name: 'managed' })
-    const external = await this.ask<Project>('POST', '/v1/projects', { name: 'external', repo_url: this.#host.url })
-    if (managed.status !== 201 || external.status !== 201)
-      throw new Error(`The projects were not made: ${JSON.stringify([managed, external])}`)
-    const [managedId, externalId] = [managed.body.project_id, external.body.project_id]
-    const managedDir = join(this.server.dataDir, 'repositories', `${managedId}.git`)
-    const mirrorDir = join(this.server.dataDir, 'mirrors', `${externalId}.git`)
-    await commitEach(managedDir, [{ branch: 'main', file: 'README.md', from: null }])
-    this.projects = [
-      { kind: 'managed', id: managedId, dir: managedDir, storeDir: managedDir },
-      { kind: 'external', id: externalId, dir: this.#repo.dir, storeDir: mirrorDir },
-    ]
+  /** One project of each of these kinds. The server has to run. */
+  async makeProjects(kinds: readonly RepositoryKind[] = repositoryKinds): Promise<void> {
+    for (const kind of kinds) this.projects.push(await this.#makeProject(kind))
+  }
+
+  async #makeProject(kind: RepositoryKind): Promise<TortureProject> {
+    const repo = kind === 'managed' ? null : await makeRepo({ main: { 'README.md': 'hello\n' } })
+    if (repo !== null) this.#repos.push(repo)
+    if (repo !== null && kind === 'external') this.#host = await serveHttpBackend(repo.dir)
+    const address = repo === null ? {} : { repo_url: kind === 'external' ? this.#host!.url : `file://${repo.dir}` }
+    const made = await this.ask<Project>('POST', '/v1/projects', { name: kind, ...address })
+    if (made.status !== 201) throw new Error(`The project was not made: ${JSON.stringify(made)}`)
+    const id = made.body.project_id
+    const storeDir = join(this.server.dataDir, repo === null ? 'repositories' : 'mirrors', `${id}.git`)
+    const dir = repo?.dir ?? storeDir
+    if (repo === null) await commitEach(dir, [{ branch: 'main', file: 'README.md', from: null }])
+    return { kind, id, dir, storeDir }
   }
 
   /** Branches with one new file each. Every fourth begins at the base as it is now, so that some fast-forward. */
@@ -191,7 +196,7 @@ export class World {
   async close(): Promise<void> {
     for (const server of this.servers) if (server.isRunning) await server.kill('SIGTERM')
     await this.#host?.close()
-    await this.#repo?.remove()
+    for (const repo of this.#repos) await repo.remove()
     await this.server.remove()
     await rm(this.#dir, { recursive: true, force: true })
   }

@@ -6,7 +6,7 @@ import { type Config, readConfig } from './config.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
 import { makeLog } from './log.ts'
-import { endInstance, endOtherInstances, registerInstance } from './scheduler/instance.ts'
+import { beginLife, endOtherInstances, type Life } from './scheduler/instance.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
 import { sandboxDoor } from './sessions/edge-upgrade.ts'
@@ -49,9 +49,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     throw error
   })
   const { deps } = built
+  let life: Life | null = null
   try {
     if (config.databaseUrl === null) await endOtherInstances(deps)
-    await registerInstance(deps)
+    life = await beginLife(deps)
     await deps.sandboxes?.sweep()
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
@@ -68,7 +69,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await working
   } finally {
     await Promise.all([door.close(), relay.close()])
-    await endInstance(deps)
+    await life?.end()
     await built.close()
   }
 }

@@ -29,7 +29,7 @@ export interface SlotPlan {
 
 export interface Schema {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
-  server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now }
+  server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
   accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }
   users: { user_id: string; name: string; email: string | null; created_at: Now }
   user_passwords: { user_id: string; hash: string; changed_at: Timestamp }

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Project } from '@svc/contract'
+import { sql } from 'kysely'
 import { type Keyring, makeKeyring } from '../keyring/keyring.ts'
+import { beginLife } from '../scheduler/instance.ts'
 import { jobs } from '../scheduler/jobs.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
@@ -40,6 +43,26 @@ async function forgetAnswer(key: string, instanceId: string): Promise<void> {
     .set({ status: null, body: null, instance_id: instanceId })
     .where('key', '=', key)
     .execute()
+}
+
+const lockOf = (instanceId: string) => sql`(select hashtextextended('svc instance ' || ${instanceId}::uuid::text, 0))`
+
+async function isHeld(instanceId: string): Promise<boolean> {
+  const { rows } = await sql<{
+    free: boolean
+  }>`select pg_try_advisory_xact_lock_shared(${lockOf(instanceId)}) as free`.execute(app.deps.db)
+  return rows[0]?.free === false
+}
+
+/** Ends the connection that holds its lock, and waits until it is gone. */
+async function killConnectionOf(instanceId: string): Promise<void> {
+  await sql`select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory'
+    and (classid::bigint << 32) | objid::bigint = ${lockOf(instanceId)}`.execute(app.deps.db)
+}
+
+async function until(what: string, look: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !(await look()); await delay(20))
+    if (Date.now() > deadline) throw new Error(`Waited in vain: ${what}`)
 }
 
 describe('the same key', () => {
@@ -114,15 +137,54 @@ describe('a request that died', () => {
     const first = await create('stale')
     const instance_id = randomUUID()
     const heartbeat_at = new Date(Date.now() - 60_000)
-    await app.deps.db.insertInto('server_instances').values({ instance_id, heartbeat_at }).execute()
+    await app.deps.db
+      .insertInto('server_instances')
+      .values({ instance_id, heartbeat_at, lock_taken_at: null })
+      .execute()
     await forgetAnswer('stale', instance_id)
     expect((await create('stale')).body.project_id).toBe(first.body.project_id)
+  })
+
+  test('with a server that holds no lock any more is taken over at once, however young its heartbeat', async () => {
+    const first = await create('unlocked')
+    const other = { ...app.deps, instanceId: randomUUID() }
+    const life = await beginLife(other)
+    await forgetAnswer('unlocked', other.instanceId)
+    const living = await create('unlocked')
+    expect([living.status, living.body.code]).toEqual([409, 'idempotency_in_progress'])
+    await killConnectionOf(other.instanceId)
+    // It lives, so it takes its lock again by itself; what a killed one cannot do.
+    await until('the lock is held again', () => isHeld(other.instanceId))
+    expect((await create('unlocked')).status).toBe(409)
+    await life.end()
+    await app.deps.db
+      .insertInto('server_instances')
+      .values({ instance_id: other.instanceId, lock_taken_at: new Date() })
+      .execute()
+    expect((await create('unlocked')).body.project_id).toBe(first.body.project_id)
+  })
+
+  test('with a database that began again proves nothing by its lock: the heartbeat counts until it is taken anew', async () => {
+    const first = await create('restarted')
+    const instance_id = randomUUID()
+    await app.deps.db
+      .insertInto('server_instances')
+      .values({ instance_id, lock_taken_at: new Date(0) })
+      .execute()
+    await forgetAnswer('restarted', instance_id)
+    expect((await create('restarted')).status).toBe(409)
+    await app.deps.db
+      .updateTable('server_instances')
+      .set({ heartbeat_at: new Date(Date.now() - 60_000) })
+      .where('instance_id', '=', instance_id)
+      .execute()
+    expect((await create('restarted')).body.project_id).toBe(first.body.project_id)
   })
 
   test('on a server that lives is waited for', async () => {
     await create('living')
     const instance_id = randomUUID()
-    await app.deps.db.insertInto('server_instances').values({ instance_id }).execute()
+    await app.deps.db.insertInto('server_instances').values({ instance_id, lock_taken_at: null }).execute()
     await forgetAnswer('living', instance_id)
     const reply = await create('living')
     expect([reply.status, reply.body.code]).toEqual([409, 'idempotency_in_progress'])

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
+import { isLiving } from '../db/living.ts'
 import type { Deps } from '../deps.ts'
 
 type IdempotencyDeps = Pick<Deps, 'db' | 'newId' | 'instanceId' | 'now'>
@@ -17,6 +18,9 @@ const running = new Set<string>()
 
 /** How long an answer is kept: longer than any client retries. */
 export const keptHours = 24
+
+/** Of a server whose lock cannot be asked for: three of its heartbeats and some more. */
+const deadAfterSeconds = 20
 
 interface KeyedRequest {
   scope: string
@@ -114,17 +118,10 @@ async function takeOver(deps: IdempotencyDeps, input: { scope: string; key: stri
     .where('scope', '=', input.scope)
     .where('key', '=', input.key)
     .where('status', 'is', null)
-    .where(({ eb, or, not, exists, selectFrom }) =>
+    .where(({ eb, or, not }) =>
       or([
         eb('instance_id', '=', deps.instanceId),
-        not(
-          exists(
-            selectFrom('server_instances')
-              .select('instance_id')
-              .whereRef('server_instances.instance_id', '=', 'idempotency_keys.instance_id')
-              .where('heartbeat_at', '>', sql<string>`now() - interval '20 seconds'`),
-          ),
-        ),
+        not(isLiving(sql.ref('idempotency_keys.instance_id'), deadAfterSeconds)),
       ]),
     )
     .returning('resource_id')

@@ -11,16 +11,12 @@ import { fireDueTriggers } from '../triggers/due.ts'
 import { fireForsakenSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
 import { forgetOldSlots } from '../triggers/store.ts'
-import { beat } from './instance.ts'
 import type { Job } from './loop.ts'
-
-export const heartbeatMs = 5_000
 
 /** Every background job with its interval. Each may run twice and may be killed half-way. */
 export function jobs(deps: Deps): Job[] {
   const env = new EnvPusher(deps)
   return [
-    { name: 'heartbeat', everyMs: heartbeatMs, run: () => beat(deps) },
     { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
     { name: 'keep sandboxes warm', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },

@@ -2,6 +2,7 @@
 import type { Trigger, TriggerSlot } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
+import { isLiving } from '../db/living.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type TriggerRow = Row<'triggers'>
@@ -224,12 +225,11 @@ export async function takeForsakenSlot(
   const { rows } = await sql<SlotRow>`
     update trigger_slots set instance_id = ${input.instanceId}, claimed_at = now()
     where slot_id = (
-      select s.slot_id from trigger_slots s left join server_instances i on i.instance_id = s.instance_id
+      select s.slot_id from trigger_slots s
       where s.status = 'claimed' and s.claimed_at < now() - interval '3 seconds' and (
         (s.reason is not null and s.claimed_at < now() - make_interval(secs => ${input.waitSeconds}))
         or s.claimed_at < now() - make_interval(secs => 120)
-        or i.instance_id is null
-        or i.heartbeat_at < now() - make_interval(secs => ${input.staleSeconds}))
+        or not ${isLiving(sql.ref('s.instance_id'), input.staleSeconds)})
       order by s.claimed_at limit 1 for update of s skip locked)
     returning *`.execute(db)
   return rows[0] ?? null
