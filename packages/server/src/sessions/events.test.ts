@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { Message, Session, SessionEvent } from '@svc/contract'
 import { sessionEvent } from '@svc/contract'
 import { buildApp } from '../app.ts'
-import { type EventReader, makeSessionApp, readEvents, type SessionApp, until } from './testing.ts'
+import { deliverWaitingPrompts } from './jobs.ts'
+import { type EventReader, makeSessionApp, readEvents, secondServer, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
 let served: ReturnType<typeof buildApp>
@@ -13,9 +14,9 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-async function open(sessionId: string, signal?: AbortSignal): Promise<Response> {
+async function open(sessionId: string, signal?: AbortSignal, at = served): Promise<Response> {
   const { publicUrl } = app.deps.config
-  const response = await served.request(publicUrl + app.path(sessionId, 'events'), {
+  const response = await at.request(publicUrl + app.path(sessionId, 'events'), {
     headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
     ...(signal === undefined ? {} : { signal }),
   })
@@ -66,6 +67,29 @@ describe('the events of a session', () => {
     await events.find('that it stopped', (event) => shape(event) === 'session stopped')
     for (const event of events.seen) expect(() => sessionEvent.parse(event)).not.toThrow()
     await events.close()
+  })
+
+  test('are told at every server, not only at the one that keeps its sandbox', async () => {
+    const session = await app.running()
+    const second = await secondServer(app)
+    const events = readEvents(await open(session.session_id, undefined, buildApp(second.deps)))
+    await until('what is has been told', () => events.seen.length >= 2)
+    expect(events.seen.map(shape)).toEqual(['session running', 'turn idle'])
+
+    const path = app.path(session.session_id, 'prompt')
+    expect((await second.request('POST', path, { body: { text: 'from elsewhere' } })).status).toBe(202)
+    await events.find('that it is at work', (event) => shape(event) === 'turn busy')
+    await deliverWaitingPrompts(app.deps)
+    await events.find('the answer', answered('from elsewhere'))
+    await events.find('the end of the turn', (event) => events.seen.indexOf(event) > 1 && shape(event) === 'turn idle')
+    const last = events.seen.findLastIndex((event) => event.type === 'message')
+    expect(events.seen.findLastIndex((event) => shape(event) === 'turn idle')).toBeGreaterThan(last)
+
+    await app.request('POST', app.path(session.session_id, 'stop'))
+    await events.find('that it stopped', (event) => shape(event) === 'session stopped')
+    for (const event of events.seen) expect(() => sessionEvent.parse(event)).not.toThrow()
+    await events.close()
+    await second.close()
   })
 
   test('of one that starts say that it is at work when it has a first prompt, and follow it to its answer', async () => {

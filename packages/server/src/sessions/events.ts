@@ -1,7 +1,9 @@
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { messagesChangedSince, readTranscript } from './transcript.ts'
-import { acceptedPrompts, getSession, presentSession, type SessionWithSandbox } from './store.ts'
+import { isAtWork } from './at-work.ts'
+import { ElsewhereWatch } from './watch-elsewhere.ts'
+import { getSession, presentSession, type SessionWithSandbox } from './store.ts'
 
 const heartbeatMs = 15_000
 /** A reader this far behind is cut off and reads again from the start; memory is not its buffer. */
@@ -39,7 +41,9 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Chann
   // What happens while the past is told waits its turn, or it would come before it.
   const early: SessionEvent[] = []
   let isLive = false
+  const elsewhere = new ElsewhereWatch(deps, session, (event) => channel.sendNow(frame(event)))
   const unsubscribe = deps.feed.subscribe(session.session_id, (event) => {
+    elsewhere.note(event)
     if (isLive) channel.sendNow(frame(event))
     else if (early.push(event) > earlyMax) channel.close()
   })
@@ -47,11 +51,16 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Chann
   channel.onClose(() => {
     clearInterval(heartbeat)
     unsubscribe()
+    elsewhere.stop()
   })
   try {
-    for (const event of await pastOf(deps, session, since)) await channel.send(frame(event))
+    for (const event of await pastOf(deps, session, since)) {
+      elsewhere.note(event)
+      await channel.send(frame(event))
+    }
     for (let event = early.shift(); event !== undefined; event = early.shift()) await channel.send(frame(event))
     isLive = true
+    elsewhere.start()
   } catch (error) {
     deps.log.warn({ err: error, session_id: session.session_id }, 'an event stream could not read what is there')
     channel.close()
@@ -113,10 +122,6 @@ class Channel {
 
 async function pastOf(deps: EventDeps, session: SessionWithSandbox, since: Date | null): Promise<SessionEvent[]> {
   const current = (await getSession(deps.db, session.project_id, session.session_id)) ?? session
-  const waiting = (await acceptedPrompts(deps.db, session.session_id)).length > 0
-  const begins =
-    current.status === 'provisioning' && current.initial_prompt !== null && current.initial_prompt_delivered_at === null
-  const busy = waiting || begins || deps.keeper.turnOf(session.session_id) === 'busy'
   const messages =
     since === null
       ? (await readTranscript(deps.db, session.session_id)).messages
@@ -124,7 +129,7 @@ async function pastOf(deps: EventDeps, session: SessionWithSandbox, since: Date 
   return [
     { type: 'session', session: presentSession(deps.config, current) },
     ...messages.map((message) => ({ type: 'message' as const, message })),
-    { type: 'turn', status: busy ? 'busy' : 'idle', error: null },
+    { type: 'turn', status: (await isAtWork(deps, current)) ? 'busy' : 'idle', error: null },
   ]
 }
 

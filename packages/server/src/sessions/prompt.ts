@@ -89,6 +89,14 @@ export async function abortSession(
 ): Promise<void> {
   const { session, caller } = input
   const daemon = deps.keeper.daemonOf(session.session_id)
+  if (daemon === null && session.status === 'running')
+    throw new ServiceError(
+      'unavailable',
+      'The sandbox of this session is kept by another server, which alone can abort.',
+      {
+        hint: `Stop the session instead: svc sessions stop ${session.session_id}`,
+      },
+    )
   if (daemon === null)
     throw new ServiceError('conflict', `This session is ${session.status}, so nothing runs that could be aborted.`, {
       detail: { status: session.status },

@@ -59,6 +59,10 @@ export async function recoverWip(
 }
 
 function notRunning(session: SessionWithSandbox, hint: string): ServiceError {
+  if (session.status === 'running')
+    return new ServiceError('unavailable', 'The sandbox of this session is kept by another server.', {
+      hint: 'What was saved last is kept; `svc sessions recover` brings it into a clone.',
+    })
   return new ServiceError('conflict', `This session is ${session.status}, so there is no sandbox to work with.`, {
     hint,
     detail: { status: session.status },

@@ -37,14 +37,23 @@ export async function readTranscript(
 
 /** Oldest first. */
 export async function messagesChangedSince(db: DbOrTransaction, sessionId: string, since: Date): Promise<Message[]> {
+  return (await keptSince(db, sessionId, since)).map(({ message }) => message)
+}
+
+/** With the time each was kept at. */
+export async function keptSince(
+  db: DbOrTransaction,
+  sessionId: string,
+  since: Date,
+): Promise<{ message: Message; at: Date }[]> {
   const rows = await db
     .selectFrom('session_messages')
-    .select(columns)
+    .select([...columns, 'updated_at'])
     .where('session_id', '=', sessionId)
     .where('updated_at', '>=', since.toISOString())
     .orderBy('created_at')
     .orderBy('message_id')
     .limit(messagesMax)
     .execute()
-  return rows as unknown as Message[]
+  return rows.map(({ updated_at: at, ...message }) => ({ message: message as unknown as Message, at: new Date(at) }))
 }
