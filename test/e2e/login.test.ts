@@ -149,24 +149,27 @@ test.skipIf(!browserPath)(
   async () => {
     const next = `${password} again`
     await inBrowser(async (page) => {
-      await page.goto(`${server.url}/password`)
+      await page.goto(`${server.url}/account/profile`)
       await page.getByLabel('E-mail').fill(email)
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.waitForURL(`${server.url}/`)
-      await page.goto(`${server.url}/password`)
-      await page.getByText('This browser').waitFor()
-      await page.getByLabel('Current password').fill(password)
-      await page.getByLabel('New password').fill(next)
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Saved. Every other browser was signed out.').waitFor()
-      await page.getByLabel('Current password').fill(next)
-      await page.getByLabel('New password').fill(password)
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Saved. Every other browser was signed out.').waitFor()
+      await page.waitForURL(`${server.url}/account/profile`)
+      await page.getByText('this one').waitFor()
+      for (const [before, after] of [
+        [password, next],
+        [next, password],
+      ] as const) {
+        await page.getByLabel('Current password').fill(before)
+        await page.getByLabel('New password').fill(after)
+        const saved = page.waitForResponse((answer) => answer.url().endsWith('/v1/accounts/password') && answer.ok())
+        await page.getByRole('button', { name: 'Save' }).click()
+        await saved
+        await page.getByText('Saved. Your other browsers were signed out.').waitFor()
+      }
       expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
-      await page.getByRole('button', { name: 'Sign out here' }).click()
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await page.getByRole('banner').getByRole('button').click()
+      await page.getByRole('menuitem', { name: 'Sign out' }).click()
+      await page.getByText('You are not signed in.').waitFor()
     })
   },
   120_000,

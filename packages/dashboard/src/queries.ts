@@ -59,6 +59,52 @@ export const changeRequests = (projectId: string, status: 'open' | 'merged' | 'c
     select: ({ change_requests }) => change_requests,
   })
 
+/** Those that propose this branch. */
+export const changeRequestsOfBranch = (projectId: string, branch: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'change-requests', 'of-branch', branch],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests', {
+          params: { path: { projectId }, query: { head_ref: branch } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+    select: ({ change_requests }) => change_requests,
+  })
+
+/** One page of the list, from the newest or from where `cursor` says. */
+export const changeRequestPage = (
+  projectId: string,
+  status: 'open' | 'merged' | 'closed' | 'all',
+  cursor: string | null,
+) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'change-requests', status, cursor],
+    queryFn: ({ signal }) =>
+      replyPage(
+        api.GET('/v1/projects/{projectId}/change-requests', {
+          params: { path: { projectId }, query: { status, limit: 50, ...(cursor === null ? {} : { cursor }) } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+  })
+
+export const sessionPage = (projectId: string, cursor: string | null) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'sessions', 'page', cursor],
+    queryFn: ({ signal }) =>
+      replyPage(
+        api.GET('/v1/projects/{projectId}/sessions', {
+          params: { path: { projectId }, query: { limit: 50, ...(cursor === null ? {} : { cursor }) } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+  })
+
 export const sessions = (projectId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'sessions'],
@@ -83,6 +129,20 @@ export const mergePreview = (projectId: string, crId: string) =>
         }),
       ),
     refetchInterval: liveMs,
+  })
+
+/** Whether it merges, asked again only when one of its two tips moved. */
+export const mergeability = (projectId: string, cr: ChangeRequest) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'mergeability', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
+          params: { path: { projectId, crId: cr.cr_id } },
+          signal,
+        }),
+      ),
+    staleTime: Infinity,
   })
 
 /** By its number, as addresses and people name it. */

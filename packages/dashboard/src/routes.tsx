@@ -54,6 +54,12 @@ const projects = createRoute({
   component: lazyRouteComponent(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
 })
 
+const newProject = createRoute({
+  getParentRoute: () => shell,
+  path: paths.newProject,
+  component: lazyRouteComponent(() => import('./pages/projects/new.tsx'), 'NewProjectPage'),
+})
+
 const project = createRoute({
   getParentRoute: () => shell,
   path: paths.project,
@@ -74,15 +80,24 @@ const projectIndex = createRoute({
 const changeRequests = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequests),
-  validateSearch: (search): { status?: ListedStatus } => ({
+  validateSearch: (search): { status?: ListedStatus; cursor?: string } => ({
     ...(isListedStatus(search.status) ? { status: search.status } : {}),
+    ...cursorOf(search),
   }),
   component: lazyRouteComponent(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
+})
+
+const newChangeRequest = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.newChangeRequest),
+  validateSearch: (search): { head?: string } => (typeof search.head === 'string' ? { head: search.head } : {}),
+  component: lazyRouteComponent(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
 })
 
 const sessions = createRoute({
   getParentRoute: () => project,
   path: below(paths.sessions),
+  validateSearch: cursorOf,
   component: lazyRouteComponent(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
 })
 
@@ -159,6 +174,7 @@ const profile = createRoute({
 const ofProject = project.addChildren([
   projectIndex,
   changeRequests,
+  newChangeRequest,
   changeRequest,
   sessions,
   session,
@@ -168,7 +184,10 @@ const ofProject = project.addChildren([
   projectTokens,
   settings,
 ])
-const tree = root.addChildren([signIn, shell.addChildren([home, projects, ofProject, members, tokens, audit, profile])])
+const tree = root.addChildren([
+  signIn,
+  shell.addChildren([home, projects, newProject, ofProject, members, tokens, audit, profile]),
+])
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({
@@ -194,6 +213,11 @@ declare module '@tanstack/react-router' {
 /** Where sign-in may lead on to: a path of ours, never another origin (`//evil.test`). */
 function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value)
+}
+
+/** Where a page of a list begins. The service refuses what it did not give. */
+function cursorOf(search: Record<string, unknown>): { cursor?: string } {
+  return typeof search.cursor === 'string' ? { cursor: search.cursor } : {}
 }
 
 const listedStatuses = ['open', 'merged', 'closed', 'all'] as const

@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
 import { project } from '../queries.ts'
-import { Loading } from '../ui/loading.tsx'
-import { Failure } from './failure.tsx'
+import { Answer } from './answer.tsx'
 
 const route = getRouteApi('/shell/projects/$project')
 
@@ -28,34 +27,36 @@ const places = [
 export function ProjectShell() {
   const { project: name } = route.useParams()
   const found = useQuery(project(name))
-  if (found.isPending) return <Loading what="the project" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
   return (
-    <>
-      <div className="mb-6 border-b border-line">
-        <p className="flex flex-wrap items-baseline gap-x-3">
-          <Link to={paths.changeRequests} params={{ project: name }} className="text-lg font-semibold">
-            {found.data.name}
-          </Link>
-          <span className="text-sm text-dim">
-            {found.data.managed ? 'managed repository' : found.data.repo_url} · {found.data.default_branch}
-          </span>
-        </p>
-        <nav aria-label="Project" className="-mb-px flex gap-1 overflow-x-auto">
-          {places.map(([to, label]) => (
-            <Link
-              key={to}
-              to={to}
-              params={{ project: name }}
-              className="border-b-2 border-transparent px-2.5 py-2 text-sm whitespace-nowrap text-dim hover:text-text"
-              activeProps={{ className: 'border-accent! text-text!', 'aria-current': 'page' }}
-            >
-              {label}
-            </Link>
-          ))}
-        </nav>
-      </div>
-      <Outlet />
-    </>
+    <Answer of={found} what="the project">
+      {(shown) => (
+        <>
+          <div className="mb-6 border-b border-line">
+            <p className="flex flex-wrap items-baseline gap-x-3">
+              <Link to={paths.changeRequests} params={{ project: name }} className="text-lg font-semibold">
+                {shown.name}
+              </Link>
+              <span className="text-sm text-dim">
+                {shown.managed ? 'managed repository' : shown.repo_url} · {shown.default_branch}
+              </span>
+            </p>
+            <nav aria-label="Project" className="-mb-px flex gap-1 overflow-x-auto">
+              {places.map(([to, label]) => (
+                <Link
+                  key={to}
+                  to={to}
+                  params={{ project: name }}
+                  className="border-b-2 border-transparent px-2.5 py-2 text-sm whitespace-nowrap text-dim hover:text-text"
+                  activeProps={{ className: 'border-accent! text-text!', 'aria-current': 'page' }}
+                >
+                  {label}
+                </Link>
+              ))}
+            </nav>
+          </div>
+          <Outlet />
+        </>
+      )}
+    </Answer>
   )
 }

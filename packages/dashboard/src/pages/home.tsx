@@ -1,113 +1,116 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Failure } from '../components/failure.tsx'
-import { ChangeRequestStatus, SessionStatus } from '../components/status.tsx'
+import { Answer } from '../components/answer.tsx'
+import { ChangeRequestRow } from '../components/change-request-row.tsx'
+import { SessionRow } from '../components/session-row.tsx'
 import { paths } from '../paths.ts'
-import { changeRequests, projects, sessions } from '../queries.ts'
-import { Card, Empty, Row, Rows } from '../ui/card.tsx'
-import { Command } from '../ui/copy.tsx'
-import { Loading } from '../ui/loading.tsx'
-import { Time } from '../ui/time.tsx'
+import { type ChangeRequest, changeRequests, mergeability, projects, type Session, sessions } from '../queries.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Card, Empty, Rows } from '../ui/card.tsx'
+import { FirstVisit } from './first-visit.tsx'
 
 /** What waits for a person, and what runs now, over all projects. */
 export function HomePage() {
   const list = useQuery(projects)
-  if (list.isPending) return <Loading what="your projects" />
-  if (list.isError) return <Failure error={list.error} retry={() => void list.refetch()} />
-  if (list.data.length === 0) return <FirstVisit />
+  return (
+    <Answer of={list} what="your projects">
+      {(all) => (all.length === 0 ? <FirstVisit /> : <Work projects={all} />)}
+    </Answer>
+  )
+}
+
+interface Project {
+  project_id: string
+  name: string
+  slug: string
+}
+
+function Work({ projects }: { projects: Project[] }) {
+  const proposals = useQueries({ queries: projects.map(({ project_id }) => changeRequests(project_id, 'open')) })
+  const agents = useQueries({ queries: projects.map(({ project_id }) => sessions(project_id)) })
+  const open = proposals.flatMap(({ data = [] }, i) => data.map((cr) => ({ cr, project: projects[i]! })))
+  const all = agents.flatMap(({ data = [] }, i) => data.map((session) => ({ session, project: projects[i]! })))
+  const failed = all.filter(({ session }) => session.status === 'failed')
+  const running = all.filter(({ session }) => session.status === 'running' || session.status === 'provisioning')
+  const rest = all.filter(({ session }) => session.status === 'stopped').slice(0, stoppedMax)
+  const isComing = [...proposals, ...agents].some(({ isPending }) => isPending)
   return (
     <div className="flex flex-col gap-6">
       <h1 className="text-xl font-semibold">Home</h1>
-      <OpenChangeRequests projects={list.data} />
-      <Sessions projects={list.data} />
-    </div>
-  )
-}
-
-type Projects = { project_id: string; name: string; slug: string }[]
-
-function OpenChangeRequests({ projects }: { projects: Projects }) {
-  const answers = useQueries({ queries: projects.map(({ project_id }) => changeRequests(project_id, 'open')) })
-  const rows = answers.flatMap(({ data = [] }, i) => data.map((cr) => ({ cr, project: projects[i]! })))
-  return (
-    <Card title="Waiting for a merge">
-      {rows.length === 0 ? (
-        <Empty>No open change request.</Empty>
-      ) : (
-        <Rows label="Open change requests">
-          {rows.map(({ cr, project }) => (
-            <Row key={cr.cr_id}>
-              <ChangeRequestStatus status={cr.status} />
-              <Link
-                to={paths.changeRequest}
-                params={{ project: project.slug, number: String(cr.number) }}
-                className="min-w-0 flex-1 font-medium hover:underline"
+      <Card title="Needs you">
+        {open.length + failed.length === 0 ? (
+          <Empty>{isComing ? 'Looking…' : 'Nothing waits for you.'}</Empty>
+        ) : (
+          <Rows label="What needs you">
+            {failed.map(({ session, project }) => (
+              <SessionRow key={session.session_id} session={session} slug={project.slug}>
+                {project.name}
+              </SessionRow>
+            ))}
+            {open.map(({ cr, project }, i) => (
+              <ChangeRequestRow
+                key={cr.cr_id}
+                cr={cr}
+                slug={project.slug}
+                state={i < judgedMax && <Mergeability cr={cr} />}
               >
-                #{cr.number} {cr.title}
-              </Link>
-              <span className="text-dim">{project.name}</span>
-              <Time at={cr.updated_at} />
-            </Row>
-          ))}
-        </Rows>
+                {project.name}
+              </ChangeRequestRow>
+            ))}
+          </Rows>
+        )}
+      </Card>
+      <Sessions title="Runs now" rows={running} none="No session runs." isComing={isComing} />
+      {rest.length > 0 && <Sessions title="Stopped lately" rows={rest} none="" isComing={isComing} />}
+      {all.length === 0 && !isComing && projects[0] !== undefined && (
+        <p className="text-dim">
+          No agent has worked here yet.{' '}
+          <Link to={paths.sessions} params={{ project: projects[0].slug }} className="text-accent underline">
+            Start a session on {projects[0].name}
+          </Link>
+        </p>
       )}
-    </Card>
-  )
-}
-
-function Sessions({ projects }: { projects: Projects }) {
-  const answers = useQueries({ queries: projects.map(({ project_id }) => sessions(project_id)) })
-  const rows = answers.flatMap(({ data = [] }, i) => data.map((session) => ({ session, project: projects[i]! })))
-  return (
-    <Card title="Sessions">
-      {rows.length === 0 ? (
-        <Empty>No session yet.</Empty>
-      ) : (
-        <Rows label="Sessions">
-          {rows.map(({ session, project }) => (
-            <Row key={session.session_id}>
-              <SessionStatus status={session.status} />
-              <span className="min-w-0 flex-1">
-                <Link
-                  to={paths.session}
-                  params={{ project: project.slug, sessionId: session.session_id }}
-                  className="font-medium hover:underline"
-                >
-                  {session.name}
-                </Link>
-                {session.error !== null && <span className="block text-sm text-bad">{session.error}</span>}
-              </span>
-              <span className="text-dim">{project.name}</span>
-              <Time at={session.last_active_at} />
-            </Row>
-          ))}
-        </Rows>
-      )}
-    </Card>
-  )
-}
-
-function FirstVisit() {
-  const steps = [
-    ['Give it a repository', 'svc projects create --repo <url> --link'],
-    ['Start an agent on it', 'svc sessions new --prompt "…"'],
-    ['Look at what it proposes, and merge', 'svc cr show 1'],
-  ] as const
-  return (
-    <div className="mx-auto flex max-w-2xl flex-col gap-6">
-      <h1 className="text-xl font-semibold">Three steps to a first merged change</h1>
-      <ol className="flex flex-col gap-4">
-        {steps.map(([title, command], i) => (
-          <li key={title} className="flex flex-col gap-2">
-            <p className="font-medium">
-              {i + 1}. {title}
-            </p>
-            <Command>{command}</Command>
-          </li>
-        ))}
-      </ol>
-      <p className="text-dim">Or see the whole path with a scripted model:</p>
-      <Command>svc tour</Command>
     </div>
+  )
+}
+
+/** So many are asked whether they merge; each is a merge tried by the server. */
+const judgedMax = 50
+const stoppedMax = 10
+
+function Mergeability({ cr }: { cr: ChangeRequest }) {
+  const found = useQuery(mergeability(cr.project_id, cr))
+  if (found.data === undefined) return <Badge>{found.isError ? 'cannot be reached' : 'checking'}</Badge>
+  const { can_merge, is_up_to_date, conflicts } = found.data
+  if (is_up_to_date) return <Badge>nothing to merge</Badge>
+  if (can_merge) return <Badge tone="good">ready to merge</Badge>
+  return <Badge tone="bad">{conflicts.length === 1 ? '1 conflict' : `${conflicts.length} conflicts`}</Badge>
+}
+
+function Sessions({
+  title,
+  rows,
+  none,
+  isComing,
+}: {
+  title: string
+  rows: { session: Session; project: Project }[]
+  none: string
+  isComing: boolean
+}) {
+  return (
+    <Card title={title}>
+      {rows.length === 0 ? (
+        <Empty>{isComing ? 'Looking…' : none}</Empty>
+      ) : (
+        <Rows label={title}>
+          {rows.map(({ session, project }) => (
+            <SessionRow key={session.session_id} session={session} slug={project.slug}>
+              {project.name}
+            </SessionRow>
+          ))}
+        </Rows>
+      )}
+    </Card>
   )
 }

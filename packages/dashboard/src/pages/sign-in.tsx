@@ -2,10 +2,10 @@ import { useMutation } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
+import { EmailField, PasswordField } from '../components/credential-fields.tsx'
 import { Failure } from '../components/failure.tsx'
 import { Button } from '../ui/button.tsx'
 import { Command } from '../ui/copy.tsx'
-import { Input } from '../ui/field.tsx'
 
 const route = getRouteApi('/sign-in')
 
@@ -59,20 +59,8 @@ function PasswordForm({ next }: { next: string }) {
       }}
     >
       {signIn.isError && <Failure error={signIn.error} />}
-      <Input
-        label="E-mail"
-        type="email"
-        autoComplete="username"
-        value={email}
-        onChange={(event) => setEmail(event.target.value)}
-      />
-      <Input
-        label="Password"
-        type="password"
-        autoComplete="current-password"
-        value={password}
-        onChange={(event) => setPassword(event.target.value)}
-      />
+      <EmailField value={email} onChange={setEmail} />
+      <PasswordField label="Password" value={password} onChange={setPassword} />
       <Button type="submit" kind="primary" busy={signIn.isPending} disabledReason={refusal}>
         Sign in
       </Button>

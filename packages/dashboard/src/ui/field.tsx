@@ -1,10 +1,17 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
 
-const look = 'min-h-9 rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
+const look = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
 
-function Label({ label, hint, children }: { label: string; hint?: string | undefined; children: ReactNode }) {
+interface About {
+  label: string
+  hint?: string | undefined
+  /** It takes the whole row of its form. */
+  wide?: boolean | undefined
+}
+
+function Label({ label, hint, wide = false, children }: About & { children: ReactNode }) {
   return (
-    <label className="flex min-w-0 flex-1 basis-52 flex-col gap-1 text-sm text-dim">
+    <label className={`flex min-w-0 flex-1 ${wide ? 'basis-full' : 'basis-52'} flex-col gap-1 text-sm text-dim`}>
       {label}
       {children}
       {hint !== undefined && <span className="text-xs">{hint}</span>}
@@ -12,26 +19,32 @@ function Label({ label, hint, children }: { label: string; hint?: string | undef
   )
 }
 
-export function Input({
-  label,
-  hint,
-  ...rest
-}: InputHTMLAttributes<HTMLInputElement> & { label: string; hint?: string }) {
+export function Input({ label, hint, wide, ...rest }: InputHTMLAttributes<HTMLInputElement> & About) {
   return (
-    <Label label={label} hint={hint}>
-      <input {...rest} className={look} />
+    <Label label={label} hint={hint} wide={wide}>
+      <input {...rest} className={`min-h-9 ${look}`} />
     </Label>
   )
 }
 
+/** `onSend` is Ctrl+Enter, or Cmd+Enter. */
 export function TextArea({
   label,
   hint,
+  wide,
+  onSend,
+  className = '',
   ...rest
-}: TextareaHTMLAttributes<HTMLTextAreaElement> & { label: string; hint?: string }) {
+}: TextareaHTMLAttributes<HTMLTextAreaElement> & About & { onSend?: () => void }) {
   return (
-    <Label label={label} hint={hint}>
-      <textarea {...rest} className={`min-h-24 ${look}`} />
+    <Label label={label} hint={hint} wide={wide}>
+      <textarea
+        {...rest}
+        className={`min-h-24 ${look} ${className}`}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend?.()
+        }}
+      />
     </Label>
   )
 }
@@ -39,16 +52,16 @@ export function TextArea({
 export function Select({
   label,
   hint,
+  wide,
   options,
   ...rest
-}: SelectHTMLAttributes<HTMLSelectElement> & {
-  label: string
-  hint?: string
-  options: readonly (readonly [value: string, words: string])[]
-}) {
+}: SelectHTMLAttributes<HTMLSelectElement> &
+  About & {
+    options: readonly (readonly [value: string, words: string])[]
+  }) {
   return (
-    <Label label={label} hint={hint}>
-      <select {...rest} className={look}>
+    <Label label={label} hint={hint} wide={wide}>
+      <select {...rest} className={`min-h-9 ${look}`}>
         {options.map(([value, words]) => (
           <option key={value} value={value}>
             {words}

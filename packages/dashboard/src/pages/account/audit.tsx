@@ -1,10 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Answer } from '../../components/answer.tsx'
-import { Failure } from '../../components/failure.tsx'
 import { auditPages, me } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/card.tsx'
-import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export function AuditPage() {
@@ -21,47 +19,51 @@ export function AuditPage() {
 
 function Events({ accountId }: { accountId: string }) {
   const found = useInfiniteQuery(auditPages(accountId))
-  if (found.isPending) return <Loading what="the audit" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
-  const events = found.data.pages.flatMap(({ data }) => data)
-  if (events.length === 0) return <Empty>Nothing was changed yet.</Empty>
   return (
-    <Card>
-      <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Who changed what">
-        <table className="w-full text-sm">
-          <thead className="text-left text-dim">
-            <tr className="border-b border-line">
-              {['When', 'What', 'Of', 'By', 'From'].map((head) => (
-                <th key={head} scope="col" className="px-4 py-2 font-normal">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {events.map((event) => (
-              <tr key={event.event_id} className="border-b border-line last:border-0">
-                <td className="px-4 py-1.5">
-                  <Time at={event.at} />
-                </td>
-                <td className="px-4 py-1.5 font-mono whitespace-nowrap">{event.action}</td>
-                <td className="px-4 py-1.5 font-mono text-dim">{event.object_id}</td>
-                <td className="px-4 py-1.5 text-dim">
-                  {event.session_id === null ? event.actor_kind : `agent of ${event.session_id.slice(0, 8)}`}
-                </td>
-                <td className="px-4 py-1.5 text-dim">{event.address ?? ''}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {found.hasNextPage && (
-        <div className="border-t border-line p-3 text-center">
-          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
-    </Card>
+    <Answer of={found} what="the audit">
+      {({ pages }) => {
+        const events = pages.flatMap(({ data }) => data)
+        if (events.length === 0) return <Empty>Nothing was changed yet.</Empty>
+        return (
+          <Card>
+            <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Who changed what">
+              <table className="w-full text-sm">
+                <thead className="text-left text-dim">
+                  <tr className="border-b border-line">
+                    {['When', 'What', 'Of', 'By', 'From'].map((head) => (
+                      <th key={head} scope="col" className="px-4 py-2 font-normal">
+                        {head}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {events.map((event) => (
+                    <tr key={event.event_id} className="border-b border-line last:border-0">
+                      <td className="px-4 py-1.5">
+                        <Time at={event.at} />
+                      </td>
+                      <td className="px-4 py-1.5 font-mono whitespace-nowrap">{event.action}</td>
+                      <td className="px-4 py-1.5 font-mono text-dim">{event.object_id}</td>
+                      <td className="px-4 py-1.5 text-dim">
+                        {event.session_id === null ? event.actor_kind : `agent of ${event.session_id.slice(0, 8)}`}
+                      </td>
+                      <td className="px-4 py-1.5 text-dim">{event.address ?? ''}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {found.hasNextPage && (
+              <div className="border-t border-line p-3 text-center">
+                <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+                  Show more
+                </Button>
+              </div>
+            )}
+          </Card>
+        )
+      }}
+    </Answer>
   )
 }

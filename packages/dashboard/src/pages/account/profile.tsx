@@ -2,12 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
 import { Answer } from '../../components/answer.tsx'
+import { EmailField, PasswordField } from '../../components/credential-fields.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { dashboardSessions, password } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Form, Input } from '../../ui/field.tsx'
+import { Form } from '../../ui/field.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export function ProfilePage() {
@@ -46,29 +47,16 @@ function Password({ email: known, isSet }: { email: string | null; isSet: boolea
   return (
     <Card title={isSet ? 'Change your password' : 'Set a password, to sign in without a link'}>
       <Form onSubmit={() => refusal === null && !save.isPending && save.mutate()}>
-        <Input
-          label="E-mail"
-          type="email"
-          autoComplete="username"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
+        <EmailField value={email} onChange={setEmail} />
         {isSet && (
-          <Input
+          <PasswordField
             label="Current password"
-            type="password"
-            autoComplete="current-password"
+            hint="Not needed right after a sign-in link."
             value={current}
-            onChange={(event) => setCurrent(event.target.value)}
+            onChange={setCurrent}
           />
         )}
-        <Input
-          label="New password"
-          type="password"
-          autoComplete="new-password"
-          value={next}
-          onChange={(event) => setNext(event.target.value)}
-        />
+        <PasswordField label="New password" isNew value={next} onChange={setNext} />
         <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
           Save
         </Button>

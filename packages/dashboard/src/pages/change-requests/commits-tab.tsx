@@ -1,49 +1,51 @@
 import { useQuery } from '@tanstack/react-query'
-import { Failure } from '../../components/failure.tsx'
+import { Answer } from '../../components/answer.tsx'
 import { type ChangeRequest, commitsOf } from '../../queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
   const found = useQuery(commitsOf(projectId, cr))
-  if (found.isPending) return <Loading what="the commits" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
-  const { commits, ahead, behind } = found.data
   return (
-    <Card
-      title={ahead === 1 ? '1 commit' : `${ahead} commits`}
-      aside={
-        behind > 0 && (
-          <span className="text-sm text-dim">
-            {cr.base_ref} has {behind} more
-          </span>
-        )
-      }
-    >
-      {commits.length === 0 ? (
-        <Empty>No commit that {cr.base_ref} does not have.</Empty>
-      ) : (
-        <Rows label="Commits">
-          {commits.map((commit) => (
-            <Row key={commit.sha}>
-              <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
-              <span className="min-w-0 flex-1">
-                {commit.subject}
-                {commit.body !== '' && (
-                  <details className="text-sm text-dim">
-                    <summary>more</summary>
-                    <p className="whitespace-pre-wrap">{commit.body}</p>
-                  </details>
-                )}
+    <Answer of={found} what="the commits">
+      {({ commits, ahead, behind }) => (
+        <Card
+          title={ahead === 1 ? '1 commit' : `${ahead} commits`}
+          aside={
+            behind > 0 && (
+              <span className="text-sm text-dim">
+                {cr.base_ref} has {behind} more
               </span>
-              <span className="text-sm text-dim">{commit.author_name}</span>
-              <Time at={commit.committed_at} />
-            </Row>
-          ))}
-        </Rows>
+            )
+          }
+        >
+          {commits.length === 0 ? (
+            <Empty>No commit that {cr.base_ref} does not have.</Empty>
+          ) : (
+            <Rows label="Commits">
+              {commits.map((commit) => (
+                <Row key={commit.sha}>
+                  <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
+                  <span className="min-w-0 flex-1">
+                    {commit.subject}
+                    {commit.body !== '' && (
+                      <details className="text-sm text-dim">
+                        <summary>more</summary>
+                        <p className="whitespace-pre-wrap">{commit.body}</p>
+                      </details>
+                    )}
+                  </span>
+                  <span className="text-sm text-dim">{commit.author_name}</span>
+                  <Time at={commit.committed_at} />
+                </Row>
+              ))}
+            </Rows>
+          )}
+          {ahead > commits.length && (
+            <p className="px-4 py-2 text-sm text-dim">The newest {commits.length} are shown.</p>
+          )}
+        </Card>
       )}
-      {ahead > commits.length && <p className="px-4 py-2 text-sm text-dim">The newest {commits.length} are shown.</p>}
-    </Card>
+    </Answer>
   )
 }

@@ -86,9 +86,11 @@ function SinceReview({ projectId, cr, review }: { projectId: string; cr: ChangeR
   })
   if (!answered) return cr.status === 'open' && <p className="text-sm text-dim">Nothing was pushed since.</p>
   const count = range.data?.ahead
+  const who = review.session_id === null ? 'Pushed since' : 'The agent pushed its answer'
   return (
     <p className="text-sm">
-      {count === undefined ? 'Commits were pushed since.' : `${count} ${count === 1 ? 'commit' : 'commits'} since.`}{' '}
+      <span className="font-medium">{who}</span>
+      {count === undefined ? '.' : `: ${count} ${count === 1 ? 'commit' : 'commits'}.`}{' '}
       <Link
         to={paths.changeRequest}
         params={{ project: slug, number: String(cr.number) }}

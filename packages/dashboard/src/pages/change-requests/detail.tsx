@@ -2,7 +2,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { Failure } from '../../components/failure.tsx'
+import { Answer } from '../../components/answer.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { ChangeRequestStatus } from '../../components/status.tsx'
 import { paths } from '../../paths.ts'
@@ -32,55 +32,58 @@ export function ChangeRequestPage() {
   const { tab = 'conversation', since = null } = route.useSearch()
   const navigate = route.useNavigate()
   const found = useQuery(changeRequest(project_id, Number(number)))
-  if (found.isPending) return <Loading what="the change request" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
-  const cr = found.data
   return (
-    <div className="flex flex-col gap-4">
-      <Header projectId={project_id} cr={cr} />
-      <Tabs.Root
-        value={tab}
-        onValueChange={(next) => void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })}
-      >
-        <Tabs.List
-          aria-label="Parts of the change request"
-          className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1"
-        >
-          {tabs.map(([value, label]) => (
-            <Tabs.Tab
-              key={value}
-              value={value}
-              className="border-b-2 border-transparent px-2 py-2 text-sm whitespace-nowrap text-dim sm:px-3 data-active:border-accent data-active:text-text"
+    <Answer of={found} what="the change request">
+      {(cr) => (
+        <div className="flex flex-col gap-4">
+          <Header projectId={project_id} cr={cr} />
+          <Tabs.Root
+            value={tab}
+            onValueChange={(next) =>
+              void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })
+            }
+          >
+            <Tabs.List
+              aria-label="Parts of the change request"
+              className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1"
             >
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
-          <Conversation projectId={project_id} cr={cr} />
-          <MergeBox projectId={project_id} cr={cr} />
-        </Tabs.Panel>
-        <Tabs.Panel value="commits" className="outline-none">
-          <CommitsTab projectId={project_id} cr={cr} />
-        </Tabs.Panel>
-        <Tabs.Panel value="effects" className="outline-none">
-          <EffectsTab projectId={project_id} cr={cr} />
-        </Tabs.Panel>
-        <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
-          {since !== null && (
-            <p className="text-sm text-dim">
-              Only what came after <code className="font-mono">{since.slice(0, 12)}</code>.{' '}
-              <Link from={paths.changeRequest} search={{ tab: 'files' }} className="text-accent underline">
-                See all of the change
-              </Link>
-            </p>
-          )}
-          <Suspense fallback={<Loading what="the diff viewer" />}>
-            <FilesTab projectId={project_id} cr={cr} since={since} />
-          </Suspense>
-        </Tabs.Panel>
-      </Tabs.Root>
-    </div>
+              {tabs.map(([value, label]) => (
+                <Tabs.Tab
+                  key={value}
+                  value={value}
+                  className="border-b-2 border-transparent px-2 py-2 text-sm whitespace-nowrap text-dim sm:px-3 data-active:border-accent data-active:text-text"
+                >
+                  {label}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
+              <Conversation projectId={project_id} cr={cr} />
+              <MergeBox projectId={project_id} cr={cr} />
+            </Tabs.Panel>
+            <Tabs.Panel value="commits" className="outline-none">
+              <CommitsTab projectId={project_id} cr={cr} />
+            </Tabs.Panel>
+            <Tabs.Panel value="effects" className="outline-none">
+              <EffectsTab projectId={project_id} cr={cr} />
+            </Tabs.Panel>
+            <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
+              {since !== null && (
+                <p className="text-sm text-dim">
+                  Only what came after <code className="font-mono">{since.slice(0, 12)}</code>.{' '}
+                  <Link from={paths.changeRequest} search={{ tab: 'files' }} className="text-accent underline">
+                    See all of the change
+                  </Link>
+                </p>
+              )}
+              <Suspense fallback={<Loading what="the diff viewer" />}>
+                <FilesTab projectId={project_id} cr={cr} since={since} />
+              </Suspense>
+            </Tabs.Panel>
+          </Tabs.Root>
+        </div>
+      )}
+    </Answer>
   )
 }
 

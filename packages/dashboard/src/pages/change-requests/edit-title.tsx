@@ -4,8 +4,7 @@ import { api, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
 import type { ChangeRequest } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
-
-const field = 'rounded-md border border-line-strong bg-ground p-2 text-text'
+import { Input, TextArea } from '../../ui/field.tsx'
 
 export function EditTitle({ projectId, cr, onDone }: { projectId: string; cr: ChangeRequest; onDone: () => void }) {
   const [title, setTitle] = useState(cr.title)
@@ -24,27 +23,23 @@ export function EditTitle({ projectId, cr, onDone }: { projectId: string; cr: Ch
       onDone()
     },
   })
+  const submit = () => title.trim() !== '' && !save.isPending && save.mutate()
   return (
     <form
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault()
-        if (title.trim() !== '' && !save.isPending) save.mutate()
+        submit()
       }}
     >
       {save.isError && <Failure error={save.error} />}
-      <label className="flex flex-col gap-1 text-sm text-dim">
-        Title
-        <input className={field} maxLength={256} value={title} onChange={(event) => setTitle(event.target.value)} />
-      </label>
-      <label className="flex flex-col gap-1 text-sm text-dim">
-        Description
-        <textarea
-          className={`min-h-32 ${field}`}
-          value={description}
-          onChange={(event) => setDescription(event.target.value)}
-        />
-      </label>
+      <Input label="Title" maxLength={256} value={title} onChange={(event) => setTitle(event.target.value)} />
+      <TextArea
+        label="Description (Markdown)"
+        value={description}
+        onChange={(event) => setDescription(event.target.value)}
+        onSend={submit}
+      />
       <div className="flex gap-2">
         <Button
           type="submit"

@@ -6,6 +6,7 @@ import { Failure } from '../../components/failure.tsx'
 import { type ChangeRequest, effects, mergePreview, type MergePreview } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
+import { TextArea } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Conflicts } from './conflicts.tsx'
@@ -92,15 +93,13 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
       <Warnings projectId={projectId} cr={cr} />
       {merge.isError && <MergeFailure error={merge.error} />}
       {makesCommit && writes && (
-        <label className="flex flex-col gap-1 text-sm text-dim">
-          Message of the merge commit
-          <textarea
-            className="min-h-24 rounded-md border border-line-strong bg-ground p-3 font-mono text-text"
-            placeholder={`Merge CR #${cr.number}: ${cr.title}`}
-            value={message}
-            onChange={(event) => setMessage(event.target.value)}
-          />
-        </label>
+        <TextArea
+          label="Message of the merge commit"
+          className="font-mono"
+          placeholder={`Merge CR #${cr.number}: ${cr.title}`}
+          value={message}
+          onChange={(event) => setMessage(event.target.value)}
+        />
       )}
       <div className="flex flex-wrap items-center gap-2">
         <Button kind="merge" disabledReason={refusal} busy={merge.isPending} onClick={() => merge.mutate()}>

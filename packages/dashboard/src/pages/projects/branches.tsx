@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Answer } from '../../components/answer.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { paths } from '../../paths.ts'
 import { branches } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 
 export function BranchesPage() {
-  const { project_id } = useProject()
+  const { project_id, slug } = useProject()
   const found = useQuery(branches(project_id))
   return (
     <div className="flex flex-col gap-6">
@@ -21,7 +23,18 @@ export function BranchesPage() {
                 {branches.map((branch) => (
                   <Row key={branch.name}>
                     <span className="min-w-0 flex-1 font-mono text-sm">{branch.name}</span>
-                    {branch.is_default && <Badge tone="accent">default</Badge>}
+                    {branch.is_default ? (
+                      <Badge tone="accent">default</Badge>
+                    ) : (
+                      <Link
+                        to={paths.newChangeRequest}
+                        params={{ project: slug }}
+                        search={{ head: branch.name }}
+                        className="text-sm text-accent underline"
+                      >
+                        Propose it
+                      </Link>
+                    )}
                     <code className="font-mono text-sm text-dim">{branch.sha.slice(0, 12)}</code>
                   </Row>
                 ))}

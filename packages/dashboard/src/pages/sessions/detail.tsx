@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { Failure } from '../../components/failure.tsx'
+import { Answer } from '../../components/answer.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { ChangeRequestStatus, SessionStatus } from '../../components/status.tsx'
 import { paths } from '../../paths.ts'
-import { changeRequests, type Session, session } from '../../queries.ts'
-import { Loading } from '../../ui/loading.tsx'
+import { changeRequestsOfBranch, type Session, session } from '../../queries.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { SessionActions } from './actions.tsx'
@@ -21,9 +20,11 @@ export function SessionPage() {
   const { project_id } = useProject()
   const { sessionId } = route.useParams()
   const found = useQuery(session(project_id, sessionId))
-  if (found.isPending) return <Loading what="the session" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
-  return <Live key={sessionId} initial={found.data} />
+  return (
+    <Answer of={found} what="the session">
+      {(session) => <Live key={sessionId} initial={session} />}
+    </Answer>
+  )
 }
 
 function Live({ initial }: { initial: Session }) {
@@ -62,8 +63,7 @@ function Live({ initial }: { initial: Session }) {
 
 function ItsChangeRequests({ session }: { session: Session }) {
   const { slug } = useProject()
-  const found = useQuery(changeRequests(session.project_id, 'all'))
-  const own = (found.data ?? []).filter(({ origin_session_id }) => origin_session_id === session.session_id)
+  const { data: own = [] } = useQuery(changeRequestsOfBranch(session.project_id, session.branch_name))
   if (own.length === 0) return null
   return (
     <ul aria-label="Its change requests" className="flex flex-col gap-1">

@@ -1,49 +1,41 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { Failure } from '../../components/failure.tsx'
+import { getRouteApi } from '@tanstack/react-router'
+import { Answer } from '../../components/answer.tsx'
+import { Older } from '../../components/older.tsx'
 import { useProject } from '../../components/project-shell.tsx'
-import { SessionStatus } from '../../components/status.tsx'
-import { paths } from '../../paths.ts'
-import { sessions } from '../../queries.ts'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Loading } from '../../ui/loading.tsx'
-import { Time } from '../../ui/time.tsx'
+import { SessionRow } from '../../components/session-row.tsx'
+import { sessionPage } from '../../queries.ts'
+import { Card, Empty, Rows } from '../../ui/card.tsx'
 import { NewSession } from './new-session.tsx'
+
+const route = getRouteApi('/shell/projects/$project/sessions')
 
 export function SessionsPage() {
   const { project_id, slug } = useProject()
-  const list = useQuery(sessions(project_id))
-  if (list.isPending) return <Loading what="sessions" />
-  if (list.isError) return <Failure error={list.error} retry={() => void list.refetch()} />
+  const { cursor = null } = route.useSearch()
+  const page = useQuery(sessionPage(project_id, cursor))
   return (
     <div className="flex flex-col gap-4">
       <h1 className="text-xl font-semibold">Sessions</h1>
       <NewSession />
-      <Card>
-        {list.data.length === 0 ? (
-          <Empty>No session yet.</Empty>
-        ) : (
-          <Rows label="Sessions">
-            {list.data.map((session) => (
-              <Row key={session.session_id}>
-                <SessionStatus status={session.status} />
-                <span className="min-w-0 flex-1">
-                  <Link
-                    to={paths.session}
-                    params={{ project: slug, sessionId: session.session_id }}
-                    className="font-medium hover:underline"
-                  >
-                    {session.name}
-                  </Link>
-                  {session.error !== null && <span className="block text-sm text-bad">{session.error}</span>}
-                </span>
-                <span className="text-sm text-dim">{session.agent_name}</span>
-                <Time at={session.last_active_at} />
-              </Row>
-            ))}
-          </Rows>
+      <Answer of={page} what="sessions">
+        {({ data: list, cursor: next }) => (
+          <Card>
+            {list.length === 0 ? (
+              <Empty>No session yet.</Empty>
+            ) : (
+              <Rows label="Sessions">
+                {list.map((session) => (
+                  <SessionRow key={session.session_id} session={session} slug={slug}>
+                    {session.agent_name}
+                  </SessionRow>
+                ))}
+              </Rows>
+            )}
+            <Older cursor={cursor} next={next} />
+          </Card>
         )}
-      </Card>
+      </Answer>
     </div>
   )
 }

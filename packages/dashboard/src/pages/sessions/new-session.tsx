@@ -1,3 +1,4 @@
+import { scriptedModelName } from '@svc/contract/models'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,11 +8,14 @@ import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Form, TextArea } from '../../ui/field.tsx'
+import { Form, Input, TextArea } from '../../ui/field.tsx'
 
 export function NewSession() {
-  const { project_id: projectId, slug } = useProject()
+  const { project_id: projectId, slug, default_branch: defaultBranch } = useProject()
   const [prompt, setPrompt] = useState('')
+  const [agent, setAgent] = useState('')
+  const [base, setBase] = useState('')
+  const [model, setModel] = useState('')
   const queries = useQueryClient()
   const navigate = useNavigate()
   const make = useMutation({
@@ -19,20 +23,51 @@ export function NewSession() {
       reply(
         api.POST('/v1/projects/{projectId}/sessions', {
           params: { path: { projectId }, header: onlyOnce() },
-          body: prompt.trim() === '' ? {} : { initial_prompt: prompt },
+          body: {
+            ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
+            ...(agent.trim() === '' ? {} : { agent_name: agent.trim() }),
+            ...(base.trim() === '' ? {} : { base_ref: base.trim() }),
+            ...(model.trim() === '' ? {} : { model: model.trim() }),
+          },
         }),
       ),
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'] }),
   })
+  const start = () => !make.isPending && make.mutate()
   return (
     <Card title="Start a session">
-      <Form onSubmit={() => !make.isPending && make.mutate()}>
+      <Form onSubmit={start}>
         <TextArea
           label="What the agent is to do (or nothing, and say it later)"
           value={prompt}
           onChange={(event) => setPrompt(event.target.value)}
+          onSend={start}
+          wide
         />
+        <details className="w-full">
+          <summary className="text-sm text-dim">Agent, branch and model</summary>
+          <div className="mt-2 flex flex-wrap gap-3">
+            <Input
+              label="Agent"
+              hint="One of the default branch; empty for the project's own choice."
+              value={agent}
+              onChange={(event) => setAgent(event.target.value)}
+            />
+            <Input
+              label="Start from the branch"
+              placeholder={defaultBranch}
+              value={base}
+              onChange={(event) => setBase(event.target.value)}
+            />
+            <Input
+              label="Model"
+              hint={`${scriptedModelName} plays a script and needs no AI.`}
+              value={model}
+              onChange={(event) => setModel(event.target.value)}
+            />
+          </div>
+        </details>
         <Button type="submit" kind="primary" busy={make.isPending}>
           Start
         </Button>

@@ -4,6 +4,7 @@ import { Failure } from '../../components/failure.tsx'
 import { useKept } from '../../kept.ts'
 import type { Session } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
+import { TextArea } from '../../ui/field.tsx'
 
 /** What is being written survives a reload. */
 export function PromptBox({ session, busy }: { session: Session; busy: boolean }) {
@@ -33,17 +34,12 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
       }}
     >
       {(send.error ?? abort.error) !== null && <Failure error={send.error ?? abort.error} />}
-      <label className="flex flex-col gap-1 text-sm text-dim">
-        {asleep ? 'Prompt: the session is started again for it' : 'Prompt'}
-        <textarea
-          className="min-h-20 rounded-md border border-line-strong bg-ground p-3 text-base text-text"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
-          }}
-        />
-      </label>
+      <TextArea
+        label={asleep ? 'Prompt: the session is started again for it' : 'Prompt'}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onSend={submit}
+      />
       <div className="flex items-center justify-end gap-2">
         {busy && (
           <Button busy={abort.isPending} onClick={() => abort.mutate()}>

@@ -1,10 +1,8 @@
-/** The pages of signing in: a terminal's, and one's own password. They stand alone, so that they work in a server whose dashboard was not built. */
+/** The page that signs a terminal in. It stands alone, so that it works in a server whose dashboard was not built. */
 import type { App } from '../../http/mount.ts'
 import style from './authorize.css' with { type: 'text' }
 import script from './authorize.client.js' with { type: 'text' }
 import html from './authorize.html' with { type: 'text' }
-import passwordScript from '../password/password.client.js' with { type: 'text' }
-import passwordHtml from '../password/password.html' with { type: 'text' }
 
 /** Own files only, framed by nobody. It alone may speak to a program of the same machine: the terminal that waits. */
 const policy = [
@@ -36,6 +34,4 @@ export function authorizeRoutes(app: App): void {
   serve('/authorize', 'text/html', html as unknown as string)
   serve('/authorize/page.css', 'text/css', style)
   serve('/authorize/page.js', 'text/javascript', script)
-  serve('/password', 'text/html', passwordHtml as unknown as string)
-  serve('/password/page.js', 'text/javascript', passwordScript)
 }

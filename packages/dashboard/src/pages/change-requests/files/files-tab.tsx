@@ -1,11 +1,11 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
-import { Failure } from '../../../components/failure.tsx'
+import { Answer } from '../../../components/answer.tsx'
 import { useKept } from '../../../kept.ts'
 import { type ChangeRequest, diff } from '../../../queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { Loading } from '../../../ui/loading.tsx'
+import { Empty } from '../../../ui/card.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import { type ChangedFile, changedFiles } from './changed-files.ts'
 import { type DraftComment, useDrafts } from './drafts.ts'
@@ -28,11 +28,16 @@ export default function FilesTab({
 }) {
   const found = useQuery(diff(projectId, cr, since))
   const files = useMemo(() => (found.data === undefined ? [] : changedFiles(found.data)), [found.data])
-  if (found.isPending) return <Loading what="the changes" />
-  if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
-  if (files.length === 0) return <p className="py-6 text-center text-dim">Nothing is changed.</p>
   return (
-    <Files projectId={projectId} cr={cr} files={files} headSha={found.data.head_sha} truncated={found.data.truncated} />
+    <Answer of={found} what="the changes">
+      {({ head_sha, truncated }) =>
+        files.length === 0 ? (
+          <Empty>Nothing is changed.</Empty>
+        ) : (
+          <Files projectId={projectId} cr={cr} files={files} headSha={head_sha} truncated={truncated} />
+        )
+      }
+    </Answer>
   )
 }
 
@@ -71,8 +76,9 @@ function Files({
     if (next !== undefined) show(next.path)
   }
   const toggleViewed = (file: ChangedFile) => {
-    const { [file.path]: _, ...others } = marks
-    setMarks(isViewed(file) ? others : { ...marks, [file.path]: file.version })
+    setMarks(({ [file.path]: mark, ...others }) =>
+      mark === file.version ? others : { ...others, [file.path]: file.version },
+    )
   }
   const comment = useCallback(
     (file: ChangedFile, range: SelectedLineRange) => {

@@ -5,6 +5,7 @@ import { Failure } from '../../../components/failure.tsx'
 import type { ChangeRequest } from '../../../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
+import { TextArea } from '../../../ui/field.tsx'
 import type { DraftComment } from './drafts.ts'
 
 /** All comments together, as one prompt to the session; without a session they are kept with the change request. */
@@ -40,33 +41,26 @@ export function SendReview({
     onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   })
   const counted = written.length === 1 ? '1 comment' : `${written.length} comments`
+  const refusal = body.trim() === '' && written.length === 0 ? 'Comment on a line or write a word first' : null
+  const submit = () => refusal === null && !sending.isPending && sending.mutate()
   return (
     <Card title={`Your review: ${counted}`}>
       <form
         className="flex flex-col gap-3 px-4 py-3"
         onSubmit={(event) => {
           event.preventDefault()
-          if (!sending.isPending && (body.trim() !== '' || written.length > 0)) sending.mutate()
+          submit()
         }}
       >
         {sending.isError && <Failure error={sending.error} />}
-        <label className="flex flex-col gap-1 text-sm text-dim">
-          What you want to say about all of it
-          <textarea
-            className="min-h-20 rounded-md border border-line-strong bg-ground p-3 text-text"
-            value={body}
-            onChange={(event) => setBody(event.target.value)}
-          />
-        </label>
+        <TextArea
+          label="What you want to say about all of it"
+          value={body}
+          onChange={(event) => setBody(event.target.value)}
+          onSend={submit}
+        />
         <div className="flex flex-wrap items-center gap-3">
-          <Button
-            type="submit"
-            kind="primary"
-            busy={sending.isPending}
-            disabledReason={
-              body.trim() === '' && written.length === 0 ? 'Comment on a line or write a word first' : null
-            }
-          >
+          <Button type="submit" kind="primary" busy={sending.isPending} disabledReason={refusal}>
             {send ? 'Send to the session' : 'Keep with the change request'}
           </Button>
           <p className="text-sm text-dim">

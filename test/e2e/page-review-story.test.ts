@@ -1,0 +1,107 @@
+/** The whole path in a browser: first visit, a session, a review sent to it, the agent's answer, the merge. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures, script } from './page-story.ts'
+
+const slow = 120_000
+let story: PageStory
+
+beforeAll(async () => {
+  if (browserPath) story = await beginPageStory()
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+async function startSession(prompt: string): Promise<void> {
+  const { page } = story
+  await page.getByLabel(/What the agent is to do/).fill(prompt)
+  await page.getByText('Agent, branch and model').click()
+  await page.getByLabel('Model').fill('svc-scripted-demo')
+  await page.getByRole('button', { name: 'Start' }).click()
+}
+
+test.skipIf(!browserPath)(
+  'first visit → session → review with a comment → the agent answers → merge',
+  async () => {
+    const { page, server, complaints } = story
+    // Nothing is there yet: three steps, each with its command, the first of them a page too.
+    await page.getByRole('heading', { name: 'Three steps to a first merged change' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(4)
+    await page.screenshot({ path: join(pictures, 'first-visit-1280.png') })
+    await page.getByRole('link', { name: 'make the project here' }).click()
+    await page.getByLabel('Name').fill('Garden')
+    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    const [project] = await server.json<{ project_id: string; slug: string }[]>(['projects', 'ls'])
+    const seed = await mkdtemp(join(server.dir, 'seed-'))
+    await git(seed, 'init', '--quiet', '--initial-branch=main')
+    await Bun.write(join(seed, 'plan.md'), 'Plant beans.\nWater them.\nWait.\n')
+    await git(seed, 'add', '.')
+    await git(seed, 'commit', '--quiet', '-m', 'The plan')
+    await git(seed, 'push', '--quiet', gatewayOf(server, project!), 'main')
+
+    await startSession(
+      script(
+        "sed -i 's/beans/peas/' plan.md && git commit -qam 'Peas, not beans' && git push -q origin HEAD",
+        "svc cr open --title 'Plant peas' --description 'Beans are out.'",
+      ),
+    )
+    await page.getByRole('article', { name: 'Prompt' }).waitFor({ timeout: slow })
+    await page.getByRole('link', { name: '#1 Plant peas' }).waitFor({ timeout: slow })
+    await page.getByText('All 2 commands of the script ran.').waitFor({ timeout: slow })
+    await page.screenshot({ path: join(pictures, 'session-live-1280.png') })
+    await page.getByRole('link', { name: '#1 Plant peas' }).click()
+    await page.getByText('It merges cleanly').waitFor()
+
+    // The session sleeps; the review wakes it.
+    await page.getByRole('link', { name: 'its session' }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
+    await page.goBack()
+    await page.getByRole('tab', { name: 'Files' }).click()
+    await page.getByText('0 of 1 files viewed').waitFor()
+    await page
+      .getByRole('button', { name: /plan\.md/ })
+      .first()
+      .click()
+    await page.keyboard.press('c')
+    await page
+      .getByLabel(/^Comment on line 1/)
+      .fill(script("sed -i 's/peas/sweet peas/' plan.md && git commit -qam 'Sweet ones' && git push -q origin HEAD"))
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('Your review: 1 comment').waitFor()
+    await page.getByLabel(/What you want to say/).fill('Nearly.')
+    await page.screenshot({ path: join(pictures, 'review-draft-1280.png') })
+    await page.getByRole('button', { name: 'Send to the session' }).click()
+    await page.getByText('Your review: 0 comments').waitFor()
+
+    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await page.getByText('Nearly.').waitFor()
+    await page.getByText('The agent pushed its answer: 1 commit.').waitFor({ timeout: slow })
+    await page.screenshot({ path: join(pictures, 'review-answered-1280.png') })
+    await page.getByRole('link', { name: 'See what changed' }).click()
+    await page.getByText('Only what came after').waitFor()
+    await page.getByText('sweet peas').first().waitFor()
+    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('Its branch is still there').or(page.getByText('is still there.')).first().waitFor()
+    await git(seed, 'pull', '--quiet', gatewayOf(server, project!), 'main')
+    expect(await Bun.file(join(seed, 'plan.md')).text()).toBe('Plant sweet peas.\nWater them.\nWait.\n')
+
+    // The session was woken by one prompt, which holds the review as a whole.
+    await page.getByRole('link', { name: 'its session' }).click()
+    const prompts = page.getByRole('article', { name: 'Prompt' })
+    await prompts.nth(1).waitFor()
+    expect(await prompts.count()).toBe(2)
+    expect(await prompts.nth(1).textContent()).toContain('Review of change request #1')
+    expect(await prompts.nth(1).textContent()).toContain('plan.md:1')
+    await page.setViewportSize({ width: 360, height: 740 })
+    await expectItFits(page)
+    await page.screenshot({ path: join(pictures, 'session-live-360.png') })
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect(complaints).toEqual([])
+  },
+  4 * slow,
+)

@@ -1,0 +1,73 @@
+/** What the stories in the browser begin with: a server, a signed-in page that tells what went wrong on it, and an agent that plays a script. */
+import { expect } from 'bun:test'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { root, Server } from './harness.ts'
+
+/** Where the pictures go, to be looked at. */
+export const pictures = join(root, 'dist/screens')
+
+export interface PageStory {
+  server: Server
+  browser: Browser
+  page: Page
+  /** What the page complained of: errors, and what its policy refused. */
+  complaints: string[]
+  end(): Promise<void>
+}
+
+export async function beginPageStory(
+  env: Record<string, string> = {},
+  options: BrowserContextOptions = {},
+): Promise<PageStory> {
+  await mkdir(pictures, { recursive: true })
+  const server = await Server.start(env)
+  const browser = await openBrowser()
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  const complaints = listenForComplaints(page)
+  await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  return {
+    server,
+    browser,
+    page,
+    complaints,
+    async end() {
+      await browser.close()
+      await server.end()
+    },
+  }
+}
+
+export function listenForComplaints(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    // The browser's own line about an answer that is a refusal; what the page makes of it is what counts.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  return complaints
+}
+
+/** One shell command a line, run by the scripted model through the runtime's own bash tool. */
+export function script(...commands: string[]): string {
+  return ['Do this.', '', '```svc-script', ...commands, '```'].join('\n')
+}
+
+/** Nothing on the page is wider than the screen. */
+export async function expectItFits(page: Page): Promise<void> {
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+}
+
+/** The project's repository for a git of the owner's. */
+export function gatewayOf(server: Server, project: { project_id: string }): string {
+  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  return url.href
+}
