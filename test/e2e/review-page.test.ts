@@ -111,6 +111,8 @@ const addresses = (slug: string) => ({
   secrets: `/projects/${slug}/secrets`,
   'project-tokens': `/projects/${slug}/tokens`,
   settings: `/projects/${slug}/settings`,
+  'new-change-request': `/projects/${slug}/change-requests/new?head=other`,
+  'new-project': '/projects/new',
   members: '/account/members',
   tokens: '/account/tokens',
   audit: '/account/audit',
@@ -139,6 +141,7 @@ test.skipIf(!browserPath)(
           .getByText(/^Loading /)
           .first()
           .waitFor({ state: 'detached' })
+        if (name === 'files') await here.getByText('It is said otherwise.').first().waitFor()
         await here.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
         if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
           found.push(`${name} at ${width}: wider than the screen`)

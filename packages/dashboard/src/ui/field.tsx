@@ -11,7 +11,7 @@ interface About {
 
 function Label({ label, hint, wide = false, children }: About & { children: ReactNode }) {
   return (
-    <label className={`flex min-w-0 flex-1 ${wide ? 'basis-full' : 'basis-52'} flex-col gap-1 text-sm text-dim`}>
+    <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'basis-full!' : ''}`}>
       {label}
       {children}
       {hint !== undefined && <span className="text-xs">{hint}</span>}
@@ -34,13 +34,15 @@ export function TextArea({
   wide,
   onSend,
   className = '',
+  rows = 4,
   ...rest
 }: TextareaHTMLAttributes<HTMLTextAreaElement> & About & { onSend?: () => void }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
       <textarea
         {...rest}
-        className={`min-h-24 ${look} ${className}`}
+        rows={rows}
+        className={`${look} ${className}`}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend?.()
         }}
@@ -72,11 +74,13 @@ export function Select({
   )
 }
 
+export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
+
 /** Its fields stand side by side where there is room. */
 export function Form({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) {
   return (
     <form
-      className="flex flex-wrap items-end gap-3 px-4 py-3"
+      className={`px-4 py-3 ${sideBySide}`}
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()

@@ -8,7 +8,7 @@ import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { Form, Input, TextArea } from '../../ui/field.tsx'
+import { Form, Input, sideBySide, TextArea } from '../../ui/field.tsx'
 
 export function NewSession() {
   const { project_id: projectId, slug, default_branch: defaultBranch } = useProject()
@@ -47,7 +47,7 @@ export function NewSession() {
         />
         <details className="w-full">
           <summary className="text-sm text-dim">Agent, branch and model</summary>
-          <div className="mt-2 flex flex-wrap gap-3">
+          <div className={`mt-2 ${sideBySide}`}>
             <Input
               label="Agent"
               hint="One of the default branch; empty for the project's own choice."

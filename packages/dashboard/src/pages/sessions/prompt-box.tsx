@@ -39,6 +39,8 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
         value={text}
         onChange={(event) => setText(event.target.value)}
         onSend={submit}
+        rows={2}
+        className="max-h-[40dvh]"
       />
       <div className="flex items-center justify-end gap-2">
         {busy && (
