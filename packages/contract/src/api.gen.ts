@@ -1036,6 +1036,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Server-sent events of a project, from now on, or after the id in Last-Event-ID or ?after. With Accept: application/json one page of them */
+        get: operations["streamProjectEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5099,6 +5116,164 @@ export interface operations {
                             line: number | null;
                             column: number | null;
                         }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    streamProjectEvents: {
+        parameters: {
+            query?: {
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        events: ({
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            type: "change_request.opened" | "change_request.updated" | "change_request.conflicted" | "change_request.clean" | "change_request.reviewed" | "change_request.merged" | "change_request.closed" | "change_request.reopened";
+                            data: {
+                                /** Format: uuid */
+                                cr_id: string;
+                                number: number;
+                                title: string;
+                                /** @enum {string} */
+                                status: "open" | "merged" | "closed";
+                                base_ref: string;
+                                head_ref: string;
+                                base_commit_sha: string | null;
+                                head_commit_sha: string | null;
+                                merge_commit_sha: string | null;
+                                origin_session_id: string | null;
+                                changed?: string[];
+                                conflicts?: string[];
+                                review?: {
+                                    /** Format: uuid */
+                                    review_id: string;
+                                    comments: number;
+                                    session_id: string | null;
+                                };
+                            };
+                        } | {
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            type: "session.provisioning" | "session.running" | "session.turn_ended" | "session.stopped" | "session.failed" | "session.deleted";
+                            data: {
+                                /** Format: uuid */
+                                session_id: string;
+                                name: string;
+                                agent_name: string;
+                                branch_name: string;
+                                generation: number;
+                                reason: string | null;
+                            };
+                        } | {
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            type: "trigger.fired" | "trigger.missed";
+                            data: {
+                                slug: string;
+                                /** Format: uuid */
+                                slot_id: string;
+                                /** @enum {string} */
+                                kind: "cron" | "webhook" | "manual";
+                                /** Format: date-time */
+                                due_at: string;
+                                session_id: string | null;
+                                reason: string | null;
+                            };
+                        } | {
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            type: "deploy.started" | "deploy.live" | "deploy.failed" | "deploy.stopped";
+                            data: {
+                                app: string;
+                                /** Format: uuid */
+                                deploy_id: string;
+                                commit_sha: string | null;
+                                url: string | null;
+                                reason: string | null;
+                            };
+                        } | {
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @constant */
+                            type: "default_branch.moved";
+                            data: {
+                                branch: string;
+                                before: string | null;
+                                sha: string | null;
+                            };
+                        })[];
+                        last: number;
+                        forgotten: number;
                     };
                 };
             };

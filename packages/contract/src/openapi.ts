@@ -2,6 +2,7 @@ import { z } from 'zod'
 import * as accounts from './accounts.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
+import * as events from './events.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
@@ -26,6 +27,7 @@ const modules = [
   changeRequests,
   reviews,
   triggers,
+  events,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

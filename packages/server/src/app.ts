@@ -7,6 +7,7 @@ import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
 import type { Deps } from './deps.ts'
+import { eventRoutes } from './events/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
 import { type App, mount } from './http/mount.ts'
 import { replyError } from './http/reply-error.ts'
@@ -42,6 +43,7 @@ export function buildApp(deps: Deps): App {
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),
     ...triggerRoutes(deps),
+    ...eventRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   webhookRoutes(app, deps)

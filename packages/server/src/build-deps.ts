@@ -12,6 +12,7 @@ import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import type { Db } from './db/schema.ts'
 import { closingEgress, makeEgressGate } from './egress/gate.ts'
+import { EventWire } from './events/wire.ts'
 import { type Keyring, makeKeyring } from './keyring/keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
 import { chooseDriver } from './sandbox-driver.ts'
@@ -52,6 +53,7 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
       sandboxes: driver === null ? null : closingEgress(driver, egress),
       egress,
       feed: new SessionFeed(),
+      events: new EventWire({ db: database.db, locks: database.locks, log }),
       relaySocket: join(runDir, 'relay.sock'),
       instanceId: randomUUID(),
       now: () => new Date(),
@@ -63,6 +65,7 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
     return {
       deps: { ...pooled, keeper: new SessionKeeper(pooled) },
       async close() {
+        await base.events.close()
         await endStanding()
         await database.close()
         await embedded?.stop()

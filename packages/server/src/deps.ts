@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
 import type { EgressGate } from './egress/gate.ts'
+import type { EventWire } from './events/wire.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
@@ -20,6 +21,8 @@ export interface Deps {
   sandboxes: SandboxDriver | null
   egress: EgressGate
   feed: SessionFeed
+  /** Wakes readers of project events. */
+  events: EventWire
   warm: WarmPool
   keeper: SessionKeeper
   /** Unix socket on which this server answers what sandboxes send to their relay. */

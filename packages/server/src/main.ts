@@ -65,7 +65,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await settleSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
-    await Promise.all([door.close(), deps.keeper.close()])
+    await Promise.all([door.close(), deps.keeper.close(), deps.events.close()])
     await working
   } finally {
     await Promise.all([door.close(), relay.close()])

@@ -16,6 +16,7 @@ import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import { createTestDatabase } from './db/testing-cluster.ts'
 import type { Deps } from './deps.ts'
+import { EventWire } from './events/wire.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { managedDir } from './projects/repository.ts'
 import { registerInstance } from './scheduler/instance.ts'
@@ -187,6 +188,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     sandboxes: null,
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     feed: new SessionFeed(),
+    events: new EventWire({ db: database.db, locks: database.locks, log }),
     relaySocket: join(config.dataDir, 'relay.sock'),
     instanceId: randomUUID(),
     now: () => new Date(),
@@ -208,6 +210,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
       method,
       headers: {
         host,
+        accept: 'application/json',
         ...(token == null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined || isRaw ? {} : { 'content-type': 'application/json' }),
         ...options.headers,
@@ -230,6 +233,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     request,
     async close() {
       await deps.keeper.close()
+      await deps.events.close()
       await database.close()
     },
   }

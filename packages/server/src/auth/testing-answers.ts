@@ -76,4 +76,5 @@ export const answers: Record<string, number> = {
   fireTrigger: 400,
   enableTrigger: 404,
   disableTrigger: 404,
+  streamProjectEvents: 200,
 }

@@ -10,6 +10,7 @@ import { mergeLock } from './merge-lock.ts'
 import { requireMove } from './moves.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 /** Closing a closed one changes nothing. */
 export async function closeChangeRequest(
@@ -36,6 +37,7 @@ export async function closeChangeRequest(
       input.caller,
       auditOf(cr, 'close', { before: { status: 'open' }, after: { status: 'closed' } }),
     )
+    await tellChangeRequest(trx, 'change_request.closed', after, input.caller.actor)
     return after
   })
 }

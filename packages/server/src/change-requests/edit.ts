@@ -5,6 +5,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
 import { requireMove } from './moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 export interface EditChangeRequest {
   project: ProjectRow
@@ -34,6 +35,8 @@ export async function editChangeRequest(
     const changed = (row: ChangeRequestRow) =>
       Object.fromEntries(Object.keys(set).map((field) => [field, row[field as keyof typeof set]]))
     await recordAudit(trx, input.caller, auditOf(cr, 'edit', { before: changed(cr), after: changed(after) }))
+    const event = { changed: Object.keys(set) }
+    await tellChangeRequest(trx, 'change_request.updated', after, input.caller.actor, event)
     return after
   })
 }

@@ -10,6 +10,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
 import { refuseAliasAsBase } from './alias-as-base.ts'
 import { type ChangeRequestRow, getChangeRequests, insertChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 export interface OpenChangeRequest {
   project: ProjectRow
@@ -63,6 +64,7 @@ export async function openChangeRequest(
       input.caller,
       auditOf(row, 'open', { after: { number, title, base_ref, head_ref, origin_session_id } }),
     )
+    await tellChangeRequest(trx, 'change_request.opened', row, input.caller.actor)
     await failpoint('open.before_row')
     return row
   })

@@ -7,6 +7,7 @@ import { markLanded, type MergeAttempt } from './attempts.ts'
 import { auditOf } from './audit.ts'
 import { requireMove } from './moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, markMerged, requireChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 /** A merge that is on its branch, with the row that tells of it. */
 export interface Merged {
@@ -42,6 +43,7 @@ export async function recordMerge(
         after: { status: 'merged', kind: attempt.kind, merge_commit_sha: result_sha, head_commit_sha: head_sha },
       }),
     )
+    await tellChangeRequest(trx, 'change_request.merged', after, attempt.caller.actor)
     await failpoint('merge.before_row')
     return after
   })

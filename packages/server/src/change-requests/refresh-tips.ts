@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, requireChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
@@ -55,7 +56,7 @@ export async function saveTips(
 ): Promise<ChangeRequestRow[]> {
   const moved = found.filter(({ cr, base, head }) => cr.base_commit_sha !== base || cr.head_commit_sha !== head)
   if (moved.length === 0) return []
-  const written = await recordTips(deps.db, moved, deps.now())
+  const written = await writeTips(deps, moved)
   const isWritten = new Set(written.map((row) => row.cr_id))
   const overtaken = moved.filter(({ cr }) => !isWritten.has(cr.cr_id))
   if (overtaken.length === 0) return written
@@ -74,6 +75,17 @@ export async function saveTips(
         : row
     }),
   ]
+}
+
+/** A head that moved is told of; a base that moved is told once, for all of them, as the move of its branch. */
+async function writeTips(deps: Pick<Deps, 'db' | 'now'>, moved: FoundTips[]): Promise<ChangeRequestRow[]> {
+  return deps.db.transaction().execute(async (trx) => {
+    const written = await recordTips(trx, moved, deps.now())
+    for (const row of written)
+      if (moved.find(({ cr }) => cr.cr_id === row.cr_id)?.cr.head_commit_sha !== row.head_commit_sha)
+        await tellChangeRequest(trx, 'change_request.updated', row, null, { changed: ['head'] })
+    return written
+  })
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
 import { requireMove } from './moves.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 /** The next read finds out where the branches are by then. */
 export async function reopenChangeRequest(
@@ -26,6 +27,7 @@ export async function reopenChangeRequest(
       input.caller,
       auditOf(cr, 'reopen', { before: { status: 'closed' }, after: { status: 'open' } }),
     )
+    await tellChangeRequest(trx, 'change_request.reopened', after, input.caller.actor)
     return after
   })
 }

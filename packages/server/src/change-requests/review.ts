@@ -10,6 +10,7 @@ import { auditOf } from './audit.ts'
 import { reviewPrompt } from './review-prompt.ts'
 import { getReview, insertReview } from './review-store.ts'
 import { type ChangeRequestRow, requireChangeRequest } from './store.ts'
+import { tellChangeRequest } from './tell.ts'
 
 export interface CreateReview {
   project: ProjectRow
@@ -45,7 +46,9 @@ export async function createReview(
       session_id: sessionId,
     })
     const after = { review_id: reviewId, comments: input.comments.length, session_id: sessionId }
-    if (isNew) await recordAudit(trx, caller, auditOf(cr, 'review', { after }))
+    if (!isNew) return
+    await recordAudit(trx, caller, auditOf(cr, 'review', { after }))
+    await tellChangeRequest(trx, 'change_request.reviewed', cr, caller.actor, { review: after })
   }
   if (input.send) await send(deps, cr, input, keep)
   else await deps.db.transaction().execute(keep(null))

@@ -2,7 +2,7 @@
 import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
-import type { Db, DbOrTransaction, Row } from '../db/schema.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
@@ -178,7 +178,7 @@ export interface FoundTips {
  * One statement for all rows whose tips moved. A row that is no longer as it was read is left alone: whoever wrote it
  * knows newer tips. Answers with the rows it wrote.
  */
-export async function recordTips(db: Db, found: FoundTips[], at: Date): Promise<ChangeRequestRow[]> {
+export async function recordTips(db: DbOrTransaction, found: FoundTips[], at: Date): Promise<ChangeRequestRow[]> {
   const { rows } = await sql<ChangeRequestRow>`
     with found as (
       select * from unnest(

@@ -9,6 +9,7 @@ import busySessions from './migrations/0007_busy_sessions.sql' with { type: 'tex
 import triggers from './migrations/0008_triggers.sql' with { type: 'text' }
 import messageTimes from './migrations/0009_message_times.sql' with { type: 'text' }
 import instanceLocks from './migrations/0010_instance_locks.sql' with { type: 'text' }
+import projectEvents from './migrations/0011_project_events.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -22,6 +23,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 8, name: 'triggers', sql: triggers },
   { version: 9, name: 'message times', sql: messageTimes },
   { version: 10, name: 'instance locks', sql: instanceLocks },
+  { version: 11, name: 'project events', sql: projectEvents },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

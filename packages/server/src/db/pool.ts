@@ -40,8 +40,8 @@ export function openDatabase(url: string, log: Logger): Database {
   }
   const pool = make(20, 30_000)
   // Whoever waits for a lock waits as long as its holder works.
-  // One of them says for ever that this server lives.
-  const locks = make(11, 0)
+  // One of them says for ever that this server lives, and one listens for events.
+  const locks = make(12, 0)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

@@ -319,6 +319,17 @@ export interface Schema {
     body: ColumnType<unknown, string | null, string | null>
     created_at: Now
   }
+  project_event_counters: { project_id: string; last: number; forgotten: Default<number> }
+  project_events: {
+    event_id: Generated<number>
+    project_id: string
+    number: number | null
+    type: string
+    actor_user_id: string | null
+    actor_session_id: string | null
+    data: JSONColumnType<object>
+    created_at: Now
+  }
   audit_events: {
     event_id: Generated<number>
     at: Now

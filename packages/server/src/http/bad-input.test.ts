@@ -129,6 +129,8 @@ describe('an id that is none', () => {
     const before = await countRows()
     for (const param of Object.keys(route.params.shape))
       for (const id of oddIds) {
+        // A client folds this path into `…/events` of the project, which there is.
+        if (route.name === 'streamSessionEvents' && id === '%2e%2e') continue
         const body = route.body === null ? undefined : await validBody(route)
         const reply = await send(route, { [param]: id }, body === undefined ? {} : { body })
         // The service key of a sandbox belongs to one project; of any other it learns nothing.

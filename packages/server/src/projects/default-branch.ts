@@ -4,6 +4,7 @@ import { readTips } from '@svc/git'
 import { sql } from 'kysely'
 import type { Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { recordEvent } from '../events/record.ts'
 import { readManifestFileAt } from './manifest.ts'
 import { openRepository, unreachable } from './repository.ts'
 import { getProject, type ProjectRow } from './store.ts'
@@ -39,16 +40,32 @@ export async function noticeDefaultBranch(
     issues: JSON.stringify(file.issues),
     moved_at: deps.now(),
   }
-  await deps.db
-    .insertInto('default_branches')
-    .values({ project_id: project.project_id, ...seen, ...moved, checked_at: began[0]!.at })
-    .onConflict((conflict) =>
-      conflict
-        .column('project_id')
-        .doUpdateSet({ checked_at: began[0]!.at, ...(hasMoved ? { ...seen, ...moved } : {}) })
-        .where('default_branches.checked_at', '<=', began[0]!.at),
-    )
-    .execute()
+  await deps.db.transaction().execute(async (trx) => {
+    // Locked: of several servers that saw the move one tells of it.
+    const before = await trx
+      .selectFrom('default_branches')
+      .select(['branch', 'sha'])
+      .where('project_id', '=', project.project_id)
+      .forUpdate()
+      .executeTakeFirst()
+    const written = await trx
+      .insertInto('default_branches')
+      .values({ project_id: project.project_id, ...seen, ...moved, checked_at: began[0]!.at })
+      .onConflict((conflict) =>
+        conflict
+          .column('project_id')
+          .doUpdateSet({ checked_at: began[0]!.at, ...(hasMoved ? { ...seen, ...moved } : {}) })
+          .where('default_branches.checked_at', '<=', began[0]!.at),
+      )
+      .executeTakeFirst()
+    const isNews = hasMoved && before !== undefined && (before.sha !== sha || before.branch !== seen.branch)
+    if (isNews && (written.numInsertedOrUpdatedRows ?? 0n) > 0n)
+      await recordEvent(trx, {
+        project_id: project.project_id,
+        type: 'default_branch.moved',
+        data: { branch: seen.branch, before: before.branch === seen.branch ? before.sha : null, sha },
+      })
+  })
   if (hasMoved && sha !== null && file.manifest.runtime.config_dir !== project.config_dir)
     await deps.db
       .updateTable('projects')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { settleMerges } from '../change-requests/settle.ts'
 import type { Deps } from '../deps.ts'
+import { forgetOldEvents } from '../events/store.ts'
 import { keptHours } from '../http/idempotency.ts'
 import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
@@ -30,6 +31,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'fire due triggers', everyMs: 1_000, run: (signal) => fireDueTriggers(deps, signal) },
     { name: 'fire forsaken slots', everyMs: 5_000, run: (signal) => fireForsakenSlots(deps, signal) },
     { name: 'forget old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
+    { name: 'forget old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

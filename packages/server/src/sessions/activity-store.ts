@@ -1,6 +1,7 @@
 /** SQL on when sessions and their sandboxes were last in use. */
 import { sql } from 'kysely'
-import type { DbOrTransaction } from '../db/schema.ts'
+import type { Db, DbOrTransaction } from '../db/schema.ts'
+import { tellSession } from './tell.ts'
 
 /** Says at a running session what is wrong with it, or that nothing is any more. */
 export async function noteTrouble(
@@ -19,20 +20,26 @@ export async function noteTrouble(
   return numUpdatedRows > 0n
 }
 
-/** Whether the agent is at work now; a turn ends with its generation, whoever is left to say so. */
+/**
+ * Whether the agent is at work now, and the turns that ended since it was said last, each with what went wrong in it. A
+ * turn ends with its generation too, whoever is left to say so.
+ */
 export async function setBusy(
-  db: DbOrTransaction,
-  sessionId: string,
-  generation: number,
-  isBusy: boolean,
+  db: Db,
+  { sessionId, generation }: { sessionId: string; generation: number },
+  { isBusy, ended }: { isBusy: boolean; ended: (string | null)[] },
 ): Promise<void> {
-  await db
-    .updateTable('project_sessions')
-    .set({ is_busy: isBusy, last_active_at: new Date() })
-    .where('session_id', '=', sessionId)
-    .where('generation', '=', generation)
-    .where('status', '=', 'running')
-    .execute()
+  await db.transaction().execute(async (trx) => {
+    const session = await trx
+      .updateTable('project_sessions')
+      .set({ is_busy: isBusy, last_active_at: new Date() })
+      .where('session_id', '=', sessionId)
+      .where('generation', '=', generation)
+      .where('status', '=', 'running')
+      .returningAll()
+      .executeTakeFirst()
+    if (session !== undefined) for (const error of ended) await tellSession(trx, 'session.turn_ended', session, error)
+  })
 }
 
 /** `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */

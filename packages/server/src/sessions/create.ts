@@ -60,23 +60,27 @@ export async function createSession(
     const wanted = { projectId: project.project_id, instanceId: deps.instanceId, commit: sha }
     const warm = fingerprint === null ? null : await takeWarm(trx, { ...wanted, fingerprint })
     const sessionId = warm?.session_id ?? input.sessionId
-    await insertSession(trx, {
-      session_id: sessionId,
-      account_id: project.account_id,
-      project_id: project.project_id,
-      name: input.name ?? nameFromPrompt(input.initial_prompt) ?? `Session ${sessionId.slice(0, 8)}`,
-      branch_name: sessionId,
-      base_ref: baseRef,
-      agent_name: agentName,
-      model,
-      status: 'provisioning',
-      error: null,
-      initial_prompt: input.initial_prompt ?? null,
-      initial_prompt_delivered_at: null,
-      created_by: caller.actor.user_id,
-      metadata: JSON.stringify(input.metadata ?? {}),
-      asked_as: warm === null ? null : input.sessionId,
-    })
+    await insertSession(
+      trx,
+      {
+        session_id: sessionId,
+        account_id: project.account_id,
+        project_id: project.project_id,
+        name: input.name ?? nameFromPrompt(input.initial_prompt) ?? `Session ${sessionId.slice(0, 8)}`,
+        branch_name: sessionId,
+        base_ref: baseRef,
+        agent_name: agentName,
+        model,
+        status: 'provisioning',
+        error: null,
+        initial_prompt: input.initial_prompt ?? null,
+        initial_prompt_delivered_at: null,
+        created_by: caller.actor.user_id,
+        metadata: JSON.stringify(input.metadata ?? {}),
+        asked_as: warm === null ? null : input.sessionId,
+      },
+      caller.actor,
+    )
     if (warm !== null) await adoptWarm(deps, trx, { warm, caller })
     await recordAudit(
       trx,
@@ -91,7 +95,7 @@ export async function createSession(
   try {
     await cutSessionBranch(deps, repository, { branch: sessionId, sha })
   } catch (error) {
-    await deleteSessionRow(deps.db, sessionId)
+    await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
     throw error
   }
   await failpoint('session.create.after_branch')

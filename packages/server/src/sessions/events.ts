@@ -1,13 +1,11 @@
 import type { SessionEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
+import { type EventChannel, eventStream } from '../http/event-channel.ts'
 import { messagesChangedSince, readTranscript } from './transcript.ts'
 import { isAtWork } from './at-work.ts'
 import { ElsewhereWatch } from './watch-elsewhere.ts'
 import { getSession, presentSession, type SessionWithSandbox } from './store.ts'
 
-const heartbeatMs = 15_000
-/** A reader this far behind is cut off and reads again from the start; memory is not its buffer. */
-const queueBytesMax = 4 * 1024 * 1024
 /** What may happen while the past is read; then it is read again. */
 const earlyMax = 1_000
 
@@ -19,25 +17,15 @@ export function streamSessionEvents(
   session: SessionWithSandbox,
   { signal, lastEventId }: { signal: AbortSignal; lastEventId: string | null },
 ): Response {
-  let channel: Channel | null = null
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        channel = new Channel(controller)
-        signal.addEventListener('abort', () => channel?.close(), { once: true })
-        void tell(deps, session, channel, sinceOf(lastEventId))
-      },
-      pull: () => channel?.wake(),
-      cancel: () => channel?.close(),
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
-  )
-  return new Response(stream, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  })
+  return eventStream(signal, (channel) => tell(deps, session, channel, sinceOf(lastEventId)))
 }
 
-async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Channel, since: Date | null): Promise<void> {
+async function tell(
+  deps: EventDeps,
+  session: SessionWithSandbox,
+  channel: EventChannel,
+  since: Date | null,
+): Promise<void> {
   // What happens while the past is told waits its turn, or it would come before it.
   const early: SessionEvent[] = []
   let isLive = false
@@ -47,9 +35,7 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Chann
     if (isLive) channel.sendNow(frame(event))
     else if (early.push(event) > earlyMax) channel.close()
   })
-  const heartbeat = setInterval(() => channel.sendNow(': still here\n\n'), heartbeatMs)
   channel.onClose(() => {
-    clearInterval(heartbeat)
     unsubscribe()
     elsewhere.stop()
   })
@@ -64,59 +50,6 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Chann
   } catch (error) {
     deps.log.warn({ err: error, session_id: session.session_id }, 'an event stream could not read what is there')
     channel.close()
-  }
-}
-
-/** The way to one reader. */
-class Channel {
-  readonly #controller: ReadableStreamDefaultController<Uint8Array>
-  readonly #encoder = new TextEncoder()
-  #isClosed = false
-  #wake: () => void = () => {}
-  #closed: () => void = () => {}
-
-  constructor(controller: ReadableStreamDefaultController<Uint8Array>) {
-    this.#controller = controller
-  }
-
-  /** Waits for a reader who is far behind. */
-  async send(text: string): Promise<void> {
-    while (!this.#isClosed && this.#behind() > queueBytesMax)
-      await new Promise<void>((resolve) => (this.#wake = resolve))
-    this.sendNow(text)
-  }
-
-  /** Cuts off a reader who is far behind: it comes again and reads what is then. */
-  sendNow(text: string): void {
-    if (this.#isClosed) return
-    if (this.#behind() > queueBytesMax) this.close()
-    else this.#controller.enqueue(this.#encoder.encode(text))
-  }
-
-  /** The reader took something. */
-  wake(): void {
-    this.#wake()
-  }
-
-  onClose(closed: () => void): void {
-    this.#closed = closed
-    if (this.#isClosed) closed()
-  }
-
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#closed()
-    this.#wake()
-    try {
-      this.#controller.close()
-    } catch {
-      // Closed already by the reader going away.
-    }
-  }
-
-  #behind(): number {
-    return -(this.#controller.desiredSize ?? 0)
   }
 }
 

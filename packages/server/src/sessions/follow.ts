@@ -41,6 +41,8 @@ export class Follower {
   #runtimeStarts: number | null = null
   #isInTrouble = false
   #activeAt = 0
+  /** Turns that ended and were not told of yet, with what went wrong in them. */
+  readonly #ended: (string | null)[] = []
   /** As the database has it, for the sweeps of other servers. */
   #busyKept = false
   #followed: Promise<void> = Promise.resolve()
@@ -224,6 +226,7 @@ export class Follower {
     const turn = status === 'error' ? 'idle' : status
     if (turn === this.turn && status !== 'error') return
     this.turn = turn
+    if (turn === 'idle') this.#ended.push(error)
     // What the turn said is told before that it ended.
     this.#feed()
     this.#keepSoon()
@@ -265,8 +268,9 @@ export class Follower {
             await upsertMessage(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, message)
         }
         const isBusy = this.turn === 'busy'
-        if (isBusy !== this.#busyKept)
-          await setBusy(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, isBusy)
+        const ended = [...this.#ended]
+        if (isBusy !== this.#busyKept || ended.length > 0) await setBusy(this.#deps.db, this.#daemon, { isBusy, ended })
+        this.#ended.splice(0, ended.length)
         this.#busyKept = isBusy
         if (ids.length > 0) await this.#noteActivity()
       } catch (error) {

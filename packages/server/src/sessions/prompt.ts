@@ -39,7 +39,7 @@ export async function promptSession(
   // Told before it is written, so that nobody who listens takes the end of the turn before for the end of this one.
   deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })
   try {
-    await accept(deps, session, write)
+    await accept(deps, { session, caller }, write)
   } catch (error) {
     if (deps.keeper.turnOf(session.session_id) === 'idle')
       deps.feed.publish(session.session_id, { type: 'turn', status: 'idle', error: null })
@@ -61,7 +61,7 @@ const triesMax = 5
 /** Writes the prompt while the session is surely meant to run, or together with its next start: a stop in between would leave it to nobody. */
 async function accept(
   deps: PromptDeps,
-  session: SessionWithSandbox,
+  { session, caller }: { session: SessionWithSandbox; caller: Caller },
   write: (trx: Parameters<typeof insertPrompt>[0]) => Promise<void>,
 ): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
@@ -76,7 +76,7 @@ async function accept(
     await deps.keeper.settle(session.session_id)
     const stopped = await getSessionById(deps.db, session.session_id)
     if (stopped === null) throw new ServiceError('not_found', 'There is no such session.')
-    if (stopped.desired === 'stopped' && (await startAgain(deps, stopped, write))) return
+    if (stopped.desired === 'stopped' && (await startAgain(deps, { session: stopped, caller }, write))) return
   }
   throw new ServiceError('unavailable', 'The session is being stopped and started by others.', {
     hint: 'Send the prompt again.',

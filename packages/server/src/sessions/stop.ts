@@ -35,7 +35,7 @@ export async function deleteSession(deps: StopDeps, { session, caller }: OnSessi
   await wantStopped(deps, { session, caller, action: null })
   await failpoint('session.delete.before_row')
   await deps.db.transaction().execute(async (trx) => {
-    await deleteSessionRow(trx, session.session_id)
+    await deleteSessionRow(trx, session.session_id, caller.actor)
     await recordAudit(trx, caller, auditOf(session, 'delete'))
   })
   await failpoint('session.delete.after_row')
@@ -49,7 +49,9 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
       detail: { status: session.status },
     })
   await failpoint('session.restart.before_row')
-  const began = await startAgain(deps, session, async (trx) => recordAudit(trx, caller, auditOf(session, 'restart')))
+  const began = await startAgain(deps, { session, caller }, async (trx) =>
+    recordAudit(trx, caller, auditOf(session, 'restart')),
+  )
   await failpoint('session.restart.after_row')
   if (!began) throw new ServiceError('conflict', 'This session was started again by somebody else just now.')
   deps.keeper.kick(session.session_id)
@@ -59,7 +61,7 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
 /** Ends the old generation and begins the next, unless somebody did that since `session` was read. `alongside` writes in the same transaction. */
 export async function startAgain(
   deps: StopDeps,
-  session: SessionWithSandbox,
+  { session, caller }: OnSession,
   alongside: (trx: Parameters<typeof requireRoom>[1]) => Promise<void>,
 ): Promise<boolean> {
   if (session.status === 'running') await endNow(deps, session)
@@ -70,7 +72,7 @@ export async function startAgain(
     await requireRoom(deps, trx, session.account_id)
     await revokeCredentials(trx, session.session_id, deps.now())
     await endSandboxes(trx, session.session_id, 'stopped', null)
-    await beginGeneration(trx, session.session_id)
+    await beginGeneration(trx, session.session_id, caller.actor)
     await alongside(trx)
     return true
   })

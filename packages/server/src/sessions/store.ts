@@ -1,9 +1,11 @@
 /** All SQL on sessions, their sandboxes, credentials, phases, prompts and messages. */
 import type { Message, Session, SessionStatus } from '@svc/contract'
 import { sql } from 'kysely'
+import type { Actor } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
+import { tellSession } from './tell.ts'
 
 export type SessionRow = Row<'project_sessions'>
 export type SandboxRow = Row<'session_sandboxes'>
@@ -115,16 +117,23 @@ export async function listSessions(
   return { rows: rows.map(nest), next }
 }
 
-export async function insertSession(db: DbOrTransaction, row: NewRow<'project_sessions'>): Promise<void> {
-  await db.insertInto('project_sessions').values(row).execute()
+export async function insertSession(
+  db: DbOrTransaction,
+  row: NewRow<'project_sessions'>,
+  actor: Actor | null,
+): Promise<void> {
+  const made = await db.insertInto('project_sessions').values(row).returningAll().executeTakeFirstOrThrow()
+  await tellSession(db, 'session.provisioning', made, null, actor)
 }
 
-export async function deleteSessionRow(db: DbOrTransaction, sessionId: string): Promise<boolean> {
-  const { numDeletedRows } = await db
+/** Inside a transaction. */
+export async function deleteSessionRow(trx: DbOrTransaction, sessionId: string, actor: Actor | null): Promise<void> {
+  const gone = await trx
     .deleteFrom('project_sessions')
     .where('session_id', '=', sessionId)
+    .returningAll()
     .executeTakeFirst()
-  return numDeletedRows > 0n
+  if (gone !== undefined) await tellSession(trx, 'session.deleted', gone, null, actor)
 }
 
 /** Locks the account, so that whoever counts its live sessions next waits: the cap is exact under a race. */
@@ -162,19 +171,19 @@ export async function updateSession(
     .execute()
 }
 
-/** A move of the reconciler: made only while the session is still the generation and in the status it looked at. */
+/** A move of the reconciler: made only while the session is still the generation and in the status it looked at. Inside a transaction. */
 export async function moveSession(
-  db: DbOrTransaction,
+  trx: DbOrTransaction,
   input: {
     sessionId: string
     generation: number
     from: SessionStatus[]
-    to: SessionStatus
+    to: 'running' | 'stopped' | 'failed'
     error: string | null
     desired?: 'running' | 'stopped'
   },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
+  const moved = await trx
     .updateTable('project_sessions')
     .set({
       status: input.to,
@@ -186,13 +195,19 @@ export async function moveSession(
     .where('session_id', '=', input.sessionId)
     .where('generation', '=', input.generation)
     .where('status', 'in', input.from)
+    .returningAll()
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  if (moved !== undefined) await tellSession(trx, `session.${input.to}`, moved, input.error)
+  return moved !== undefined
 }
 
 /** The next generation, meant to run. The caller has torn the old one down in the same transaction. */
-export async function beginGeneration(db: DbOrTransaction, sessionId: string): Promise<void> {
-  await db
+export async function beginGeneration(
+  trx: DbOrTransaction,
+  sessionId: string,
+  actor: Actor | null = null,
+): Promise<void> {
+  const begun = await trx
     .updateTable('project_sessions')
     .set((eb) => ({
       generation: eb('generation', '+', 1),
@@ -204,7 +219,9 @@ export async function beginGeneration(db: DbOrTransaction, sessionId: string): P
       last_active_at: new Date(),
     }))
     .where('session_id', '=', sessionId)
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
+  if (begun !== undefined) await tellSession(trx, 'session.provisioning', begun, null, actor)
 }
 
 /** A session as it is and stays until the transaction ends. `share`: for whoever hands out a credential of it. */

@@ -9,6 +9,7 @@ import { buildApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
+import { EventWire } from '../events/wire.ts'
 import { registerInstance } from '../scheduler/instance.ts'
 import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { mintToken } from '../tokens/mint.ts'
@@ -92,6 +93,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     instanceId: randomUUID(),
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
+    events: new EventWire(app.deps),
     sandboxes: driver,
   }
   const pooled = { ...base, warm: new WarmPool(base) }
@@ -106,6 +108,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
         method,
         headers: {
           host: new URL(deps.config.publicUrl).host,
+          accept: 'application/json',
           ...(token === null ? {} : { authorization: `Bearer ${token}` }),
           ...headers,
         },
@@ -116,6 +119,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     },
     async close() {
       await deps.keeper.close()
+      await deps.events.close()
       await driver.close()
     },
   }

@@ -7,6 +7,7 @@ import { type FireDeps, fireSlot } from './fire.ts'
 import { isTooSoon, planSlots } from './plan-slots.ts'
 import { runAs } from './run-as.ts'
 import { insertSlots, lastDueAt, lockDueTrigger, setNextDue, type SlotRow, type TriggerRow } from './store.ts'
+import { tellSlot } from './tell.ts'
 
 /** The job. Entering is one transaction a trigger; sessions are made outside of it, a few at a time. */
 export async function fireDueTriggers(deps: FireDeps, signal: AbortSignal): Promise<void> {
@@ -39,6 +40,7 @@ export async function enterDueSlots(
       rows.push(await slotRow(deps, trx, { trigger, dueAt, now, reason, caughtUp: fate === 'catch-up' }))
     }
     const entered = await insertSlots(trx, rows)
+    for (const slot of entered) if (slot.status === 'skipped') await tellSlot(trx, 'trigger.missed', slot)
     await setNextDue(trx, trigger, nextDueAt)
     return entered
   })

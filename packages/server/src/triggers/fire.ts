@@ -31,7 +31,8 @@ export async function fireSlot(deps: FireDeps, slot: SlotRow, caller: Caller | n
       await recordWaiting(deps.db, slot.slot_id, error.message)
       return { kind: 'waits', error }
     }
-    await recordSkipped(deps.db, slot.slot_id, `${error.code}: ${error.message}`)
+    const reason = `${error.code}: ${error.message}`
+    await deps.db.transaction().execute((trx) => recordSkipped(trx, slot.slot_id, reason))
     return { kind: 'skipped', error }
   }
   await failpoint('trigger.after_session')

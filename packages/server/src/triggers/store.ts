@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import { isLiving } from '../db/living.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { tellSlot } from './tell.ts'
 
 export type TriggerRow = Row<'triggers'>
 export type SlotRow = Row<'trigger_slots'>
@@ -189,8 +190,10 @@ export async function recordFired(
     .set({ status: 'fired', fired_at: at, session_id: sessionId, reason: null, plan: null })
     .where('slot_id', '=', slot.slot_id)
     .where('status', '=', 'claimed')
+    .returningAll()
     .executeTakeFirst()
-  if (fired.numUpdatedRows === 0n) return
+  if (fired === undefined) return
+  await tellSlot(trx, 'trigger.fired', fired)
   await trx
     .updateTable('triggers')
     .set({ last_fired_at: sql`greatest(last_fired_at, ${at.toISOString()}::timestamptz)` })
@@ -199,13 +202,16 @@ export async function recordFired(
     .execute()
 }
 
-export async function recordSkipped(db: DbOrTransaction, slotId: string, reason: string): Promise<void> {
-  await db
+/** Inside a transaction. */
+export async function recordSkipped(trx: DbOrTransaction, slotId: string, reason: string): Promise<void> {
+  const skipped = await trx
     .updateTable('trigger_slots')
     .set({ status: 'skipped', reason, plan: null })
     .where('slot_id', '=', slotId)
     .where('status', '=', 'claimed')
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
+  if (skipped !== undefined) await tellSlot(trx, 'trigger.missed', skipped)
 }
 
 export async function recordWaiting(db: DbOrTransaction, slotId: string, reason: string): Promise<void> {

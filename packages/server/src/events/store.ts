@@ -1,0 +1,91 @@
+/** All SQL on the events of projects, beside the insert in record.ts. */
+import { eventDaysKept, type ProjectEvent } from '@svc/contract'
+import { sql } from 'kysely'
+import type { Db, DbOrTransaction, Row } from '../db/schema.ts'
+import { readTogether } from '../db/read-together.ts'
+
+type EventRow = Row<'project_events'>
+
+export interface Numbers {
+  /** The newest event; 0 when nothing ever happened. */
+  last: number
+  /** Events up to and with this one are gone. */
+  forgotten: number
+}
+
+export async function readNumbers(db: DbOrTransaction, projectId: string): Promise<Numbers> {
+  const row = await db
+    .selectFrom('project_event_counters')
+    .select(['last', 'forgotten'])
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
+  return row ?? { last: 0, forgotten: 0 }
+}
+
+/** Those after `after`, oldest first. Readers that are equally far share one question. */
+export function eventsAfter(db: Db, projectId: string, after: number, limit: number): Promise<ProjectEvent[]> {
+  return readTogether(db, `events ${projectId} ${after} ${limit}`, async () => {
+    const rows = await db
+      .selectFrom('project_events')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(limit)
+      .execute()
+    return rows.map(presentEvent)
+  })
+}
+
+export async function newestEvents(db: DbOrTransaction, projectId: string, limit: number): Promise<ProjectEvent[]> {
+  const rows = await db
+    .selectFrom('project_events')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('number', 'is not', null)
+    .orderBy('number', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.reverse().map(presentEvent)
+}
+
+/** The newest number of each of these projects in which anything happened. */
+export async function lastNumbers(db: DbOrTransaction, projectIds: string[]): Promise<Map<string, number>> {
+  if (projectIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('project_event_counters')
+    .select(['project_id', 'last'])
+    .where('project_id', 'in', projectIds)
+    .execute()
+  return new Map(rows.map((row) => [row.project_id, row.last]))
+}
+
+const forgottenAtOnce = 10_000
+
+/** The job: what is older than is kept goes, and each project remembers up to where. */
+export async function forgetOldEvents(db: DbOrTransaction): Promise<void> {
+  await sql`
+    with gone as (
+      delete from project_events where event_id in (
+        select event_id from project_events
+        where created_at < now() - make_interval(days => ${eventDaysKept}::integer)
+        order by created_at limit ${forgottenAtOnce})
+      returning project_id, number
+    ), up_to as (
+      select project_id, max(number) as number from gone group by project_id order by project_id
+    )
+    update project_event_counters counter set forgotten = greatest(counter.forgotten, up_to.number)
+    from up_to where counter.project_id = up_to.project_id`.execute(db)
+}
+
+function presentEvent(row: EventRow): ProjectEvent {
+  const { actor_user_id, actor_session_id } = row
+  return {
+    id: row.number ?? 0,
+    project_id: row.project_id,
+    type: row.type,
+    created_at: row.created_at,
+    actor: actor_user_id === null ? null : { user_id: actor_user_id, session_id: actor_session_id },
+    data: row.data,
+  } as ProjectEvent
+}
