@@ -27,7 +27,7 @@ export function sandboxDoor(deps: Deps): Door {
           request,
           socket,
           head,
-          { ...passage, extra: [], answerExtra: { 'x-request-id': id } },
+          { ...passage, credentials: 'for us', extra: [], answerExtra: { 'x-request-id': id } },
           () => void refuse(new ServiceError('unavailable', 'The daemon of this sandbox does not answer.')),
         )
       } catch (error) {

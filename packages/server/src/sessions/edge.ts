@@ -1,5 +1,5 @@
 /** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project. */
-import { ServiceError, userContextHeader } from '@svc/contract'
+import { ServiceError } from '@svc/contract'
 import { allow, isUuid, notFound } from '../auth/allow.ts'
 import { authenticate, type Credentials } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -7,27 +7,8 @@ import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import { type AppContext, credentialsOf } from '../http/request-info.ts'
 import { askRuntime, type DaemonAddress, readHealth } from './daemon-client.ts'
+import { answerHeaders, requestHeaders } from './passed-headers.ts'
 import { getSandbox, getSessionById } from './store.ts'
-
-/** Connection-bound headers (RFC 9110, 7.6.1) and those whose meaning ends at this hop. */
-const droppedHeaders = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'content-length',
-  'authorization',
-  'cookie',
-  'set-cookie',
-  'clear-site-data',
-  'alt-svc',
-  'strict-transport-security',
-])
 
 export function sandboxEdgeRoutes(app: App, deps: Deps): void {
   app.all('/v1/sandboxes/:sandboxId/*', async (c) => {
@@ -50,7 +31,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
     path,
     userId,
     role,
-    headers: passedHeaders(c.req.raw.headers),
+    headers: passed(c.req.raw.headers, (raw) => requestHeaders(raw, 'for us')),
     body: c.req.raw.body,
     signal: c.req.raw.signal,
   })
@@ -58,7 +39,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
     status: upstream.status,
     // It is a stranger's content on our origin: nothing of it may run as a page of ours.
     headers: {
-      ...passedHeaders(upstream.headers),
+      ...passed(upstream.headers, answerHeaders),
       'x-request-id': c.get('requestId'),
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
@@ -98,7 +79,8 @@ export async function admit(
   const daemon = deps.keeper.daemonOf(session.session_id)
   if (daemon === null || actor === null || project === null || daemon.generation !== sandbox.generation)
     throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
-  if (path === '/svc' || path.startsWith('/svc/'))
+  // Slashes in a row too: a client on the way joins them.
+  if (/^\/+svc(\/|$)/i.test(path))
     throw new ServiceError('forbidden', 'The control paths of a sandbox belong to the service.', {
       hint: 'Use the session routes of the API.',
     })
@@ -115,16 +97,12 @@ async function health(endpoint: string | null): Promise<Response> {
   return Response.json(outcome.value, { headers: { 'cache-control': 'no-store' } })
 }
 
-function passedHeaders(headers: Headers): Record<string, string> {
-  const passed: Record<string, string> = {}
-  headers.forEach((value, name) => {
-    if (
-      !droppedHeaders.has(name) &&
-      !name.startsWith('x-svc-') &&
-      !name.startsWith('x-accel-') &&
-      name !== userContextHeader
-    )
-      passed[name] = value
-  })
-  return passed
+/** Its length is for whoever writes the body again, and a cookie of a program would be one of our own origin. */
+function passed(headers: Headers, onward: (rawHeaders: string[]) => string[]): Record<string, string> {
+  const kept = new Headers()
+  const raw = onward([...headers].flat())
+  for (let i = 0; i + 1 < raw.length; i += 2) kept.append(raw[i]!, raw[i + 1]!)
+  kept.delete('content-length')
+  kept.delete('set-cookie')
+  return Object.fromEntries(kept)
 }

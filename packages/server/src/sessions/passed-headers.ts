@@ -10,9 +10,11 @@ const reaching =
 /** Ours, in every spelling: no program in a sandbox sees or sets them. */
 const ownCookie = /^(__Host-|__Secure-)?svc_/i
 
-export function requestHeaders(rawHeaders: string[]): string[] {
+/** `credentials`: what the caller signs in with is for the program, which has an origin of its own, or it is for us and ends here. */
+export function requestHeaders(rawHeaders: string[], credentials: 'for the program' | 'for us'): string[] {
   return passedHeaders(rawHeaders, (name, value) => {
     if (claims.test(name)) return null
+    if (credentials === 'for us' && (name === 'authorization' || name === 'cookie')) return null
     return name === 'cookie' ? withoutOwnCookies(value) : value
   })
 }

@@ -192,6 +192,7 @@ class Previews {
       daemon,
       ...viewer,
       path: `/proxy/${place.port}${path}`,
+      credentials: 'for the program',
       extra: ['X-Forwarded-Host', request.headers.host ?? '', 'X-Forwarded-Proto', this.#isSecure() ? 'https' : 'http'],
       // The page that opened this one is ours: neither may reach the other.
       answerExtra: { 'cross-origin-opener-policy': 'same-origin-allow-popups', 'x-robots-tag': 'noindex' },

@@ -13,6 +13,8 @@ export interface Passage {
   path: string
   userId: string
   role: string
+  /** Whom the caller's Authorization and cookies are for. */
+  credentials: 'for the program' | 'for us'
   /** Said to the program beside what the browser said. */
   extra: string[]
   /** Said to the browser beside what the program said; one of the same name is replaced. */
@@ -33,7 +35,7 @@ export async function passRequest(
   onFailure: OnFailure,
 ): Promise<void> {
   const headers = [
-    ...requestHeaders(request.rawHeaders),
+    ...requestHeaders(request.rawHeaders, passage.credentials),
     ...passage.extra,
     userContextHeader,
     await contextOf(passage, request),
@@ -94,7 +96,12 @@ export async function passUpgrade(
     else onFailure({ kind: 'away' })
   })
   daemon.on('connect', () => {
-    const headers = [...requestHeaders(request.rawHeaders), ...passage.extra, userContextHeader, context]
+    const headers = [
+      ...requestHeaders(request.rawHeaders, passage.credentials),
+      ...passage.extra,
+      userContextHeader,
+      context,
+    ]
     headers.push('Host', 'sandbox', 'Connection', 'Upgrade')
     headers.push('Upgrade', headerLines(request.rawHeaders, 'upgrade').join(', '))
     daemon.write(`${request.method} ${passage.path} HTTP/1.1\r\n${asLines(headers)}\r\n`, 'latin1')
