@@ -44,7 +44,10 @@ beforeAll(async () => {
   key = await userContextKey(daemon.sandboxKey)
   folder = await mkdtemp(join(tmpdir(), 'svc-tap-'))
   daemon.socket = join(folder, 'tap.sock')
-  const note = ({ method, url, rawHeaders }: IncomingMessage) => reached.push({ method, path: url, rawHeaders })
+  const note = ({ method, url, rawHeaders }: IncomingMessage) => {
+    // The server has questions of its own to a daemon.
+    if (headerLines(rawHeaders, 'x-test').length > 0) reached.push({ method, path: url, rawHeaders })
+  }
   tap = createServer((request, response) => {
     note(request)
     request.resume()
@@ -93,7 +96,7 @@ function request(kind: Kind, target: string, more: string[] = []): string {
   const named = (name: string) => more.some((line) => line.toLowerCase().startsWith(`${name}:`))
   if (!named('host')) lines.push(`Host: localhost:${port}`)
   if (!named('authorization')) lines.push(`Authorization: Bearer ${app.ownerToken}`)
-  lines.push(...more)
+  lines.push('X-Test: 1', ...more)
   if (kind === 'upgrade') {
     if (!named('connection')) lines.push('Connection: Upgrade')
     lines.push('Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==')
@@ -228,7 +231,7 @@ describe('a header', () => {
   ]
   /** What would be a request of its own to whoever takes the body's end for nearer than it is. */
   const smuggled = () =>
-    `0\r\n\r\nPOST /svc/env HTTP/1.1\r\nHost: sandbox\r\nX-Svc-User-Context: ${forged}\r\nContent-Length: 2\r\n\r\n{}`
+    `0\r\n\r\nPOST /svc/env HTTP/1.1\r\nHost: sandbox\r\nX-Test: 1\r\nX-Svc-User-Context: ${forged}\r\nContent-Length: 2\r\n\r\n{}`
 
   test('that lies never reaches the daemon in the name of the service', async () => {
     for (const kind of kinds)
