@@ -1,4 +1,4 @@
-/** `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--skip N] [--way pushed|served] [--verbose]`: repositories made to hurt, pushed here and served from a host. */
+/** `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--skip N] [--way pushed|raw|served] [--verbose]`: repositories made to hurt, pushed here by git and by hand, and served from a host. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
 import { percentile } from './hostile/bystander.ts'
 import { corpus, kinds } from './hostile/corpus.ts'
-import { HostileWorld, type Way } from './hostile/run.ts'
+import { allWays, HostileWorld } from './hostile/run.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 })
-const ways = (['pushed', 'served'] as Way[]).filter((way) => values.way === undefined || values.way === way)
+const ways = allWays.filter((way) => values.way === undefined || values.way === way)
 const offered = values.kind === undefined ? corpus : (kinds[values.kind] ?? [])
 const chosen = offered.filter(({ name }) => name.includes(values.only)).slice(Number(values.skip))
 
@@ -27,6 +27,7 @@ const quiet = { info() {}, debug() {}, error: (_: object, message: string) => pr
 const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
 const world = await HostileWorld.make(cluster.connectionString)
 let problems = 0
+const slowed: string[] = []
 try {
   await delay(5_000)
   for (const hostile of chosen) {
@@ -34,15 +35,19 @@ try {
       problems += finding.problems.length
       const { name, way, visits, slowestMs, moreBytes, refused } = finding
       const figures = `${visits.length} answers, slowest ${(slowestMs / 1000).toFixed(1)} s, ${(moreBytes / 1024 / 1024).toFixed(0)} MiB more`
-      console.log(`${finding.problems.length === 0 ? 'ok  ' : 'BAD '} ${name}, ${way}: ${figures}`)
+      console.log(
+        `${finding.problems.length === 0 ? 'ok  ' : 'BAD '} ${name}, ${way}: ${figures}; ${tellOthers(finding.othersMs)}`,
+      )
+      if (percentile(finding.othersMs, 0.99) > 2 * percentile(world.bystander.quietMs, 0.99))
+        slowed.push(`${name}, ${way}`)
       for (const words of refused) console.log(`       refused ${words}`)
       for (const problem of finding.problems) console.log(`     ! ${problem}`)
       if (values.verbose)
         for (const { what, status, code, ms } of visits)
           console.log(`       ${what}: ${status} ${code ?? ''} ${ms.toFixed(0)} ms`)
     }
-    // As long as it lasts, so that quiet moments are as many as others.
-    await delay(500)
+    // What the readers of others wait is held against moments like these, in the same run.
+    await delay(2_000)
   }
   await delay(3_000)
 } finally {
@@ -51,6 +56,8 @@ try {
   console.log(
     `another project's readers: p99 ${quietP99.toFixed(1)} ms before and between (${quietMs.length}), ${duringP99.toFixed(1)} ms during (${duringMs.length}): ${(duringP99 / quietP99).toFixed(2)}; median ${percentile(quietMs, 0.5).toFixed(1)} and ${percentile(duringMs, 0.5).toFixed(1)} ms; ${failures.length} failed`,
   )
+  if (slowed.length > 0) console.log(`waited more than twice as long beside: ${slowed.join('; ')}`)
+  if (duringP99 > 2 * quietP99) problems++
   console.log(`${chosen.length} repositories, ${ways.join(' and ')}: ${problems} problems`)
   if (values.verbose) console.log(world.server.output.slice(-4000))
   await world.close()
@@ -58,3 +65,10 @@ try {
   await rm(home, { recursive: true, force: true })
 }
 process.exitCode = problems > 0 ? 1 : 0
+
+/** The 99th part of what others waited beside this one, against all quiet moments until now. */
+function tellOthers(ms: number[]): string {
+  const quiet = percentile(world.bystander.quietMs, 0.99)
+  const during = percentile(ms, 0.99)
+  return `others' p99 ${during.toFixed(1)} ms of ${ms.length}, ${(during / quiet).toFixed(2)} x`
+}

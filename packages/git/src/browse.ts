@@ -1,4 +1,5 @@
 import { streamChild } from './child-stream.ts'
+import { eachField } from './log-fields.ts'
 import { git, startGit } from './git.ts'
 import { pathBytes, pathText } from './paths.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
@@ -53,20 +54,49 @@ export async function listCommits(
     `--max-count=${limit}`,
     `--skip=${input.skip ?? 0}`,
   ]
-  const { stdout } = await runLog(repo, [...args, ...range], path === '' ? undefined : path, options)
-  const fields = stdout.toString('utf8').split('\0')
   const commits: CommitEntry[] = []
-  for (let at = 0; at + 8 <= fields.length; at += 8) commits.push(readCommit(fields.slice(at, at + 8)))
+  let fields: string[] = []
+  let bodies = 0
+  await readLog(repo, [...args, ...range], path === '' ? undefined : path, options, {
+    // A letter is four bytes at most; one more tells that it was cut.
+    keep: () => 4 * (lettersMax(fields.length, bodies) + 1),
+    take(field) {
+      const text = cut(field.toString('utf8'), lettersMax(fields.length, bodies))
+      fields.push(text)
+      if (fields.length < fieldsMax.length) return
+      bodies += text.length
+      commits.push(readCommit(fields))
+      fields = []
+    },
+  })
   return commits
 }
 
+/** Of id, parents, author's name and address, both dates, subject and body. A commit of 20,000 parents is one still. */
+const fieldsMax = [64, 65 * 25_000, 1000, 1000, 100, 100, 4000, 64_000]
+/** Past this many letters of bodies in one list, only the beginning of the others is given. */
+const bodiesMax = 4_000_000
+const lateBodyMax = 1000
+
+function lettersMax(field: number, bodies: number): number {
+  const max = fieldsMax[field] as number
+  return field === fieldsMax.length - 1 && bodies > bodiesMax ? lateBodyMax : max
+}
+
 /** An argument is text, so a path that is no UTF-8 goes in by stdin, where a line holds any byte but its end. */
-function runLog(repo: Repository, args: string[], path: string | undefined, options: CallOptions) {
-  if (path === undefined) return git(repo.dir, [...args, '--'], options)
+function readLog(
+  repo: Repository,
+  args: string[],
+  path: string | undefined,
+  options: CallOptions,
+  reader: Parameters<typeof eachField>[3],
+): Promise<void> {
+  if (path === undefined) return eachField(repo.dir, [...args, '--'], options, reader)
   const bytes = pathBytes(path)
-  if (bytes.equals(Buffer.from(path)) || bytes.includes(10)) return git(repo.dir, [...args, '--', path], options)
+  if (bytes.equals(Buffer.from(path)) || bytes.includes(10))
+    return eachField(repo.dir, [...args, '--', path], options, reader)
   const input = Buffer.concat([Buffer.from('--\n'), bytes, Buffer.from('\n')])
-  return git(repo.dir, [...args, '--stdin'], { ...options, input })
+  return eachField(repo.dir, [...args, '--stdin'], { ...options, input }, reader)
 }
 
 /** How many commits each of two has that the other has not. */
@@ -101,12 +131,12 @@ function readCommit(fields: string[]): CommitEntry {
   return {
     sha,
     parents: parents.split(' ').filter(Boolean),
-    author_name: cut(name, 1000),
-    author_email: cut(email, 1000),
+    author_name: name,
+    author_email: email,
     authored_at: isoUtc(authored),
     committed_at: isoUtc(committed),
-    subject: cut(subject, 4000),
-    body: cut(body.trimEnd(), 64_000),
+    subject,
+    body: body.trimEnd(),
   }
 }
 

@@ -2,6 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Server } from './visit.ts'
 
+/** Between two reads, so that the reader is no load itself and still is asked often enough for a 99th part. */
+const pauseMs = 8
+
 export class Bystander {
   isDuring = false
   readonly quietMs: number[] = []
@@ -12,6 +15,18 @@ export class Bystander {
 
   constructor(of: { server: Server; path: string }) {
     this.#running = this.#read(of)
+  }
+
+  /** The reads that were begun and ended while `work` went on, in milliseconds. */
+  async during<T>(work: () => Promise<T>): Promise<{ done: T; ms: number[] }> {
+    const from = this.duringMs.length
+    this.isDuring = true
+    try {
+      const done = await work()
+      return { done, ms: this.duringMs.slice(from) }
+    } finally {
+      this.isDuring = false
+    }
   }
 
   async #read({ server, path }: { server: Server; path: string }): Promise<void> {
@@ -27,7 +42,7 @@ export class Bystander {
         if (isDuring === this.isDuring) list.push(performance.now() - began)
         if (response?.status !== 200) this.failures.push(`${route}: ${response?.status ?? 'no answer'}`)
       }
-      await delay(20)
+      await delay(pauseMs)
     }
   }
 

@@ -12,9 +12,12 @@ import { HostileRepository } from './repository.ts'
 import { hostMark, setTraps, type Traps } from './traps.ts'
 import { type Visit, Visitor } from './visit.ts'
 import { watch, type Watch } from './watch.ts'
-import { createProject, pushed, served } from './ways.ts'
+import { pushedRaw } from './raw-push.ts'
+import { type Arrival, createProject, pushed, served } from './ways.ts'
 
-export type Way = 'pushed' | 'served'
+/** By git's own client, by whoever writes the bytes of a push themselves, or by a host of its own. */
+export const allWays = ['pushed', 'raw', 'served'] as const
+export type Way = (typeof allWays)[number]
 
 export interface Finding {
   name: string
@@ -24,6 +27,8 @@ export interface Finding {
   problems: string[]
   slowestMs: number
   moreBytes: number
+  /** What another project's readers waited meanwhile. */
+  othersMs: number[]
 }
 
 /** The server's own programs. `bun` is a thread of the server that is about to become one of them. */
@@ -80,21 +85,19 @@ export class HostileWorld {
 
   async #meetBy(way: Way, hostile: Hostile, repo: HostileRepository, id: string): Promise<Finding> {
     this.watch.restart()
-    this.bystander.isDuring = true
     const before = new Set(await this.traps.touched())
     const url = `${new URL(this.#host.url).origin}/${id}.git`
-    const arrival =
-      way === 'served'
-        ? await served(this.server, url)
-        : await pushed(this.server, { dir: repo.dir, alsoPush: hostile.alsoPush ?? [] }, this.#dir)
-    const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
-    if (arrival.projectId !== null) await visitor.everything(['README.md', ...(hostile.paths ?? [])])
-    this.bystander.isDuring = false
+    const { done: arrived, ms: othersMs } = await this.bystander.during(async () => {
+      const arrival = await this.#bring(way, hostile, repo, url)
+      const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
+      if (arrival.projectId !== null) await visitor.everything(['README.md', ...(hostile.paths ?? [])])
+      return { ...arrival, visits: visitor.visits }
+    })
+    const { visits, refused } = arrived
     const moreBytes = this.watch.peakBytes - this.watch.baseBytes
     const touched = (await this.traps.touched()).filter((line) => !before.has(line))
     const strangers = [...this.watch.programs].filter((name) => !harmless.test(name))
     this.watch.programs.clear()
-    const { visits } = visitor
     const problems = [
       ...visits.flatMap(({ what, problem }) => (problem === null ? [] : [`${what}: ${problem}`])),
       ...touched.map((line) => `touched: ${line}`),
@@ -103,7 +106,13 @@ export class HostileWorld {
       ...(this.server.isRunning ? [] : ['the server ended']),
     ]
     const slowestMs = Math.max(0, ...visits.map(({ ms }) => ms))
-    return { name: hostile.name, way, visits, refused: arrival.refused, problems, slowestMs, moreBytes }
+    return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, othersMs }
+  }
+
+  #bring(way: Way, hostile: Hostile, repo: HostileRepository, url: string): Promise<Arrival> {
+    if (way === 'served') return served(this.server, url)
+    const from = { dir: repo.dir, alsoPush: hostile.alsoPush ?? [] }
+    return way === 'pushed' ? pushed(this.server, from, this.#dir) : pushedRaw(this.server, from, this.#dir)
   }
 
   async close(): Promise<void> {

@@ -24,7 +24,7 @@ export async function createProject(server: Server, body: object): Promise<Proje
 /** What is refused of it is refused; the rest is what the project has. */
 export async function pushed(
   server: Server,
-  hostile: { dir: string; alsoPush: string[] },
+  hostile: { dir: string; alsoPush: string[]; mainOnly?: boolean },
   scratch: string,
 ): Promise<Arrival> {
   const project = await createProject(server, { name: 'hostile' })
@@ -37,9 +37,7 @@ export async function pushed(
     await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`)
   })
   const refs = await refsOf(hostile.dir)
-  const url = new URL(`${server.url}/v1/projects/${project.project_id}/git`)
-  url.username = 'x-access-token'
-  url.password = server.token
+  const url = gatewayOf(server, project.project_id)
   const refused: string[] = []
   const push = async (names: string[]) => {
     const specs = names.flatMap((name) => (refs.has(name) ? [`${refs.get(name)}:${name}`] : []))
@@ -48,9 +46,17 @@ export async function pushed(
     if (told !== null) refused.push(`${names.length === 1 ? names[0] : `${names.length} refs`}: ${told}`)
   }
   await push(['refs/heads/main'])
+  if (hostile.mainOnly === true) return { projectId: project.project_id, refused }
   await push(['refs/heads/work'])
   await push([...refs.keys()].filter((name) => !['refs/heads/main', 'refs/heads/work'].includes(name)))
   return { projectId: project.project_id, refused }
+}
+
+export function gatewayOf(server: Server, projectId: string): URL {
+  const url = new URL(`${server.url}/v1/projects/${projectId}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  return url
 }
 
 async function pushSpecs(from: string, url: string, specs: string[]): Promise<string | null> {
@@ -91,7 +97,7 @@ async function pushSpecs(from: string, url: string, specs: string[]): Promise<st
 }
 
 /** Read from the files themselves: git would stumble over some of them. */
-async function refsOf(dir: string): Promise<Map<string, string>> {
+export async function refsOf(dir: string): Promise<Map<string, string>> {
   const refs = new Map<string, string>()
   const packed = await readFile(join(dir, 'packed-refs'), 'utf8').catch(() => '')
   for (const [, sha = '', name = ''] of packed.matchAll(/^([0-9a-f]{40}) (refs\/\S+)$/gm)) refs.set(name, sha)
