@@ -53,9 +53,7 @@ export function buildApp(deps: Deps): App {
   authorizeRoutes(app)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
-  app.onError((error, c) =>
-    replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
-  )
+  app.onError((error, c) => replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
   return app
 }
 
@@ -68,6 +66,6 @@ async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
     throw new ServiceError('not_found', 'There is no such route.', { hint: 'GET /v1/openapi.json lists them all.' })
   } catch (error) {
     if (error instanceof ServiceError && errorClass(error.code) === 'internal') deps.log.error({ err: error })
-    return replyError(error, request, deps.log)
+    return replyError(error, request, deps)
   }
 }

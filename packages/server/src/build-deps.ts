@@ -15,6 +15,9 @@ import { closingEgress, makeEgressGate } from './egress/gate.ts'
 import { EventWire } from './events/wire.ts'
 import { type Keyring, makeKeyring } from './keyring/keyring.ts'
 import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
+import { forgettingKeys } from './redaction/forgetting-driver.ts'
+import type { Redaction } from './redaction/redaction.ts'
+import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { chooseDriver } from './sandbox-driver.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
@@ -32,7 +35,7 @@ export interface Built {
 }
 
 /** Makes everything the server uses, in the order it depends on one another. What was started is ended again when a later step fails. */
-export async function buildDeps(config: Config, log: Logger): Promise<Built> {
+export async function buildDeps(config: Config, log: Logger, redaction: Redaction): Promise<Built> {
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   const runDir = await makeRunDir(config)
   const embedded =
@@ -41,7 +44,7 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
   try {
     await migrate(url)
     const database = openDatabase(url, log)
-    const keyring = await openKeyring(config, database.db)
+    const keyring = watchedKeyring(await openKeyring(config, database.db), redaction)
     const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
     const driver = await chooseDriver(config, runDir, log)
     const base = {
@@ -50,7 +53,8 @@ export async function buildDeps(config: Config, log: Logger): Promise<Built> {
       locks: database.locks,
       localLocks: new LocalLocks(),
       keyring,
-      sandboxes: driver === null ? null : closingEgress(driver, egress),
+      redaction,
+      sandboxes: driver === null ? null : forgettingKeys(closingEgress(driver, egress), redaction),
       egress,
       feed: new SessionFeed(),
       events: new EventWire({ db: database.db, locks: database.locks, log }),

@@ -54,6 +54,16 @@ export class ConfigError extends Error {
 
 type Env = Record<string, string | undefined>
 
+/** What the operator configured and no log, error or transcript may show. */
+export function operatorSecrets(config: Config): Record<string, string | null> {
+  const database = config.databaseUrl !== null && URL.canParse(config.databaseUrl) ? new URL(config.databaseUrl) : null
+  return {
+    SVC_LLM_UPSTREAM_KEY: config.model?.key ?? null,
+    SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
+    DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
+  }
+}
+
 export function readConfig(): Config {
   return parseConfig(process.env)
 }

@@ -7,6 +7,7 @@ import type { Db } from './db/schema.ts'
 import type { EgressGate } from './egress/gate.ts'
 import type { EventWire } from './events/wire.ts'
 import type { Keyring } from './keyring/keyring.ts'
+import type { Redaction } from './redaction/redaction.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
 import type { WarmPool } from './sessions/warm-pool.ts'
@@ -18,6 +19,8 @@ export interface Deps {
   locks: pg.Pool
   localLocks: LocalLocks
   keyring: Keyring
+  /** Knows every secret this process has opened, and takes it out of what is kept, shown and logged. */
+  redaction: Redaction
   sandboxes: SandboxDriver | null
   egress: EgressGate
   feed: SessionFeed

@@ -13,7 +13,7 @@ export interface DoctorReport {
 }
 
 export async function examineMachine(config: Config): Promise<DoctorReport> {
-  const log = makeLog('json')
+  const log = makeLog('json', (text) => text)
   const runDir = await makeRunDir(config)
   const chosen = await chooseDriver(config, runDir, log)
   const drivers = Object.values(makeDrivers(config, runDir, log))

@@ -1,16 +1,38 @@
 import pino, { type Logger } from 'pino'
 
-/** The log goes to standard error: standard output is for what a person or a script asked for. */
-export function makeLog(format: 'json' | 'pretty'): Logger {
-  const level = 'info'
-  const redact = ['*.authorization', '*.cookie', '*.token', '*.secret_key', '*.password']
-  const base = null
-  if (format === 'json')
-    return pino(
-      { level, base, redact, timestamp: pino.stdTimeFunctions.isoTime },
-      pino.destination({ fd: 2, sync: true }),
-    )
-  return pino({ level, base, redact }, { write: (line: string) => void process.stderr.write(pretty(line)) })
+/**
+ * The log goes to standard error: standard output is for what a person or a script asked for. `redact` takes secrets out of its
+ * words; what identifies (ids, methods, statuses) stays as it is, or a project could blot out the log with a secret of its choice.
+ */
+export function makeLog(
+  format: 'json' | 'pretty',
+  redact: (text: string) => string,
+  write: (line: string) => void = (line) => void process.stderr.write(line),
+): Logger {
+  const paths = ['*.authorization', '*.cookie', '*.token', '*.secret_key', '*.password']
+  const options = { level: 'info', base: null, redact: paths }
+  const told = (line: string) => redactLine(line, redact)
+  return format === 'json'
+    ? pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line) => write(told(line)) })
+    : pino(options, { write: (line) => write(pretty(told(line))) })
+}
+
+const identifying = /^(level|time|method|status|code|ms|address|revision|level|generation|type|.*_id)$/
+
+function redactLine(line: string, redact: (text: string) => string): string {
+  const entry = JSON.parse(line) as Record<string, unknown>
+  const said = Object.entries(entry).map(([name, value]) => [
+    name,
+    identifying.test(name) ? value : redactValue(value, redact),
+  ])
+  return `${JSON.stringify(Object.fromEntries(said))}\n`
+}
+
+function redactValue(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map((each) => redactValue(each, redact))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [redact(name), redactValue(each, redact)]))
 }
 
 const names: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }

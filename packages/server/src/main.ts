@@ -2,10 +2,11 @@ import { relative } from 'node:path'
 import { buildApp } from './app.ts'
 import { greet, type StartupHooks } from './banner.ts'
 import { buildDeps } from './build-deps.ts'
-import { type Config, readConfig } from './config.ts'
+import { type Config, operatorSecrets, readConfig } from './config.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
 import { makeLog } from './log.ts'
+import { Redaction } from './redaction/redaction.ts'
 import { beginLife, endOtherInstances, type Life } from './scheduler/instance.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
@@ -37,14 +38,15 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
 }
 
 async function serve(config: Config, hooks: StartupHooks): Promise<void> {
-  const log = makeLog(config.log)
+  const redaction = new Redaction(operatorSecrets(config))
+  const log = makeLog(config.log, (text) => redaction.everything(text))
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
   const door = new Listener({ fromSandbox: false })
   const port = await door.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true })
-  const built = await buildDeps(config, log).catch(async (error: unknown) => {
+  const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
     await door.close()
     throw error
   })

@@ -10,7 +10,7 @@ import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
 import { makeEgressGate } from './egress/gate.ts'
-import { type Config, parseConfig } from './config.ts'
+import { type Config, operatorSecrets, parseConfig } from './config.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
@@ -19,6 +19,8 @@ import type { Deps } from './deps.ts'
 import { EventWire } from './events/wire.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { managedDir } from './projects/repository.ts'
+import { Redaction } from './redaction/redaction.ts'
+import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { registerInstance } from './scheduler/instance.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
@@ -180,8 +182,10 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
 async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {
   const log = replaced.log ?? pino({ level: 'silent' })
   const database = openDatabase(config.databaseUrl ?? '', log)
+  const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
   const base = {
     config,
+    redaction,
     db: database.db,
     locks: database.locks,
     localLocks: new LocalLocks(),
@@ -196,6 +200,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     randomBytes: (count: number) => randomBytes(count),
     log,
     ...replaced,
+    keyring: watchedKeyring(replaced.keyring, redaction),
   }
   const pooled = { ...base, warm: replaced.warm ?? new WarmPool(base) }
   const deps: Deps = { ...pooled, keeper: replaced.keeper ?? new SessionKeeper(pooled) }

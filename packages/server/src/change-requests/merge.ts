@@ -22,7 +22,10 @@ import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } fro
 import { refuseAgentMerge } from './who-may-merge.ts'
 import { withinTime } from '../projects/within-limits.ts'
 
-export type MergeDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
+export type MergeDeps = Pick<
+  Deps,
+  'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'
+>
 
 export interface MergeChangeRequest {
   project: ProjectRow

@@ -54,9 +54,8 @@ async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Resp
   try {
     return await serve(deps, mounted, c, request)
   } catch (error) {
-    if (request.signal.aborted && !(error instanceof ServiceError))
-      return replyError(leftEarly(error), request, deps.log)
-    return replyError(error, request, deps.log)
+    if (request.signal.aborted && !(error instanceof ServiceError)) return replyError(leftEarly(error), request, deps)
+    return replyError(error, request, deps)
   }
 }
 

@@ -1,13 +1,14 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError } from '@svc/git'
 import pg from 'pg'
-import type { Logger } from 'pino'
+import type { Deps } from '../deps.ts'
+import type { Redactor } from '../redaction/redaction.ts'
 
 /** The one shape of every error, and the status its code has. What is our own mistake goes to the log, never to the user. */
 export function replyError(
   error: unknown,
   request: { id: string; method: string; path: string },
-  log: Logger,
+  { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
 ): Response {
   const refusal = asRefusal(error)
   if (refusal === null)
@@ -22,10 +23,15 @@ export function replyError(
     new ServiceError('internal', 'Something went wrong on our side.', {
       hint: `Look for request ${request.id} in the server's log.`,
     })
-  return errorResponse(known, request.id)
+  return errorResponse(known, request.id, redaction.of(projectIn(request.path)))
 }
 
-export function errorResponse(error: ServiceError, requestId: string): Response {
+/** Whose secrets may be in these words: those of the project that was asked about, and of no other. */
+function projectIn(path: string): string {
+  return /^\/v1\/projects\/([0-9a-f-]{36})(?:\/|$)/.exec(path)?.[1] ?? ''
+}
+
+export function errorResponse(error: ServiceError, requestId: string, redactor: Redactor | null = null): Response {
   const status = errorStatus(error.code)
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
@@ -34,8 +40,16 @@ export function errorResponse(error: ServiceError, requestId: string): Response 
   const retryAfter = error.detail.retry_after_seconds ?? (status === 503 ? 2 : status === 429 ? 10 : null)
   if (retryAfter !== null) headers['retry-after'] = String(retryAfter)
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="svc"'
-  const body: ErrorBody = error.toBody()
+  const said: ErrorBody = error.toBody()
+  const body = redactor === null ? said : { ...(redacted(said, redactor) as ErrorBody), code: said.code }
   return new Response(JSON.stringify(body), { status, headers })
+}
+
+function redacted(value: unknown, redactor: Redactor): unknown {
+  if (typeof value === 'string') return redactor.text(value)
+  if (Array.isArray(value)) return value.map((each) => redacted(each, redactor))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, redacted(each, redactor)]))
 }
 
 function asRefusal(error: unknown): ServiceError | null {

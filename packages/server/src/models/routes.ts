@@ -20,9 +20,7 @@ export function modelRoutes(app: App, deps: Deps): void {
     try {
       return await answer(deps, c)
     } catch (error) {
-      return openAiShape(
-        replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
-      )
+      return openAiShape(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
     }
   }
   app.post(`${modelGatewayPath}/chat/completions`, guarded(complete))

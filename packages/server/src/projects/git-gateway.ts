@@ -27,9 +27,7 @@ export function gitGatewayRoutes(app: App, deps: Deps, inspect: InspectPushes): 
       try {
         return await serve(deps, c, service, inspect)
       } catch (error) {
-        return challenge(
-          replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log),
-        )
+        return challenge(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
       }
     })
   }

@@ -3,10 +3,10 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
-import type { ProjectRow } from '../projects/store.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
 import { bumpRevision, deleteSecretRow, lockForChange, sealedSecrets, upsertSecret } from './store.ts'
 
-type SecretDeps = Pick<Deps, 'db' | 'keyring'>
+type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
 
 export async function setSecret(
   deps: SecretDeps,
@@ -21,7 +21,7 @@ export async function setSecret(
   const bytes = Buffer.byteLength(value)
   if (value.includes('\0')) throw tooBad('value', 'A secret value cannot hold a NUL character.')
   if (bytes > secretValueBytesMax) throw tooBad('value', 'A secret value is at most 64 KiB.')
-  return deps.db.transaction().execute(async (trx) => {
+  const set = await deps.db.transaction().execute(async (trx) => {
     const { nextVersion, otherBytes } = await lockForChange(trx, project.project_id, name)
     if (otherBytes + bytes > secretBytesOfAllMax)
       throw tooBad('value', 'The secrets of a project are at most 512 KiB together.')
@@ -42,6 +42,8 @@ export async function setSecret(
     await recordAudit(trx, input.caller, auditOf(project, 'secret.set', name))
     return row
   })
+  await learnSecrets(deps, project.project_id)
+  return set
 }
 
 export async function deleteSecret(
@@ -55,12 +57,13 @@ export async function deleteSecret(
     await bumpRevision(trx, input.project.project_id)
     await recordAudit(trx, input.caller, auditOf(input.project, 'secret.delete', input.name))
   })
+  await learnSecrets(deps, input.project.project_id)
 }
 
 /** Names and plain values, for the environment of a sandbox and nothing else. */
 export async function openSecrets(deps: SecretDeps, project: ProjectRow): Promise<Record<string, string>> {
   const rows = await sealedSecrets(deps.db, project.project_id)
-  return Object.fromEntries(
+  const secrets = Object.fromEntries(
     rows.map(({ name, version, sealed }) => [
       name,
       deps.keyring.open({
@@ -71,6 +74,15 @@ export async function openSecrets(deps: SecretDeps, project: ProjectRow): Promis
       }),
     ]),
   )
+  // Before anybody has it: what comes back from where it goes is looked through from here on.
+  deps.redaction.learn(project.project_id, project.secrets_revision, secrets)
+  return secrets
+}
+
+/** Secrets as they are now, so that they are taken out of what is said from now on. */
+export async function learnSecrets(deps: SecretDeps, projectId: string): Promise<void> {
+  const project = await getProject(deps.db, projectId)
+  if (project !== null) await openSecrets(deps, project)
 }
 
 function auditOf(project: ProjectRow, action: string, name: string) {

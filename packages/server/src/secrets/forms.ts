@@ -34,14 +34,16 @@ function longLines(value: string): string[] {
     .slice(0, 3)
 }
 
-function encodings(value: string): [string, string][] {
+export type Encoding = 'it is' | 'base64' | 'hex' | 'URL encoding' | 'JSON' | 'shell quotes'
+
+export function encodings(value: string): [Encoding, string][] {
   const bytes = Buffer.from(value, 'utf8')
   const hex = bytes.toString('hex')
   const percent = encodeURIComponent(value.toWellFormed())
   const json = JSON.stringify(value).slice(1, -1)
   return [
     ['it is', value],
-    ...[0, 1, 2].flatMap((before): [string, string][] => {
+    ...[0, 1, 2].flatMap((before): [Encoding, string][] => {
       const base64 = base64At(bytes, before)
       return [
         ['base64', base64],
@@ -53,13 +55,27 @@ function encodings(value: string): [string, string][] {
     ['URL encoding', percent],
     ['URL encoding', percent.replaceAll('%20', '+')],
     ['URL encoding', percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
+    ['URL encoding', strictPercent(percent)],
     ['JSON', json],
     ['JSON', json.replaceAll('/', '\\/')],
+    ['JSON', ascii(json)],
+    ['shell quotes', value.replace(/["\\$`]/g, '\\$&')],
+    ['shell quotes', value.replaceAll("'", `'\\''`)],
   ]
 }
 
+/** Some encoders leave only letters, digits and -._~ as they are. */
+function strictPercent(percent: string): string {
+  return percent.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** As Python writes JSON. */
+function ascii(json: string): string {
+  return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** The part of a base64 text that is the same whatever stands before and after the value, `before` bytes into a group of three. */
-function base64At(bytes: Buffer, before: number): string {
+export function base64At(bytes: Buffer, before: number): string {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')
     .replace(/=+$/, '')

@@ -6,7 +6,7 @@ import { openSecrets } from './change.ts'
 import { formBytesMax, formsOf, type SecretForm } from './forms.ts'
 
 export function inspectPushes(
-  deps: Pick<Deps, 'db' | 'keyring'>,
+  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
   repository: Repository,
 ): PushInspector {

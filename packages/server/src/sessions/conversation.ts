@@ -1,5 +1,6 @@
 /** The runtime's events and messages, assembled into ours. Pure: no I/O, so that every odd thing a runtime says can be tested. */
 import type { Message, MessagePart } from '@svc/contract'
+import type { Said } from './said.ts'
 
 const textCharsMax = 512 * 1024
 const outputCharsMax = 64 * 1024
@@ -45,11 +46,13 @@ const nothing: Change = { kind: 'nothing' }
 export class Conversation {
   /** Set by the first prompt's answer or by the first message seen; events of other (child) conversations are not ours. */
   runtimeSessionId: string | null
+  readonly #said: Said
   readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
   #chars = 0
 
-  constructor(runtimeSessionId: string | null) {
+  constructor(runtimeSessionId: string | null, said: Said) {
     this.runtimeSessionId = runtimeSessionId
+    this.#said = said
   }
 
   /** What `GET /session/:id/message` answered. Returns the ids of all its messages. */
@@ -89,7 +92,7 @@ export class Conversation {
       case 'session.idle':
         return { kind: 'turn', status: 'idle' }
       case 'session.error':
-        return { kind: 'turn', status: 'error', error: errorText(properties.error) }
+        return { kind: 'turn', status: 'error', error: errorText(properties.error, this.#said) }
       default:
         return nothing
     }
@@ -109,8 +112,10 @@ export class Conversation {
             ? new Date(info.time.created).toISOString()
             : null
           : new Date(info.time.completed).toISOString(),
-      error: info.error === undefined ? null : errorText(info.error),
-      parts: [...parts.values()].map(presentPart).filter((part) => part !== null),
+      error: info.error === undefined ? null : errorText(info.error, this.#said),
+      parts: [...parts.values()]
+        .map((part) => presentPart(part, this.#said, info.role === 'assistant' && info.time.completed === undefined))
+        .filter((part) => part !== null),
     }
   }
 
@@ -155,21 +160,27 @@ function charsOf(part: RuntimePart | undefined): number {
   return (part?.text?.length ?? 0) + (part?.state?.output?.length ?? 0) + (part?.state?.metadata?.output?.length ?? 0)
 }
 
-function presentPart(part: RuntimePart): MessagePart | null {
+function presentPart(part: RuntimePart, said: Said, isUnfinished: boolean): MessagePart | null {
+  const field = (name: string, text: unknown, charsMax: number, isGrowing = false) =>
+    typeof text === 'string' ? clean(said.field(part, name, text, { isGrowing, charsMax }), charsMax) : ''
   if (part.type === 'text' || part.type === 'reasoning')
-    return part.synthetic ? null : { type: part.type, id: part.id, text: clean(part.text, textCharsMax) }
+    return part.synthetic
+      ? null
+      : { type: part.type, id: part.id, text: field('text', part.text, textCharsMax, isUnfinished) }
   if (part.type !== 'tool') return null
   const state = part.state ?? {}
   const status =
     state.status === 'running' || state.status === 'completed' || state.status === 'error' ? state.status : 'pending'
+  const isRunning = isUnfinished && (status === 'running' || status === 'pending')
+  const output = status === 'error' ? state.error : (state.output ?? state.metadata?.output)
   return {
     type: 'tool',
     id: part.id,
-    tool: clean(part.tool, 200),
+    tool: field('tool', part.tool, 200),
     status,
-    title: clean(state.title, 500),
-    input: clean(JSON.stringify(state.input ?? {}), outputCharsMax),
-    output: clean(status === 'error' ? state.error : (state.output ?? state.metadata?.output), outputCharsMax),
+    title: field('title', state.title, 500),
+    input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isRunning),
+    output: field('output', output, outputCharsMax, isRunning),
   }
 }
 
@@ -180,12 +191,12 @@ function clean(text: unknown, charsMax: number): string {
   return cut.toWellFormed().replaceAll('\0', '\u{fffd}')
 }
 
-function errorText(error: unknown): string {
+function errorText(error: unknown, redacted: Said): string {
   if (!isObject(error)) return 'The agent runtime reported an error without saying which.'
   const message = isObject(error.data) && typeof error.data.message === 'string' ? error.data.message : null
   // Where in the runtime it happened helps nobody here.
   const [said = ''] = (message ?? (typeof error.name === 'string' ? error.name : 'unknown error')).split('\n    at ')
-  return clean(said, 4000)
+  return clean(redacted.text(said), 4000)
 }
 
 function asMessage(value: unknown): RuntimeMessage | null {

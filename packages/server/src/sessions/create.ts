@@ -3,6 +3,7 @@ import type { Repository } from '@svc/git'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { openSecrets } from '../secrets/change.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -32,7 +33,10 @@ export interface CreateSession {
   metadata?: object | undefined
 }
 
-type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'>
+type CreateDeps = Pick<
+  Deps,
+  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
+>
 
 export const defaultAgent = 'build'
 
@@ -54,6 +58,7 @@ export async function createSession(
   await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
   const model = input.model ?? manifest.runtime.model ?? null
   const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
+  const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt) : null
   await failpoint('session.create.before_row')
   const { sessionId, isWarm } = await deps.db.transaction().execute(async (trx) => {
     await requireRoom(deps, trx, project.account_id)
@@ -66,7 +71,7 @@ export async function createSession(
         session_id: sessionId,
         account_id: project.account_id,
         project_id: project.project_id,
-        name: input.name ?? nameFromPrompt(input.initial_prompt) ?? `Session ${sessionId.slice(0, 8)}`,
+        name: input.name ?? promptName ?? `Session ${sessionId.slice(0, 8)}`,
         branch_name: sessionId,
         base_ref: baseRef,
         agent_name: agentName,
@@ -132,8 +137,11 @@ export async function requireRoom(deps: Pick<Deps, 'config'>, trx: DbOrTransacti
   )
 }
 
-function nameFromPrompt(prompt: string | undefined): string | null {
-  const line = prompt?.trim().split('\n')[0]?.trim()
+/** The prompt is delivered as it was typed; what every list shows is without the secrets in it. */
+async function nameFromPrompt(deps: CreateDeps, project: ProjectRow, prompt = ''): Promise<string | null> {
+  if (prompt.trim() === '') return null
+  await openSecrets(deps, project)
+  const line = deps.redaction.of(project.project_id).text(prompt).trim().split('\n')[0]?.trim()
   if (!line) return null
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`
 }

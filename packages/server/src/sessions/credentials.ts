@@ -20,6 +20,11 @@ export interface SandboxKeys {
   modelKey: string
 }
 
+/** As the sandbox knows them. */
+export function namesOfKeys(keys: SandboxKeys): Record<string, string> {
+  return { SVC_TOKEN: keys.serviceKey, SVC_CLI_TOKEN: keys.projectToken, SVC_LLM_API_KEY: keys.modelKey }
+}
+
 export async function mintSandboxKeys(
   deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes'>,
   trx: DbOrTransaction,

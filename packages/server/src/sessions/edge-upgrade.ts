@@ -20,7 +20,7 @@ export function sandboxDoor(deps: Deps): Door {
     async upgrade(request, socket, head) {
       const id = deps.newId()
       const about = { id, method: request.method ?? '', path: (request.url ?? '').slice(0, 500) }
-      const refuse = (error: unknown) => writeResponse(socket, replyError(error, about, deps.log))
+      const refuse = (error: unknown) => writeResponse(socket, replyError(error, about, deps))
       try {
         const passage = await admitUpgrade(deps, request)
         await passUpgrade(

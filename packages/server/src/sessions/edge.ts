@@ -15,7 +15,7 @@ export function sandboxEdgeRoutes(app: App, deps: Deps): void {
     try {
       return await forward(deps, c)
     } catch (error) {
-      return replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps.log)
+      return replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
     }
   })
 }

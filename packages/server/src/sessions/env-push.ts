@@ -8,9 +8,9 @@ import { secretRevisions } from './env-store.ts'
 /** What each sandbox was told last; nothing for one that has just begun. */
 export class EnvPusher {
   readonly #told = new WeakMap<DaemonAddress, string>()
-  readonly #deps: Pick<Deps, 'db' | 'keyring' | 'keeper' | 'log'>
+  readonly #deps: Pick<Deps, 'db' | 'keyring' | 'redaction' | 'keeper' | 'log'>
 
-  constructor(deps: Pick<Deps, 'db' | 'keyring' | 'keeper' | 'log'>) {
+  constructor(deps: Pick<Deps, 'db' | 'keyring' | 'redaction' | 'keeper' | 'log'>) {
     this.#deps = deps
   }
 

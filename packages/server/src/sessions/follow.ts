@@ -4,6 +4,8 @@ import type { Deps } from '../deps.ts'
 import { setBusy } from './activity-store.ts'
 import { Conversation } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
+import type { Redactor } from '../redaction/redaction.ts'
+import { Said } from './said.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'feed' | 'now' | 'log'>
@@ -50,13 +52,19 @@ export class Follower {
   constructor(
     deps: FollowDeps,
     daemon: DaemonAddress,
-    input: { userId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle'; on: RuntimeEvents },
+    input: {
+      userId: string
+      runtimeSessionId: string | null
+      turn: 'busy' | 'idle'
+      redactor: Redactor
+      on: RuntimeEvents
+    },
   ) {
     this.#on = input.on
     this.#deps = deps
     this.#daemon = daemon
     this.#userId = input.userId
-    this.#conversation = new Conversation(input.runtimeSessionId)
+    this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor))
     this.turn = input.turn
     if (this.turn === 'busy') this.#keepSoon()
   }

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redaction } from '../redaction/redaction.ts'
 import { Conversation } from './conversation.ts'
+import { Said } from './said.ts'
 import { type DaemonAddress, readHealth, sendEnv, sendPrompt } from './daemon-client.ts'
 import { askForWork } from './daemon-work.ts'
 import { makeSessionApp, type SessionApp } from './testing.ts'
@@ -220,7 +222,7 @@ describe('a runtime that lies', () => {
   })
 
   test('makes neither keys nor memory nor crashes of us', () => {
-    const conversation = new Conversation('s')
+    const conversation = new Conversation('s', new Said(new Redaction().of('p')))
     conversation.apply(updated(message('m')))
     const odd: unknown[] = [
       ...[null, 7, 'x', [], {}, { type: 'message.updated' }, { type: 'message.updated', properties: null }],

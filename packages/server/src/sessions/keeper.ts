@@ -30,6 +30,7 @@ import {
   updateSandbox,
   updateSession,
 } from './store.ts'
+import type { Redactor } from '../redaction/redaction.ts'
 import { WipWatch } from './wip-watch.ts'
 
 /** Sandboxes a session may lose within this time before it counts as failed: starting again for ever helps nobody. */
@@ -38,6 +39,7 @@ const lostWithinMs = 10 * 60_000
 
 interface Kept {
   daemon: DaemonAddress
+  redactor: Redactor
   follower: Follower
   wip: WipWatch
 }
@@ -114,17 +116,20 @@ export class SessionKeeper {
           kept.follower.adopt(outcome.value.runtime_session_id)
           await settlePrompt(this.#deps.db, prompt.prompt_id, {
             status: 'delivered',
+            text: kept.redactor.text(prompt.text),
             error: null,
             at: this.#deps.now(),
           })
         } else if (outcome.kind === 'refused' && outcome.code !== 'runtime_booting') {
+          const reason = kept.redactor.text(outcome.reason)
           await settlePrompt(this.#deps.db, prompt.prompt_id, {
             status: 'failed',
-            error: outcome.reason,
+            text: kept.redactor.text(prompt.text),
+            error: reason,
             at: this.#deps.now(),
           })
-          if (begins) kept.follower.failTurn(outcome.reason)
-          else this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: outcome.reason })
+          if (begins) kept.follower.failTurn(reason)
+          else this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: reason })
         } else {
           this.#deps.log.info(
             { session_id: sessionId, reason: outcome.reason },
@@ -194,7 +199,10 @@ export class SessionKeeper {
       const becameRunning = await db.transaction().execute(async (trx) => {
         await updateSandbox(trx, sandboxId, { status: 'active' })
         if (session.initial_prompt !== null && session.initial_prompt_delivered_at === null)
-          await updateSession(trx, session.session_id, { initial_prompt_delivered_at: this.#deps.now().toISOString() })
+          await updateSession(trx, session.session_id, {
+            initial_prompt: this.#deps.redaction.of(session.project_id).text(session.initial_prompt),
+            initial_prompt_delivered_at: this.#deps.now().toISOString(),
+          })
         return moveSession(trx, {
           sessionId: session.session_id,
           generation: session.generation,
@@ -250,7 +258,9 @@ export class SessionKeeper {
       sessionId: session.session_id,
       generation: session.generation,
     }
+    const redactor = this.#deps.redaction.of(session.project_id, input.sandboxId)
     const follower = new Follower(this.#deps, daemon, {
+      redactor,
       userId: session.created_by ?? '',
       runtimeSessionId: input.runtimeSessionId,
       turn: input.turn,
@@ -259,12 +269,13 @@ export class SessionKeeper {
         givenUp: (reason) => this.#onExit(input.sandboxId, reason),
       },
     })
-    this.#kept.set(session.session_id, { daemon, follower, wip: new WipWatch(this.#deps, daemon) })
+    this.#kept.set(session.session_id, { daemon, redactor, follower, wip: new WipWatch(this.#deps, daemon) })
     follower.start()
   }
 
   async #tellTrouble(session: SessionWithSandbox, what: string | null): Promise<void> {
-    if (await noteTrouble(this.#deps.db, session.session_id, session.generation, what))
+    const said = what === null ? null : this.#deps.redaction.of(session.project_id).text(what)
+    if (await noteTrouble(this.#deps.db, session.session_id, session.generation, said))
       await this.#announce(session.session_id)
   }
 
@@ -313,6 +324,7 @@ export class SessionKeeper {
     session: SessionWithSandbox,
     end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },
   ): Promise<void> {
+    const reason = end.reason === null ? null : this.#deps.redaction.of(session.project_id).text(end.reason)
     await this.#endSandboxes(session.session_id)
     await failpoint('session.settle.before_row')
     await this.#deps.db.transaction().execute(async (trx) => {
@@ -321,25 +333,26 @@ export class SessionKeeper {
         generation: session.generation,
         from: ['provisioning', 'running'],
         to: end.to,
-        error: end.reason,
+        error: reason,
         desired: 'stopped',
       })
       // A later generation is another server's, and its credentials and sandbox are not ours to end.
       if (!moved) return
       await revokeCredentials(trx, session.session_id, this.#deps.now())
-      await endSandboxes(trx, session.session_id, end.sandbox, end.reason)
+      await endSandboxes(trx, session.session_id, end.sandbox, reason)
     })
     await failpoint('session.settle.after_row')
     await this.#announce(session.session_id)
   }
 
   async #beginAgain(session: SessionWithSandbox, reason = 'The server that kept this sandbox stopped.'): Promise<void> {
+    const said = this.#deps.redaction.of(session.project_id).text(reason)
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')
       if (now?.generation !== session.generation) return
       await revokeCredentials(trx, session.session_id, this.#deps.now())
-      await endSandboxes(trx, session.session_id, 'error', reason)
+      await endSandboxes(trx, session.session_id, 'error', said)
       await beginGeneration(trx, session.session_id)
     })
   }
@@ -383,13 +396,14 @@ export class SessionKeeper {
   #onExit(sandboxId: string, reason: string): void {
     for (const starting of this.#provisioning.values())
       if (starting.sandboxId === sandboxId) starting.abort.abort(new SandboxError('boot-failed', reason))
-    for (const [sessionId, { daemon }] of this.#kept) {
+    for (const [sessionId, { daemon, redactor }] of this.#kept) {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
+      const said = redactor.text(reason)
       this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
       this.#record(sessionId, async () => {
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
-        await updateSandbox(this.#deps.db, sandboxId, { error: reason })
+        await updateSandbox(this.#deps.db, sandboxId, { error: said })
         this.kick(sessionId)
       })
     }

@@ -4,11 +4,16 @@ import { setPhase } from './store.ts'
 /** The journal of one start: each step with when it began, how long it took and what went wrong in it. */
 export class PhaseJournal {
   #position = 0
-  readonly #deps: Pick<Deps, 'db' | 'now'>
+  readonly #deps: Pick<Deps, 'db' | 'now' | 'redaction'>
+  readonly #projectId: string
   readonly #of: { session_id: string; generation: number }
 
-  constructor(deps: Pick<Deps, 'db' | 'now'>, of: { session_id: string; generation: number }) {
+  constructor(
+    deps: Pick<Deps, 'db' | 'now' | 'redaction'>,
+    of: { session_id: string; generation: number; project_id: string },
+  ) {
     this.#deps = deps
+    this.#projectId = of.project_id
     // A whole session is given; a row takes these two of it and no more.
     this.#of = { session_id: of.session_id, generation: of.generation }
   }
@@ -26,7 +31,7 @@ export class PhaseJournal {
       await setPhase(this.#deps.db, {
         ...row,
         ms: performance.now() - started,
-        error: error instanceof Error ? error.message : String(error),
+        error: this.#said(error instanceof Error ? error.message : String(error)),
       })
       throw error
     }
@@ -35,6 +40,15 @@ export class PhaseJournal {
   /** Steps the daemon timed itself; told again as they go on, so their places are kept. */
   async report(steps: { name: string; started_at: Date; ms: number | null; error: string | null }[]): Promise<void> {
     for (const [index, step] of steps.entries())
-      await setPhase(this.#deps.db, { ...this.#of, position: this.#position + index, ...step })
+      await setPhase(this.#deps.db, {
+        ...this.#of,
+        position: this.#position + index,
+        ...step,
+        error: step.error === null ? null : this.#said(step.error),
+      })
+  }
+
+  #said(text: string): string {
+    return this.#deps.redaction.of(this.#projectId).text(text)
   }
 }

@@ -8,7 +8,7 @@ import { getProject, type ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from './branch.ts'
-import { mintSandboxKeys, type SandboxKeys } from './credentials.ts'
+import { mintSandboxKeys, namesOfKeys, type SandboxKeys } from './credentials.ts'
 import { readHealth } from './daemon-client.ts'
 import { makeSandbox } from './make-sandbox.ts'
 import { PhaseJournal } from './phases.ts'
@@ -17,7 +17,17 @@ import { insertSandbox, type SessionWithSandbox, updateSandbox } from './store.t
 
 export type ProvisionDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'now' | 'newId' | 'randomBytes' | 'instanceId' | 'log' | 'relaySocket' | 'egress'
+  | 'db'
+  | 'config'
+  | 'keyring'
+  | 'redaction'
+  | 'now'
+  | 'newId'
+  | 'randomBytes'
+  | 'instanceId'
+  | 'log'
+  | 'relaySocket'
+  | 'egress'
 >
 
 /** A boot that shows no end by then is stuck; the longest honest one is a large clone. */
@@ -105,6 +115,7 @@ async function environment(
   },
 ): Promise<Record<string, string>> {
   const secrets = await openSecrets(deps, input.project)
+  deps.redaction.sandboxBegins(input.project.project_id, input.sandboxId, namesOfKeys(input.keys))
   const model = input.session.model ?? deps.config.model?.name ?? null
   const platform = bootEnvironment(deps, {
     project: input.project,

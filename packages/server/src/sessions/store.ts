@@ -160,7 +160,10 @@ export async function updateSession(
   db: DbOrTransaction,
   sessionId: string,
   set: Partial<
-    Pick<SessionRow, 'status' | 'desired' | 'error' | 'name' | 'last_active_at' | 'initial_prompt_delivered_at'>
+    Pick<
+      SessionRow,
+      'status' | 'desired' | 'error' | 'name' | 'last_active_at' | 'initial_prompt' | 'initial_prompt_delivered_at'
+    >
   > & { metadata?: object },
 ): Promise<void> {
   const { metadata, ...rest } = set
@@ -434,11 +437,17 @@ export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<
 export async function settlePrompt(
   db: DbOrTransaction,
   promptId: string,
-  result: { status: 'delivered' | 'failed'; error: string | null; at: Date },
+  /** `text` is what is kept of it: nobody needs it as it was typed any more. */
+  result: { status: 'delivered' | 'failed'; text: string; error: string | null; at: Date },
 ): Promise<void> {
   await db
     .updateTable('session_prompts')
-    .set({ status: result.status, error: result.error, delivered_at: result.status === 'delivered' ? result.at : null })
+    .set({
+      status: result.status,
+      text: result.text,
+      error: result.error,
+      delivered_at: result.status === 'delivered' ? result.at : null,
+    })
     .where('prompt_id', '=', promptId)
     .where('status', '=', 'accepted')
     .execute()

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { EventWire } from '../events/wire.ts'
+import { Redaction } from '../redaction/redaction.ts'
 import { registerInstance } from '../scheduler/instance.ts'
 import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { mintToken } from '../tokens/mint.ts'
@@ -90,6 +91,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
   const driver = createFakeDriver(options)
   const base = {
     ...app.deps,
+    redaction: new Redaction(),
     instanceId: randomUUID(),
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),

@@ -41,7 +41,7 @@ export async function adoptWarm(
 
 /** Tells its daemon whose it is now. Throws when it is not there any more, or will not. */
 export async function claimWarm(
-  deps: Pick<Deps, 'db' | 'now' | 'keyring'>,
+  deps: Pick<Deps, 'db' | 'now' | 'keyring' | 'redaction'>,
   driver: SandboxDriver,
   session: SessionWithSandbox,
   warm: { sandboxId: string; commit: string },

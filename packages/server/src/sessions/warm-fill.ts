@@ -9,7 +9,7 @@ import type { ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { defaultAgent } from './create.ts'
-import { makeSandboxKeys, sandboxKey } from './credentials.ts'
+import { makeSandboxKeys, namesOfKeys, sandboxKey } from './credentials.ts'
 import { followBase } from './daemon-client.ts'
 import { makeSandbox } from './make-sandbox.ts'
 import { projectImage } from './project-image.ts'
@@ -83,6 +83,7 @@ async function allot(
   const sessionId = deps.newId()
   const keys = makeSandboxKeys(deps, sandboxId)
   const secrets = await openSecrets(deps, project)
+  deps.redaction.sandboxBegins(project.project_id, sandboxId, namesOfKeys(keys))
   const platform = bootEnvironment(deps, {
     project,
     session: {

@@ -22,7 +22,7 @@ export function webhookRoutes(app: App, deps: Deps): void {
       })
       return c.json(answer, answer.ping === true ? 200 : 202, { 'x-request-id': request.id })
     } catch (error) {
-      return replyError(error, request, deps.log)
+      return replyError(error, request, deps)
     }
   })
 }

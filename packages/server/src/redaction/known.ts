@@ -1,0 +1,84 @@
+/** What is looked for in the words of a project: the values of its secrets in every encoding, and tokens of ours. */
+import {
+  cloneCredentialPrefix,
+  modelKeyPrefix,
+  readCredentialPrefix,
+  sandboxKeyPrefix,
+  tokenPrefix,
+} from '@svc/contract/token-format'
+import { base64At, type Encoding, encodings } from '../secrets/forms.ts'
+import { acrossLines, exactly, type Matcher, type Pattern, type TokenShape, tokensOf } from './matcher.ts'
+
+/** Shorter values are words, numbers and names of regions: a text full of marks tells nobody anything. */
+export const redactedCharsMin = 8
+/** Of a value longer than that only the beginning is looked for in encodings: one project's values are no way to a server's memory. */
+const encodedCharsMax = 4096
+const encodedCharsOfAllMax = 64 * 1024
+const encodedBeginning = 256
+/** Nodes of one automaton take 22 bytes each. */
+const patternCharsMax = 4_000_000
+
+const brokenIntoLines = new Set<Encoding>(['base64', 'hex'])
+
+export function matchersOf(values: Iterable<readonly [name: string, value: string]>): Matcher[] {
+  const plain: Pattern[] = []
+  const wrapped: Pattern[] = []
+  let room = patternCharsMax
+  const known = [...values].flatMap(([name, value]) => partsOf(value).map((text) => ({ name, text })))
+  const isMuch = known.reduce((sum, { text }) => sum + text.length, 0) > encodedCharsOfAllMax
+  const seen = new Set<string>()
+  const add = (to: Pattern[], name: string, text: string) => {
+    if (text.length < redactedCharsMin || seen.has(text) || text.length > room) return
+    seen.add(text)
+    room -= text.length
+    to.push({ name, text })
+  }
+  for (const { name, text } of known) add(plain, name, text)
+  for (const { name, text } of known)
+    for (const [as, encoded] of encodings(text))
+      add(
+        brokenIntoLines.has(as) ? wrapped : plain,
+        name,
+        encoded.slice(0, isMuch || text.length > encodedCharsMax ? encodedBeginning : undefined),
+      )
+  return [...(plain.length > 0 ? [exactly(plain)] : []), ...(wrapped.length > 0 ? [acrossLines(wrapped)] : [])]
+}
+
+/** A value of several lines is printed in part, indented, or with other line ends. */
+function partsOf(value: string): string[] {
+  const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : []
+  return [value, value.trim(), ...lines.filter((line) => !/^-----[A-Z ]+-----$/.test(line))].filter(
+    (text) => text.length >= redactedCharsMin,
+  )
+}
+
+const prefixes: [prefix: string, chars: number][] = [
+  [tokenPrefix, 42],
+  [sandboxKeyPrefix, 64],
+  [cloneCredentialPrefix, 40],
+  [readCredentialPrefix, 40],
+  [modelKeyPrefix, 40],
+]
+/** A token that was cut short is one still. What documents show of one, `svc_pat_…`, is not. */
+const tokenCharsMin = 20
+
+function shapesOf([prefix, chars]: [string, number]): TokenShape[] {
+  const bytes = Buffer.from(prefix)
+  const name = `${prefix} token`
+  const hex = bytes.toString('hex')
+  const inBase64 = (count: number) => Math.floor((count * 4) / 3)
+  return [
+    { name, text: prefix, follows: /[0-9A-Za-z]/, min: tokenCharsMin, max: chars },
+    { name, text: hex, follows: /[0-9a-f]/, min: 2 * tokenCharsMin, max: 2 * chars },
+    { name, text: hex.toUpperCase(), follows: /[0-9A-F]/, min: 2 * tokenCharsMin, max: 2 * chars },
+    ...[0, 1, 2].map((before) => ({
+      name,
+      text: base64At(bytes, before),
+      follows: /[0-9A-Za-z+/_=-]/,
+      min: inBase64(tokenCharsMin),
+      max: inBase64(chars) + 4,
+    })),
+  ]
+}
+
+export const tokenMatcher: Matcher = tokensOf(prefixes.flatMap(shapesOf))

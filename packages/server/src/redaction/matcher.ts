@@ -1,0 +1,102 @@
+/** What is looked for, and where in a text it is looked at. */
+import { Automaton } from './automaton.ts'
+
+export interface Matcher {
+  watch(found: (from: number, to: number, name: string) => void): Watch
+}
+
+/** One text's way through a matcher. */
+export interface Watch {
+  step(code: number, at: number): void
+  /** Where that begins which may still become a find; `end` where nothing does. */
+  begins(end: number): number
+}
+
+export interface Pattern {
+  name: string
+  text: string
+}
+
+/** Values as they stand there. */
+export function exactly(patterns: readonly Pattern[]): Matcher {
+  const automaton = new Automaton(patterns.map(({ text }) => text))
+  return {
+    watch(found) {
+      let state = 0
+      return {
+        step(code, at) {
+          state = automaton.step(state, code)
+          const end = state === 0 ? -1 : automaton.endOf(state)
+          if (end !== -1) found(at + 1 - automaton.lengthOf(end), at + 1, patterns[end]!.name)
+        },
+        begins: (end) => end - automaton.depth(state),
+      }
+    },
+  }
+}
+
+const newLine = 10
+const carriageReturn = 13
+
+/** Encodings that programs break into lines: `base64` does after 76 characters. */
+export function acrossLines(patterns: readonly Pattern[]): Matcher {
+  const automaton = new Automaton(patterns.map(({ text }) => text))
+  const longest = patterns.reduce((most, { text }) => Math.max(most, text.length), 1)
+  return {
+    watch(found) {
+      let state = 0
+      let count = 0
+      let places: Int32Array | null = null
+      const placeOf = (nth: number) => places?.[nth % longest] ?? 0
+      return {
+        step(code, at) {
+          if (code === newLine || code === carriageReturn) return
+          state = automaton.step(state, code)
+          if (state !== 0) (places ??= new Int32Array(longest))[count % longest] = at
+          count++
+          const end = state === 0 ? -1 : automaton.endOf(state)
+          if (end !== -1) found(placeOf(count - automaton.lengthOf(end)), at + 1, patterns[end]!.name)
+        },
+        begins: (end) => (state === 0 ? end : placeOf(count - automaton.depth(state))),
+      }
+    },
+  }
+}
+
+export interface TokenShape extends Pattern {
+  /** What may follow the beginning, and how much of it has to, and can, be of the token. */
+  follows: RegExp
+  min: number
+  max: number
+}
+
+/** Tokens nobody has to know: their beginning tells them. */
+export function tokensOf(shapes: readonly TokenShape[]): Matcher {
+  const automaton = new Automaton(shapes.map(({ text }) => text))
+  const allowed = shapes.map(({ follows }) =>
+    Uint8Array.from({ length: 128 }, (_, code) => (follows.test(String.fromCharCode(code)) ? 1 : 0)),
+  )
+  return {
+    watch(found) {
+      let state = 0
+      /** Few at a time: a token's beginning is eight characters at least. */
+      let open: { shape: number; from: number; taken: number }[] = []
+      return {
+        step(code, at) {
+          if (open.length > 0) {
+            open = open.filter(({ shape, taken }) => allowed[shape]![code] === 1 && taken < shapes[shape]!.max)
+            for (const token of open)
+              if (++token.taken >= shapes[token.shape]!.min) found(token.from, at + 1, shapes[token.shape]!.name)
+          }
+          state = automaton.step(state, code)
+          const end = state === 0 ? -1 : automaton.endOf(state)
+          if (end !== -1) open.push({ shape: end, from: at + 1 - automaton.lengthOf(end), taken: 0 })
+        },
+        begins(end) {
+          const undecided = open.find(({ shape, taken }) => taken < shapes[shape]!.min)
+          return Math.min(end - automaton.depth(state), undecided?.from ?? end)
+        },
+      }
+    },
+  }
+}
