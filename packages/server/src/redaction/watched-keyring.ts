@@ -4,7 +4,12 @@ import type { Redaction } from './redaction.ts'
 /** A keyring that tells what it opens: the credential of a git host is looked for in that host's words, and everywhere else. */
 export function watchedKeyring(keyring: Keyring, redaction: Redaction): Keyring {
   return {
-    ...keyring,
+    get masterKeyId() {
+      return keyring.masterKeyId
+    },
+    newDataKey: (projectId) => keyring.newDataKey(projectId),
+    seal: (input) => keyring.seal(input),
+    derive: (label) => keyring.derive(label),
     open(input) {
       const value = keyring.open(input)
       if (input.aad[0] === 'git_token') redaction.learnCredential(input.projectId, secretIn(value))

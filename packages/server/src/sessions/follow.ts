@@ -29,6 +29,8 @@ export interface RuntimeEvents {
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
   #turnsBegun = 0
+  /** The turn whose end was not told, since a prompt was still waiting then. */
+  #endHeld = -1
   readonly #deps: FollowDeps
   readonly #daemon: DaemonAddress
   readonly #userId: string
@@ -84,6 +86,11 @@ export class Follower {
     this.#turnsBegun++
     this.#setTurn('busy', null)
     return begins
+  }
+
+  /** The prompt of this turn waits no more. A quick answer can have ended before that was written down. */
+  promptSettled(): void {
+    if (this.#endHeld === this.#turnsBegun) void this.#endTurn()
   }
 
   /** The turn that was to begin did not. */
@@ -219,6 +226,7 @@ export class Follower {
       await this.#keep()
       // A prompt that waits for delivery begins the next turn: this one's end is not the end.
       const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
+      this.#endHeld = waiting.length > 0 ? begun : -1
       if (waiting.length === 0 && begun === this.#turnsBegun) this.#setTurn('idle', null)
     } catch (error) {
       this.#deps.log.warn(

@@ -120,6 +120,7 @@ export class SessionKeeper {
             error: null,
             at: this.#deps.now(),
           })
+          kept.follower.promptSettled()
         } else if (outcome.kind === 'refused' && outcome.code !== 'runtime_booting') {
           const reason = kept.redactor.text(outcome.reason)
           await settlePrompt(this.#deps.db, prompt.prompt_id, {
