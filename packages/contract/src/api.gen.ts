@@ -1053,6 +1053,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/channel-links/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Whom a code of the chat app would link to you; from then on it is yours alone */
+        post: operations["claimLinkCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The chat channels of a project, and what a chat platform needs to be told to reach it */
+        get: operations["listChannels"];
+        put?: never;
+        /** Connect a channel of a chat workspace; a connected one gets the new credentials */
+        post: operations["connectChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/channels/{channelId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One channel with its newest threads and deliveries, and the members who are linked */
+        get: operations["getChannel"];
+        put?: never;
+        post?: never;
+        /** Disconnect a channel: its credentials are forgotten, its sessions stay */
+        delete: operations["disconnectChannel"];
+        options?: never;
+        head?: never;
+        /** Say whether people of the workspace who are not linked may start sessions */
+        patch: operations["editChannel"];
+        trace?: never;
+    };
+    "/v1/channel-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The chat users who act as you */
+        get: operations["listChannelLinks"];
+        put?: never;
+        /** Link the chat user of a claimed code to you: in chat they act as you */
+        post: operations["linkChatUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/channels/{channelId}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write a message into the channel now, and say how it went */
+        post: operations["testChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/channel-links/{linkId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Unlink a chat user of yours */
+        delete: operations["unlinkChatUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5274,6 +5380,543 @@ export interface operations {
                         })[];
                         last: number;
                         forgotten: number;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    claimLinkCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_name: string;
+                        chat_user_id: string;
+                        chat_user_name: string;
+                        chat_user_email: string | null;
+                        /** Format: uuid */
+                        project_id: string;
+                        project_name: string;
+                        account_name: string;
+                        user_name: string;
+                        user_email: string | null;
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listChannels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        channels: {
+                            /** Format: uuid */
+                            channel_id: string;
+                            /** @enum {string} */
+                            platform: "slack";
+                            workspace_id: string;
+                            workspace_name: string;
+                            bot_name: string;
+                            conversation_id: string;
+                            conversation_name: string;
+                            shared_externally: boolean;
+                            allow_unlinked: boolean;
+                            agent: string | null;
+                            events: string[];
+                            error: string | null;
+                            waiting: number;
+                            connected_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                        setup: {
+                            /** @enum {string} */
+                            platform: "slack";
+                            events_url: string;
+                            interactions_url: string;
+                            app_manifest: {
+                                [key: string]: unknown;
+                            };
+                            warning: string | null;
+                        }[];
+                        errors: {
+                            path: string;
+                            message: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning";
+                            line: number | null;
+                            column: number | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    connectChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @default slack
+                     * @enum {string}
+                     */
+                    platform?: "slack";
+                    bot_token: string;
+                    signing_secret: string;
+                    conversation_id: string;
+                    /** @default false */
+                    allow_unlinked?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        channel_id: string;
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_id: string;
+                        workspace_name: string;
+                        bot_name: string;
+                        conversation_id: string;
+                        conversation_name: string;
+                        shared_externally: boolean;
+                        allow_unlinked: boolean;
+                        agent: string | null;
+                        events: string[];
+                        error: string | null;
+                        waiting: number;
+                        connected_by: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                channelId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        channel_id: string;
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_id: string;
+                        workspace_name: string;
+                        bot_name: string;
+                        conversation_id: string;
+                        conversation_name: string;
+                        shared_externally: boolean;
+                        allow_unlinked: boolean;
+                        agent: string | null;
+                        events: string[];
+                        error: string | null;
+                        waiting: number;
+                        connected_by: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        threads: {
+                            session_id: string | null;
+                            started_by: string | null;
+                            author: string;
+                            /** Format: date-time */
+                            created_at: string;
+                        }[];
+                        deliveries: {
+                            /** @enum {string} */
+                            kind: "answer" | "state" | "card" | "reply";
+                            /** @enum {string} */
+                            status: "waiting" | "sent" | "failed";
+                            attempts: number;
+                            error: string | null;
+                            /** Format: date-time */
+                            updated_at: string;
+                            sent_at: string | null;
+                        }[];
+                        links: {
+                            /** Format: uuid */
+                            link_id: string;
+                            /** Format: uuid */
+                            account_id: string;
+                            /** @enum {string} */
+                            platform: "slack";
+                            workspace_id: string;
+                            workspace_name: string;
+                            chat_user_id: string;
+                            chat_user_name: string;
+                            /** Format: uuid */
+                            user_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    disconnectChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                channelId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    editChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                channelId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    allow_unlinked: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        channel_id: string;
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_id: string;
+                        workspace_name: string;
+                        bot_name: string;
+                        conversation_id: string;
+                        conversation_name: string;
+                        shared_externally: boolean;
+                        allow_unlinked: boolean;
+                        agent: string | null;
+                        events: string[];
+                        error: string | null;
+                        waiting: number;
+                        connected_by: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listChannelLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        link_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_id: string;
+                        workspace_name: string;
+                        chat_user_id: string;
+                        chat_user_name: string;
+                        /** Format: uuid */
+                        user_id: string;
+                        /** Format: date-time */
+                        created_at: string;
+                    }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    linkChatUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        link_id: string;
+                        /** Format: uuid */
+                        account_id: string;
+                        /** @enum {string} */
+                        platform: "slack";
+                        workspace_id: string;
+                        workspace_name: string;
+                        chat_user_id: string;
+                        chat_user_name: string;
+                        /** Format: uuid */
+                        user_id: string;
+                        /** Format: date-time */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                channelId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sent: boolean;
+                        error: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    unlinkChatUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                linkId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
                     };
                 };
             };

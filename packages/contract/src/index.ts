@@ -1,6 +1,7 @@
 export * from './accounts.ts'
 export * from './browse.ts'
 export * from './change-requests.ts'
+export * from './channels.ts'
 export * from './cron.ts'
 export * from './daemon.ts'
 export * from './effects.ts'

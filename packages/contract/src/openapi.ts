@@ -3,6 +3,7 @@ import * as accounts from './accounts.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
 import * as events from './events.ts'
+import * as channels from './channels.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
@@ -28,6 +29,7 @@ const modules = [
   reviews,
   triggers,
   events,
+  channels,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

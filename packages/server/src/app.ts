@@ -6,6 +6,8 @@ import { accountRoutes } from './accounts/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
+import { channelDoorRoutes } from './channels/door.ts'
+import { channelRoutes } from './channels/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
@@ -44,9 +46,11 @@ export function buildApp(deps: Deps): App {
     ...changeRequestRoutes(deps),
     ...triggerRoutes(deps),
     ...eventRoutes(deps),
+    ...channelRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   webhookRoutes(app, deps)
+  channelDoorRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)

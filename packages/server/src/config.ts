@@ -33,6 +33,8 @@ export interface Config {
   github: GitHubConfig
   /** The credential of projects on that host that bring none, for the first account alone. */
   gitHost: GitHostConfig | null
+  /** Where Slack's API answers; ends in a slash. */
+  slackApiUrl: string
   appProvider: 'local' | 'none'
   connectorProvider: 'mcp' | 'none'
   roles: { api: boolean; worker: boolean }
@@ -166,6 +168,7 @@ export function parseConfig(env: Env): Config {
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
     gitHost: readGitHost(env, problems),
+    slackApiUrl: `${url('SVC_SLACK_API_URL') ?? 'https://slack.com/api'}/`,
     appProvider: choice('SVC_APP_PROVIDER', ['local', 'none']),
     connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),

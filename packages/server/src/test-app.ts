@@ -72,6 +72,8 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
     sandboxDriver: 'none',
     warmSandboxes: { perProject: 0, inAll: 0 },
+    // Nothing answers there: no test speaks to the real one.
+    slackApiUrl: 'http://127.0.0.1:9/api/',
     ...configure,
   }
   const first = await startServer(config, { keyring, ...replaced })

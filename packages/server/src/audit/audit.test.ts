@@ -5,17 +5,24 @@ import { createHash, randomUUID } from 'node:crypto'
 import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
+import { makeLinkCode } from '../channels/links.ts'
+import { getChannel } from '../channels/store.ts'
+import { startSlack } from '../channels/testing-slack.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
 import type { TestReply } from '../testing.ts'
 
 let app: SessionApp
 let base: string
+const slack = startSlack()
 beforeAll(async () => {
-  app = await makeSessionApp()
+  app = await makeSessionApp({ configure: { slackApiUrl: slack.apiUrl } })
   base = `/v1/projects/${app.project.project_id}`
 }, 120_000)
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await slack.close()
+})
 
 type Act = () => Promise<TestReply<unknown>>
 interface Change {
@@ -258,6 +265,56 @@ const changes: Record<string, Change> = {
     also: ['change_request.merge'],
     prepare: async () => post(`${await trigger(true)}/disable`),
   },
+  connectChannel: { action: 'channel.connect', prepare: async () => post(`${base}/channels`, chat()) },
+  editChannel: {
+    action: 'channel.edit',
+    async prepare() {
+      const path = await channel()
+      return () => app.request('PATCH', path, { body: { allow_unlinked: true } })
+    },
+  },
+  testChannel: { action: 'channel.test', prepare: async () => post(`${await channel()}/test`) },
+  disconnectChannel: {
+    action: 'channel.disconnect',
+    async prepare() {
+      const path = await channel()
+      return () => app.request('DELETE', path)
+    },
+  },
+  claimLinkCode: {
+    action: 'channel_link.claim',
+    prepare: async () => post('/v1/channel-links/claim', { code: await chatCode() }),
+  },
+  linkChatUser: {
+    action: 'channel_link.create',
+    async prepare() {
+      const code = await chatCode()
+      await post('/v1/channel-links/claim', { code })()
+      return post('/v1/channel-links', { code })
+    },
+  },
+  unlinkChatUser: {
+    action: 'channel_link.delete',
+    async prepare() {
+      const code = await chatCode()
+      await post('/v1/channel-links/claim', { code })()
+      const made = (await post('/v1/channel-links', { code })()) as TestReply<{ link_id: string }>
+      return () => app.request('DELETE', `/v1/channel-links/${made.body.link_id}`)
+    },
+  },
+}
+
+const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
+
+async function channel(): Promise<string> {
+  const made = (await post(`${base}/channels`, chat())()) as TestReply<{ channel_id: string }>
+  return `${base}/channels/${made.body.channel_id}`
+}
+
+async function chatCode(): Promise<string> {
+  const channelId = (await channel()).split('/').at(-1)!
+  const row = (await getChannel(app.deps.db, channelId))!
+  return makeLinkCode(app.deps, row, { workspaceId: 'T0ACME', chatUserId: 'U0ADA', name: 'Ada', email: null })
 }
 
 /** Asks by POST, because what it asks about is long. */

@@ -10,6 +10,7 @@ import triggers from './migrations/0008_triggers.sql' with { type: 'text' }
 import messageTimes from './migrations/0009_message_times.sql' with { type: 'text' }
 import instanceLocks from './migrations/0010_instance_locks.sql' with { type: 'text' }
 import projectEvents from './migrations/0011_project_events.sql' with { type: 'text' }
+import channels from './migrations/0012_channels.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -24,6 +25,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 9, name: 'message times', sql: messageTimes },
   { version: 10, name: 'instance locks', sql: instanceLocks },
   { version: 11, name: 'project events', sql: projectEvents },
+  { version: 12, name: 'channels', sql: channels },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

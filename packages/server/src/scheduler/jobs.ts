@@ -1,5 +1,10 @@
 import { sql } from 'kysely'
 import { settleMerges } from '../change-requests/settle.ts'
+import { tellChangeRequests } from '../channels/cards.ts'
+import { deliverMessages } from '../channels/deliver.ts'
+import { forgetOldChat } from '../channels/forget.ts'
+import { tellSessions } from '../channels/tell-session.ts'
+import { workOffEvents } from '../channels/work.ts'
 import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
 import { keptHours } from '../http/idempotency.ts'
@@ -32,6 +37,11 @@ export function jobs(deps: Deps): Job[] {
     { name: 'fire forsaken slots', everyMs: 5_000, run: (signal) => fireForsakenSlots(deps, signal) },
     { name: 'forget old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
     { name: 'forget old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
+    { name: 'work off chat events', everyMs: 500, run: (signal) => workOffEvents(deps, signal) },
+    { name: 'tell chats of sessions', everyMs: 1_000, run: () => tellSessions(deps) },
+    { name: 'tell chats of change requests', everyMs: 1_000, run: (signal) => tellChangeRequests(deps, signal) },
+    { name: 'deliver chat messages', everyMs: 500, run: (signal) => deliverMessages(deps, signal) },
+    { name: 'forget old chat', everyMs: 3_600_000, run: () => forgetOldChat(deps) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

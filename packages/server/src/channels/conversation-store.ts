@@ -1,0 +1,44 @@
+/** What of a session's conversation is told: who asked what, and the last thing that was answered to it. */
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../db/schema.ts'
+
+export interface Turn {
+  /** Of the message that began it. */
+  message_id: string
+  question: string
+  /** The last text of the agent in it; null: none yet. */
+  answer: string | null
+  /** Why its last step failed. */
+  error: string | null
+}
+
+/** The newest turns, oldest first. Only their texts are read: what tools said may be megabytes. */
+export async function newestTurns(db: DbOrTransaction, sessionId: string, limit: number): Promise<Turn[]> {
+  const { rows } = await sql<Turn>`
+    with asked as (
+      select message_id, created_at, parts, lead(created_at) over (order by created_at, message_id) as until
+      from (select * from session_messages where session_id = ${sessionId} and role = 'user'
+        order by created_at desc, message_id desc limit ${limit}) newest
+    )
+    select asked.message_id, left(texts.said, 4000) as question, answer.said as answer, last.error
+    from asked
+    cross join lateral (select coalesce(string_agg(p->>'text', E'\n'), '') as said
+      from jsonb_array_elements(asked.parts) p where p->>'type' = 'text') texts
+    left join lateral (
+      select left(string_agg(p->>'text', E'\n\n'), ${answerCharsMax}::integer) as said
+      from session_messages m cross join lateral jsonb_array_elements(m.parts) with ordinality as e(p, n)
+      where m.session_id = ${sessionId} and m.role = 'assistant' and m.created_at >= asked.created_at
+        and (asked.until is null or m.created_at < asked.until)
+        and p->>'type' = 'text' and btrim(p->>'text') <> ''
+      group by m.created_at, m.message_id order by m.created_at desc, m.message_id desc limit 1) answer on true
+    left join lateral (
+      select m.error from session_messages m
+      where m.session_id = ${sessionId} and m.role = 'assistant' and m.created_at >= asked.created_at
+        and (asked.until is null or m.created_at < asked.until)
+      order by m.created_at desc, m.message_id desc limit 1) last on true
+    order by asked.created_at, asked.message_id`.execute(db)
+  return rows
+}
+
+/** What fits into a few messages of a chat; the whole is on the session's page. */
+export const answerCharsMax = 8_000

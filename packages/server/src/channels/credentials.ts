@@ -1,0 +1,45 @@
+/** Bot token and signing secret of a channel, sealed under the data key of its project. */
+import type { Deps } from '../deps.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
+import type { ChatCredentials } from './platform.ts'
+import type { ChannelRow } from './store.ts'
+
+const aad = (channel: Pick<ChannelRow, 'channel_id' | 'version'>) => ['channel', channel.channel_id, channel.version]
+
+export function sealCredentials(
+  deps: Pick<Deps, 'keyring'>,
+  project: Pick<ProjectRow, 'project_id' | 'data_key'>,
+  channel: Pick<ChannelRow, 'channel_id' | 'version'>,
+  { botToken, signingSecret }: ChatCredentials,
+): Buffer {
+  return deps.keyring.seal({
+    projectId: project.project_id,
+    dataKey: project.data_key,
+    aad: aad(channel),
+    value: JSON.stringify({ bot_token: botToken, signing_secret: signingSecret }),
+  })
+}
+
+export function openCredentials(
+  deps: Pick<Deps, 'keyring'>,
+  project: Pick<ProjectRow, 'project_id' | 'data_key'>,
+  channel: ChannelRow,
+): ChatCredentials {
+  const text = deps.keyring.open({
+    projectId: project.project_id,
+    dataKey: project.data_key,
+    aad: aad(channel),
+    sealed: channel.sealed,
+  })
+  const { bot_token, signing_secret } = JSON.parse(text) as { bot_token: string; signing_secret: string }
+  return { botToken: bot_token, signingSecret: signing_secret }
+}
+
+/** Null when the project went away meanwhile. */
+export async function credentialsOf(
+  deps: Pick<Deps, 'db' | 'keyring'>,
+  channel: ChannelRow,
+): Promise<{ project: ProjectRow; credentials: ChatCredentials } | null> {
+  const project = await getProject(deps.db, channel.project_id)
+  return project === null ? null : { project, credentials: openCredentials(deps, project, channel) }
+}

@@ -1,0 +1,123 @@
+/** Writes what is owed: at least once, in the order of each thread, after the platform's word on when, on whichever server is free. */
+import type { Deps } from '../deps.ts'
+import { staleSeconds } from '../sessions/jobs.ts'
+import { credentialsOf } from './credentials.ts'
+import { makeLinkCode } from './links.ts'
+import type { Message, StoredMessage } from './message.ts'
+import { type Claim, recordGivenUp, recordLater, recordSent, takeOwed } from './outbox-store.ts'
+import type { ChatCredentials, Sent } from './platform.ts'
+import { platformOf } from './platforms.ts'
+import { type ChannelRow, getChannel, updateChannel } from './store.ts'
+
+export type DeliverDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log' | 'instanceId' | 'randomBytes'>
+
+const atOnce = 4
+/** With the waits below it adds up to more than an hour. */
+const attemptsMax = 20
+const waitMsMax = 5 * 60_000
+/** Whoever mends a channel need not wait long, and a broken one is asked rarely. */
+const brokenMs = 5 * 60_000
+/** An answer that grows is shown growing, in few edits. */
+const quietMs = 3_000
+
+export async function deliverMessages(deps: DeliverDeps, signal: AbortSignal): Promise<void> {
+  await Promise.all(Array.from({ length: atOnce }, () => deliverInTurn(deps, signal)))
+}
+
+async function deliverInTurn(deps: DeliverDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const claim = await takeOwed(deps.db, { instanceId: deps.instanceId, now: deps.now(), staleSeconds })
+    if (claim === null) return
+    await deliver(deps, claim)
+  }
+}
+
+async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {
+  const channel = await getChannel(deps.db, claim.row.channel_id)
+  const opened = channel === null ? null : await credentialsOf(deps, channel)
+  if (channel === null || opened === null) return
+  const sent = await send(deps, channel, opened.credentials, claim).catch((error: unknown): Sent => {
+    deps.log.warn(
+      { err: error, channel_id: channel.channel_id },
+      'a chat message could not be written; it is tried again',
+    )
+    return { kind: 'later', reason: 'The service failed.', afterMs: null }
+  })
+  await record(deps, channel, claim, sent)
+}
+
+async function send(
+  deps: DeliverDeps,
+  channel: ChannelRow,
+  credentials: ChatCredentials,
+  { row }: Claim,
+): Promise<Sent> {
+  const message = await withInvitation(deps, channel, credentials, row.body)
+  return platformOf(deps.config, channel.platform).send(credentials, {
+    conversationId: channel.conversation_id,
+    threadId: row.thread_id,
+    externalId: row.external_id,
+    recipient: row.recipient,
+    message,
+  })
+}
+
+async function record(deps: DeliverDeps, channel: ChannelRow, claim: Claim, sent: Sent): Promise<void> {
+  const at = deps.now()
+  const after = (ms: number) => new Date(at.getTime() + ms)
+  switch (sent.kind) {
+    case 'sent':
+      await recordSent(deps.db, claim, { externalId: sent.externalId, at, quietUntil: after(quietMs) })
+      if (channel.error !== null) await updateChannel(deps.db, channel.channel_id, { error: null })
+      return
+    case 'later': {
+      if (sent.afterMs === null && claim.row.attempts >= attemptsMax)
+        return recordGivenUp(deps.db, claim, { reason: sent.reason, at })
+      const until = after(sent.afterMs ?? Math.min(1000 * 2 ** Math.min(claim.row.attempts, 10), waitMsMax))
+      await recordLater(deps.db, claim, { reason: sent.reason, until })
+      // The platform counts what a channel is sent, not one message.
+      if (sent.afterMs !== null) await updateChannel(deps.db, channel.channel_id, { paused_until: until })
+      return
+    }
+    case 'refused':
+      return recordGivenUp(deps.db, claim, { reason: sent.reason, at })
+    case 'broken':
+      await recordLater(deps.db, claim, { reason: sent.reason, until: after(brokenMs) })
+      await updateChannel(deps.db, channel.channel_id, { error: sent.reason, paused_until: after(brokenMs) })
+      return
+    default:
+      return sent satisfies never
+  }
+}
+
+/** The code comes to be only now, and is nowhere but in the message. */
+async function withInvitation(
+  deps: DeliverDeps,
+  channel: ChannelRow,
+  credentials: ChatCredentials,
+  { invites, ...message }: StoredMessage,
+): Promise<Message> {
+  if (invites === undefined) return message
+  const found = await platformOf(deps.config, channel.platform).person(credentials, invites.chatUserId)
+  const code = await makeLinkCode(deps, channel, {
+    ...invites,
+    name: found.kind === 'person' ? found.name : invites.chatUserId,
+    email: found.kind === 'person' ? found.email : null,
+  })
+  const url = `${deps.config.publicUrl}/link-chat#${code}`
+  return {
+    ...message,
+    parts: [
+      ...message.parts,
+      {
+        kind: 'line',
+        words: [
+          { link: url, text: 'Link yourself to your account' },
+          ', or run ',
+          { code: `svc channels link ${code}` },
+        ],
+      },
+      { kind: 'note', words: ['It is for you alone: do not pass it on.'] },
+    ],
+  }
+}

@@ -1,0 +1,136 @@
+/** A chat user and a user here become one: the app gives a code to the one, the other opens it signed in and says yes. */
+import { linkCodeMinutes, ServiceError } from '@svc/contract'
+import { getUser } from '../accounts/store.ts'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import { sha256 } from '../auth/credentials.ts'
+import type { Deps } from '../deps.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
+import { claimCode, deleteLink, insertCode, type LinkRow, upsertLink, useCode } from './link-store.ts'
+import type { ChannelRow } from './store.ts'
+
+/** The code is known to nobody but the person it is sent to: only its hash is kept. */
+export async function makeLinkCode(
+  deps: Pick<Deps, 'db' | 'now' | 'randomBytes'>,
+  channel: ChannelRow,
+  who: { workspaceId: string; chatUserId: string; name: string; email: string | null },
+): Promise<string> {
+  const code = Buffer.from(deps.randomBytes(18)).toString('base64url')
+  await insertCode(deps.db, {
+    sha256: sha256(code),
+    channel_id: channel.channel_id,
+    workspace_id: who.workspaceId,
+    chat_user_id: who.chatUserId,
+    chat_user_name: who.name,
+    chat_user_email: who.email,
+    user_id: null,
+    expires_at: new Date(deps.now().getTime() + linkCodeMinutes * 60_000),
+    used_at: null,
+  })
+  return code
+}
+
+type LinkDeps = Pick<Deps, 'db' | 'now' | 'newId'>
+
+/** Whom it would link. From now on nobody else can use it, so that a code that was seen by others is of no use to them. */
+export async function claimLinkCode(deps: LinkDeps, input: { code: string; caller: Caller }) {
+  const userId = input.caller.actor.user_id
+  return deps.db.transaction().execute(async (trx) => {
+    const code = await claimCode(trx, { sha256: sha256(input.code), userId, now: deps.now() })
+    if (code === null) throw unknownCode()
+    const place = await placeOf(trx, code, userId)
+    const user = await getUser(trx, userId)
+    await recordAudit(trx, input.caller, {
+      ...auditOf(place, 'channel_link.claim', code.chat_user_id),
+      after: { workspace_name: place.workspace_name, chat_user_name: code.chat_user_name },
+    })
+    return {
+      platform: place.platform,
+      workspace_name: place.workspace_name,
+      chat_user_id: code.chat_user_id,
+      chat_user_name: code.chat_user_name,
+      chat_user_email: code.chat_user_email,
+      project_id: place.project_id,
+      project_name: place.project_name,
+      account_name: place.account_name,
+      user_name: user.name,
+      user_email: user.email,
+      expires_at: code.expires_at,
+    }
+  })
+}
+
+export async function linkChatUser(deps: LinkDeps, input: { code: string; caller: Caller }): Promise<LinkRow> {
+  const userId = input.caller.actor.user_id
+  return deps.db.transaction().execute(async (trx) => {
+    const code = await useCode(trx, { sha256: sha256(input.code), userId, now: deps.now() })
+    if (code === null) throw unknownCode()
+    const place = await placeOf(trx, code, userId)
+    const link = await upsertLink(trx, {
+      link_id: deps.newId(),
+      account_id: place.account_id,
+      platform: place.platform,
+      workspace_id: code.workspace_id,
+      workspace_name: place.workspace_name,
+      chat_user_id: code.chat_user_id,
+      chat_user_name: code.chat_user_name,
+      user_id: userId,
+    })
+    await recordAudit(trx, input.caller, {
+      ...auditOf(place, 'channel_link.create', link.link_id),
+      after: {
+        workspace_name: link.workspace_name,
+        chat_user_id: link.chat_user_id,
+        chat_user_name: link.chat_user_name,
+      },
+    })
+    return link
+  })
+}
+
+export async function unlinkChatUser(deps: Pick<Deps, 'db'>, input: { linkId: string; caller: Caller }): Promise<void> {
+  await deps.db.transaction().execute(async (trx) => {
+    const gone = isUuid(input.linkId) ? await deleteLink(trx, input.linkId, input.caller.actor.user_id) : null
+    if (gone === null) throw notFound('link')
+    await recordAudit(trx, input.caller, {
+      ...auditOf({ account_id: gone.account_id, project_id: null }, 'channel_link.delete', gone.link_id),
+      before: { workspace_name: gone.workspace_name, chat_user_id: gone.chat_user_id },
+    })
+  })
+}
+
+/** Only members of the account have something to gain by a link, so nobody else gets one. */
+async function placeOf(db: DbOrTransaction, code: Row<'channel_link_codes'>, userId: string) {
+  const place = await db
+    .selectFrom('channels')
+    .innerJoin('projects', 'projects.project_id', 'channels.project_id')
+    .innerJoin('accounts', 'accounts.account_id', 'channels.account_id')
+    .innerJoin('account_members', 'account_members.account_id', 'channels.account_id')
+    .select(['channels.platform', 'channels.workspace_name', 'channels.project_id', 'channels.account_id'])
+    .select(['projects.name as project_name', 'accounts.name as account_name'])
+    .where('channels.channel_id', '=', code.channel_id)
+    .where('account_members.user_id', '=', userId)
+    .executeTakeFirst()
+  if (place === undefined)
+    throw new ServiceError('forbidden', 'You are not a member of the account this chat belongs to.', {
+      hint: 'Sign in as somebody who is, or ask an owner of the account to add you.',
+    })
+  return place
+}
+
+function unknownCode(): ServiceError {
+  return new ServiceError('not_found', 'This code is unknown, was used, has expired, or was opened by somebody else.', {
+    hint: `Codes live ${linkCodeMinutes} minutes. Mention the app in the channel and write "link" to get another.`,
+  })
+}
+
+function auditOf(place: { account_id: string; project_id: string | null }, action: string, id: string) {
+  return {
+    account_id: place.account_id,
+    project_id: place.project_id,
+    action,
+    object_type: 'channel_link',
+    object_id: id,
+  }
+}

@@ -1,0 +1,15 @@
+/** The platforms there are, by the name that svc.toml gives them. */
+import type { Config } from '../config.ts'
+import type { ChatPlatform } from './platform.ts'
+import { slackPlatform } from './slack.ts'
+
+export type PlatformName = 'slack'
+
+export function platformOf(config: Pick<Config, 'slackApiUrl'>, name: PlatformName): ChatPlatform {
+  switch (name) {
+    case 'slack':
+      return slackPlatform(config.slackApiUrl)
+    default:
+      return name satisfies never
+  }
+}

@@ -1,0 +1,210 @@
+/** All SQL on connected channels and their threads. */
+import type { Channel } from '@svc/contract'
+import { sql } from 'kysely'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { getDefaultBranch } from '../projects/default-branch.ts'
+import type { PlatformName } from './platforms.ts'
+
+export type ChannelRow = Row<'channels'>
+export type ThreadRow = Row<'channel_threads'>
+
+/** The rows as the API shows them: without what is sealed, with what svc.toml says of their platform. */
+export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Channel[]> {
+  const owed = await countOwed(
+    db,
+    rows.map(({ channel_id }) => channel_id),
+  )
+  const said = rows[0] === undefined ? null : await getDefaultBranch(db, rows[0].project_id)
+  return rows.map((row) => {
+    const entry = said?.manifest.channels.find(({ platform }) => platform === row.platform)
+    return {
+      channel_id: row.channel_id,
+      platform: row.platform,
+      workspace_id: row.workspace_id,
+      workspace_name: row.workspace_name,
+      bot_name: row.bot_name,
+      conversation_id: row.conversation_id,
+      conversation_name: row.conversation_name,
+      shared_externally: row.shared_externally,
+      allow_unlinked: row.allow_unlinked,
+      agent: entry?.agent ?? null,
+      events: entry?.events ?? [],
+      error: row.error,
+      waiting: owed.get(row.channel_id) ?? 0,
+      connected_by: row.connected_by,
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+    }
+  })
+}
+
+async function countOwed(db: DbOrTransaction, channelIds: string[]): Promise<Map<string, number>> {
+  if (channelIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('channel_messages')
+    .select(({ fn }) => ['channel_id', fn.countAll<string>().as('owed')])
+    .where('channel_id', 'in', channelIds)
+    .whereRef('wanted', '>', 'sent')
+    .where('given_up_at', 'is', null)
+    .groupBy('channel_id')
+    .execute()
+  return new Map(rows.map((row) => [row.channel_id, Number(row.owed)]))
+}
+
+export async function listChannels(db: DbOrTransaction, projectId: string): Promise<ChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('created_at', 'desc')
+    .execute()
+}
+
+export async function requireChannel(db: DbOrTransaction, projectId: string, channelId: string): Promise<ChannelRow> {
+  const row = isUuid(channelId) ? await getChannel(db, channelId) : null
+  if (row === null || row.project_id !== projectId) throw notFound('channel')
+  return row
+}
+
+export async function getChannel(db: DbOrTransaction, channelId: string): Promise<ChannelRow | null> {
+  return (await db.selectFrom('channels').selectAll().where('channel_id', '=', channelId).executeTakeFirst()) ?? null
+}
+
+/** Those a request of a platform may be about. */
+export async function channelsOfConversation(
+  db: DbOrTransaction,
+  platform: PlatformName,
+  conversationId: string,
+): Promise<ChannelRow[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where('platform', '=', platform)
+    .where('conversation_id', '=', conversationId)
+    .limit(20)
+    .execute()
+}
+
+/** Locked, so that two who connect the same channel at once take turns. */
+export async function lockSameChannel(
+  db: DbOrTransaction,
+  same: Pick<ChannelRow, 'platform' | 'workspace_id' | 'conversation_id' | 'bot_user_id'>,
+): Promise<ChannelRow | null> {
+  return (
+    (await db
+      .selectFrom('channels')
+      .selectAll()
+      .where('platform', '=', same.platform)
+      .where('workspace_id', '=', same.workspace_id)
+      .where('conversation_id', '=', same.conversation_id)
+      .where('bot_user_id', '=', same.bot_user_id)
+      .forUpdate()
+      .executeTakeFirst()) ?? null
+  )
+}
+
+/** Null when another project has that channel by now. */
+export async function insertChannel(db: DbOrTransaction, row: NewRow<'channels'>): Promise<ChannelRow | null> {
+  return (
+    (await db
+      .insertInto('channels')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst()) ?? null
+  )
+}
+
+export async function updateChannel(
+  db: DbOrTransaction,
+  channelId: string,
+  set: Partial<Omit<NewRow<'channels'>, 'channel_id' | 'project_id' | 'account_id'>>,
+): Promise<ChannelRow | null> {
+  return (
+    (await db
+      .updateTable('channels')
+      .set({ ...set, updated_at: new Date() })
+      .where('channel_id', '=', channelId)
+      .returningAll()
+      .executeTakeFirst()) ?? null
+  )
+}
+
+export async function deleteChannel(db: DbOrTransaction, channelId: string): Promise<boolean> {
+  const { numDeletedRows } = await db.deleteFrom('channels').where('channel_id', '=', channelId).executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function getThread(db: DbOrTransaction, channelId: string, key: string): Promise<ThreadRow | null> {
+  return (
+    (await db
+      .selectFrom('channel_threads')
+      .selectAll()
+      .where('channel_id', '=', channelId)
+      .where('thread_key', '=', key)
+      .executeTakeFirst()) ?? null
+  )
+}
+
+/** True when it is new. */
+export async function insertThread(db: DbOrTransaction, row: NewRow<'channel_threads'>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('channel_threads')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['channel_id', 'thread_key']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+export async function setThread(
+  db: DbOrTransaction,
+  threadId: string,
+  set: Partial<Pick<ThreadRow, 'session_id' | 'started_by' | 'chat_user_name' | 'told'>>,
+): Promise<void> {
+  await db.updateTable('channel_threads').set(set).where('thread_id', '=', threadId).execute()
+}
+
+/** Nobody talks to a thread in which nothing began. */
+export async function forgetUnbegun(db: DbOrTransaction, channelId: string, key: string): Promise<void> {
+  await db
+    .deleteFrom('channel_threads')
+    .where('channel_id', '=', channelId)
+    .where('thread_key', '=', key)
+    .where('told', 'is', null)
+    .where('session_id', 'is', null)
+    .execute()
+}
+
+export async function newestThreads(db: DbOrTransaction, channelId: string, limit: number): Promise<ThreadRow[]> {
+  return db
+    .selectFrom('channel_threads')
+    .selectAll()
+    .where('channel_id', '=', channelId)
+    .orderBy('created_at', 'desc')
+    .orderBy('thread_id')
+    .limit(limit)
+    .execute()
+}
+
+/** Threads whose session is not as it was told last. What a session is like is one text, so that any difference counts. */
+export async function threadsToTell(
+  db: DbOrTransaction,
+  limit: number,
+): Promise<{ thread_id: string; session_id: string; state: string }[]> {
+  const { rows } = await sql<{ thread_id: string; session_id: string; state: string }>`
+    select t.thread_id, t.session_id, now.state from channel_threads t
+    join project_sessions s on s.session_id = t.session_id
+    cross join lateral (
+      select max(m.updated_at) as at from session_messages m where m.session_id = s.session_id) said
+    cross join lateral (select max(w.saved_at) as at, max(w.recovered_at) as back from session_wip w
+      where w.session_id = s.session_id) work
+    cross join lateral (
+      select concat_ws(' ', s.status, s.generation, s.is_busy, md5(coalesce(s.error, '')), extract(epoch from said.at),
+        extract(epoch from work.at), extract(epoch from work.back)) as state) now
+    where t.told is distinct from now.state
+      -- What rests for a day is told already; looking at all of it every second would cost more each day.
+      and (t.told is null or greatest(s.updated_at, s.last_active_at) > now() - interval '1 day')
+    order by t.created_at desc limit ${limit}`.execute(db)
+  return rows
+}
