@@ -5519,9 +5519,7 @@ export interface operations {
     connectChannel: {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path: {
                 projectId: string;
             };
@@ -5813,9 +5811,7 @@ export interface operations {
     linkChatUser: {
         parameters: {
             query?: never;
-            header?: {
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };

@@ -127,7 +127,6 @@ export const connectChannelRoute = route({
     allow_unlinked: z.boolean().default(false),
   }),
   status: 201,
-  idempotent: true,
   reply: channel,
 })
 
@@ -205,7 +204,6 @@ export const linkChatUserRoute = route({
   access: 'user',
   body: code,
   status: 201,
-  idempotent: true,
   reply: channelLink,
 })
 

@@ -26,6 +26,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_LLM_MODEL: { summary: 'The model to use there' },
   SVC_APP_PROVIDER: { summary: 'What deploys apps: local or none' },
   SVC_CONNECTOR_PROVIDER: { summary: 'What connects tools of others: mcp or none' },
+  SVC_SLACK_API_URL: { summary: "Where Slack's API answers" },
   SVC_GIT_HOST: { summary: 'Git host that SVC_GIT_HOST_TOKEN is for' },
   SVC_GIT_HOST_USERNAME: { summary: 'User name that goes with it' },
   SVC_GIT_HOST_TOKEN: { summary: 'Credential of projects there that bring none', secret: true },

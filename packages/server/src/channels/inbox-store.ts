@@ -1,5 +1,6 @@
 /** All SQL on what came in. */
 import { sql } from 'kysely'
+import { isLiving } from '../db/living.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type EventRow = Row<'channel_events'>
@@ -22,10 +23,10 @@ export async function takeEvent(
   const { rows } = await sql<EventRow>`
     update channel_events set instance_id = ${input.instanceId}, claimed_at = now(), attempts = attempts + 1
     where event_row_id = (
-      select e.event_row_id from channel_events e left join server_instances i on i.instance_id = e.instance_id
+      select e.event_row_id from channel_events e
       where e.status = 'waiting' and (e.next_try_at is null or e.next_try_at <= ${input.now})
-        and (e.claimed_at is null or i.instance_id is null or e.claimed_at < now() - interval '5 minutes'
-          or i.heartbeat_at < now() - make_interval(secs => ${input.staleSeconds}))
+        and (e.claimed_at is null or e.claimed_at < now() - interval '5 minutes'
+          or not ${isLiving(sql.ref('e.instance_id'), input.staleSeconds)})
         and not exists (select 1 from channel_events b where b.status = 'waiting' and b.channel_id = e.channel_id
           and b.thread_key = e.thread_key and b.event_row_id < e.event_row_id)
       order by e.event_row_id limit 1 for update of e skip locked)

@@ -2,6 +2,7 @@
 import type { channelDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import type { z } from 'zod'
+import { isLiving } from '../db/living.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import type { StoredMessage } from './message.ts'
 
@@ -47,12 +48,11 @@ export async function takeOwed(
     where message_id = (
       select m.message_id from channel_messages m
       join channels c on c.channel_id = m.channel_id
-      left join server_instances i on i.instance_id = m.instance_id
       where m.wanted > m.sent and m.given_up_at is null
         and (m.next_try_at is null or m.next_try_at <= ${input.now})
         and (c.paused_until is null or c.paused_until <= ${input.now})
-        and (m.claimed_at is null or i.instance_id is null or m.claimed_at < now() - interval '2 minutes'
-          or i.heartbeat_at < now() - make_interval(secs => ${input.staleSeconds}))
+        and (m.claimed_at is null or m.claimed_at < now() - interval '2 minutes'
+          or not ${isLiving(sql.ref('m.instance_id'), input.staleSeconds)})
         -- An edit may overtake, a first appearance may not.
         and (m.external_id is not null or not exists (
           select 1 from channel_messages b where b.channel_id = m.channel_id and b.thread_key = m.thread_key

@@ -147,6 +147,7 @@ describe('an id that is none', () => {
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
       settleUnfinishedWork: { commit: 'a'.repeat(40) },
+      editChannel: { allow_unlinked: true },
       createReview: { head_sha: 'a'.repeat(40), body: 'hello' },
       openChangeRequest: { title: 't', head_ref: 'work' },
     }
