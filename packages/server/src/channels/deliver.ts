@@ -1,15 +1,20 @@
 /** Writes what is owed: at least once, in the order of each thread, after the platform's word on when, on whichever server is free. */
 import type { Deps } from '../deps.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { openSecrets } from '../secrets/change.ts'
 import { staleSeconds } from '../sessions/jobs.ts'
 import { credentialsOf } from './credentials.ts'
 import { makeLinkCode } from './links.ts'
-import type { Message, StoredMessage } from './message.ts'
+import { mapTexts, type Message, type StoredMessage } from './message.ts'
 import { type Claim, recordGivenUp, recordLater, recordSent, takeOwed } from './outbox-store.ts'
 import type { ChatCredentials, Sent } from './platform.ts'
 import { platformOf } from './platforms.ts'
 import { type ChannelRow, getChannel, updateChannel } from './store.ts'
 
-export type DeliverDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log' | 'instanceId' | 'randomBytes'>
+export type DeliverDeps = Pick<
+  Deps,
+  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'instanceId' | 'randomBytes'
+>
 
 const atOnce = 4
 /** With the waits below it adds up to more than an hour. */
@@ -36,7 +41,7 @@ async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {
   const channel = await getChannel(deps.db, claim.row.channel_id)
   const opened = channel === null ? null : await credentialsOf(deps, channel)
   if (channel === null || opened === null) return
-  const sent = await send(deps, channel, opened.credentials, claim).catch((error: unknown): Sent => {
+  const sent = await send(deps, channel, opened, claim).catch((error: unknown): Sent => {
     deps.log.warn(
       { err: error, channel_id: channel.channel_id },
       'a chat message could not be written; it is tried again',
@@ -49,10 +54,14 @@ async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {
 async function send(
   deps: DeliverDeps,
   channel: ChannelRow,
-  credentials: ChatCredentials,
+  { project, credentials }: { project: ProjectRow; credentials: ChatCredentials },
   { row }: Claim,
 ): Promise<Sent> {
-  const message = await withInvitation(deps, channel, credentials, row.body)
+  // This server may have opened none of them yet, and would not know one if it saw it.
+  await openSecrets(deps, project)
+  const redactor = deps.redaction.of(project.project_id)
+  const body = mapTexts(row.body, (text) => redactor.text(text))
+  const message = await withInvitation(deps, channel, credentials, body)
   return platformOf(deps.config, channel.platform).send(credentials, {
     conversationId: channel.conversation_id,
     threadId: row.thread_id,

@@ -26,7 +26,7 @@ export function channelDoorRoutes(app: App, deps: Deps): void {
         })
         return c.json(answer, 200, { 'x-request-id': request.id })
       } catch (error) {
-        return replyError(error, request, deps.log)
+        return replyError(error, request, deps)
       }
     })
 }

@@ -55,6 +55,21 @@ export function plain(words: Word[]): string {
   return cut(text, summaryCharsMax)
 }
 
+/** Every text of a message, changed; links, ids and values stay. */
+export function mapTexts<M extends Message>(message: M, change: (text: string) => string): M {
+  const word = (one: Word): Word => {
+    if (typeof one === 'string') return change(one)
+    if ('bold' in one) return { bold: change(one.bold) }
+    if ('code' in one) return { code: change(one.code) }
+    return 'link' in one ? { ...one, text: change(one.text) } : one
+  }
+  const part = (one: Part): Part => {
+    if (one.kind === 'markdown') return { ...one, text: change(one.text) }
+    return one.kind === 'buttons' ? one : { ...one, words: one.words.map(word) }
+  }
+  return { ...message, summary: change(message.summary), parts: message.parts.map(part) }
+}
+
 export function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`
 }

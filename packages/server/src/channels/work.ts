@@ -11,7 +11,8 @@ import { promptFromChat } from './prompt.ts'
 import { sayTo } from './say.ts'
 import { type ChannelRow, forgetUnbegun, getChannel } from './store.ts'
 
-export type WorkDeps = MergeDeps & Pick<Deps, 'instanceId' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes'>
+export type WorkDeps = MergeDeps &
+  Pick<Deps, 'instanceId' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes' | 'redaction'>
 
 /** What came of one: `later` is tried again. */
 export type Worked = { kind: 'done' } | { kind: 'refused'; reason: string } | { kind: 'later'; reason: string }
@@ -38,7 +39,8 @@ async function workOff(deps: WorkDeps, channel: ChannelRow, row: EventRow, signa
   const worked = await act(deps, channel, row, signal).catch((error: unknown) => failed(deps, row, error))
   const isTooLate = deps.now().getTime() - Date.parse(row.created_at) > patienceMs
   if (worked.kind === 'later' && !isTooLate) {
-    await putOffEvent(deps.db, row, { reason: worked.reason, until: new Date(deps.now().getTime() + tryAgainMs) })
+    const reason = deps.redaction.of(channel.project_id).text(worked.reason)
+    await putOffEvent(deps.db, row, { reason, until: new Date(deps.now().getTime() + tryAgainMs) })
     return
   }
   await deps.db.transaction().execute(async (trx) => {
@@ -46,7 +48,8 @@ async function workOff(deps: WorkDeps, channel: ChannelRow, row: EventRow, signa
     if (row.payload.kind === 'prompt') await forgetUnbegun(trx, channel.channel_id, row.thread_key)
     if (worked.kind === 'later')
       await sayTo(deps, trx, channel, row, line('I could not do that: ', worked.reason, ' Please ask again.'))
-    await settleEvent(trx, row, { status: 'refused', reason: worked.reason })
+    const reason = deps.redaction.of(channel.project_id).text(worked.reason)
+    await settleEvent(trx, row, { status: 'refused', reason })
   })
 }
 
