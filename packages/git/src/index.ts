@@ -1,3 +1,4 @@
+export { isDiskFull } from './disk-full.ts'
 export { GitError } from './git.ts'
 export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 export { closedNetwork } from './addresses.ts'

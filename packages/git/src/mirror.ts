@@ -2,6 +2,7 @@ import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'n
 import { basename, dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
+import { isDiskFull } from './disk-full.ts'
 import { readDiskRefs } from './disk-refs.ts'
 import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
@@ -9,7 +10,7 @@ import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
 import { dropOpenPacks, packFiles } from './open-packs.ts'
-import { pastOrphanedLocks } from './orphaned-locks.ts'
+import { pastOrphanedLocks, removeOrphanedLocks } from './orphaned-locks.ts'
 import { busyReason, moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
@@ -69,7 +70,12 @@ export async function makeBare(dir: string, defaultBranch: string, format: Objec
     `--object-format=${format}`,
     `--initial-branch=${defaultBranch}`,
   ]
-  await git(null, [...args, '--', made])
+  try {
+    await git(null, [...args, '--', made])
+  } catch (error) {
+    await rm(made, { recursive: true, force: true })
+    throw error
+  }
   return made
 }
 
@@ -205,7 +211,9 @@ export async function fetchRefspecs(
     return null
   } catch (error) {
     await dropOpenPacks(repo.dir, before)
-    if (!(error instanceof GitError) || error.failure === 'aborted') throw error
+    await removeOrphanedLocks(repo.dir)
+    // Of our own disk, for which the host can do nothing.
+    if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
     return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : hostWords(error.stderr)
   }
 }

@@ -46,10 +46,11 @@ export async function pastOrphanedLocks<T>(dir: string, work: () => Promise<T>):
   }
 }
 
-/** What a crash left in a repository: locks of refs and of the files that git rewrites whole. */
+/** What a crash or a full disk left in a repository: locks of refs and of the files that git rewrites whole, and objects and packs that were not written to their end, of any size. */
 export async function removeOrphanedLocks(dir: string): Promise<string[]> {
   const removed: string[] = []
-  for (const path of await listLocks(dir)) if (await removeIfOrphaned(dir, path)) removed.push(path)
+  const found = [...(await listLocks(dir)), ...(await listUnfinished(dir))]
+  for (const path of found) if (await removeIfOrphaned(dir, path)) removed.push(path)
   return removed
 }
 
@@ -65,6 +66,17 @@ async function listLocks(dir: string): Promise<string[]> {
     for (const entry of entries)
       if (entry.isFile() && entry.name.endsWith('.lock')) found.push(join(entry.parentPath, entry.name))
   }
+  return found
+}
+
+/** git writes each under such a name first, and leaves it behind when it dies, for want of space too. */
+async function listUnfinished(dir: string): Promise<string[]> {
+  const objects = join(dir, 'objects')
+  const found: string[] = []
+  for (const folder of await readdir(objects).catch(() => []))
+    if (/^(?:[0-9a-f]{2}|pack)$/.test(folder))
+      for (const name of await readdir(join(objects, folder)).catch(() => []))
+        if (/^\.?tmp[-_]/.test(name)) found.push(join(objects, folder, name))
   return found
 }
 

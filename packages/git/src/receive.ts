@@ -49,14 +49,21 @@ export async function receivePush(
   // The pusher's connection may have broken; that is its error and the more telling one.
   await fed
   const report = readReport(bytes)
-  if (report) return report
+  if (report)
+    return report.unpack === 'ok' ? report : { ...report, unpack: inOwnWords(report.unpack, end.stderr, room) }
   const failure = explainEnd(['receive-pack'], end, [0])
   if (failure && failure.failure !== 'exit') throw failure
   return {
-    unpack: lastWords(end.stderr),
+    unpack: lastWords(end.stderr.replaceAll(room, '')),
     refs: new Map(push.updates.map(({ ref }) => [ref, 'unpacker error'])),
     remarks: [],
   }
+}
+
+/** receive-pack itself says only which of its helpers gave up; why stands in what that one said. */
+function inOwnWords(unpack: string, stderr: string, room: string): string {
+  const told = stderr.split('\n').some((line) => /^(?:fatal|error):/.test(line))
+  return told ? `${unpack}: ${lastWords(stderr.replaceAll(room, ''))}` : unpack
 }
 
 async function prepareRoom(repo: Repository, room: string, { updates }: PushRequest): Promise<void> {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { streamChild } from './child-stream.ts'
+import { isDiskFull } from './disk-full.ts'
 import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from './gate.ts'
 import { startGit } from './git.ts'
 import { landPush } from './land-push.ts'
@@ -139,7 +140,13 @@ async function servePush(
     await drain(push.pack, options.packBytesMax)
     return reply(refuseAll(push, refusal))
   }
-  const room = await makeScratch(repo.dir)
+  const room = await makeScratch(repo.dir).catch(whenFull)
+  // git shows its user the refusal of a push, and of an answer with an error only its number.
+  const refuseForSpace = async () => {
+    await drain(push.pack, options.packBytesMax).catch(() => {})
+    return reply(refuseAll(push, noSpace))
+  }
+  if (room === 'full') return refuseForSpace()
   let landing = false
   try {
     const received = await receivePush(repo, room, push, { ...options, signal: request.signal })
@@ -158,9 +165,19 @@ async function servePush(
       removeScratch(room),
     )
     return answer(contentType, reportStream(received, landed, push.capabilities))
+  } catch (error) {
+    whenFull(error)
+    return refuseForSpace()
   } finally {
     if (!landing) await removeScratch(room)
   }
+}
+
+const noSpace = 'The disk of this server is full. Nothing was changed; push again when its operator has made room.'
+
+function whenFull(error: unknown): 'full' {
+  if (isDiskFull(error)) return 'full'
+  throw error
 }
 
 function refuseAll({ updates }: PushRequest, reason: string): PushReport {

@@ -1,5 +1,5 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
-import { GitError } from '@svc/git'
+import { GitError, isDiskFull } from '@svc/git'
 import pg from 'pg'
 import type { Deps } from '../deps.ts'
 import type { Redactor } from '../redaction/redaction.ts'
@@ -57,6 +57,12 @@ function asRefusal(error: unknown): ServiceError | null {
   if (isDatabaseAway(error))
     return new ServiceError('unavailable', 'The database does not answer. Nothing was changed.', {
       hint: 'Try again in a moment.',
+      cause: error,
+    })
+  if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === '53100'))
+    return new ServiceError('unavailable', 'The disk of this server is full. Nothing was changed.', {
+      hint: 'Its operator has to make room in the data folder; then try again.',
+      detail: { retry_after_seconds: 60 },
       cause: error,
     })
   // By the kernel for want of memory, or by an operator.

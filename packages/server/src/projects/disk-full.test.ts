@@ -1,0 +1,147 @@
+/** A file system that is full in the middle of a push, a merge and a fetch: said in plain words, nothing lost, and on it goes once there is room. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ErrorBody } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { clientAt, makeClient } from '@svc/git/testing-client'
+import { buildApp } from '../app.ts'
+import { gitText, testProject } from '../change-requests/testing.ts'
+import { Listener } from '../listen.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+
+const mebibyte = 1024 * 1024
+let app: TestApp
+let port: number
+let client: Awaited<ReturnType<typeof makeClient>>
+let mounted: string[] = []
+const door = new Listener({ fromSandbox: false })
+beforeAll(async () => {
+  app = await makeTestApp()
+  port = await door.onPort('127.0.0.1', 0)
+  const served = buildApp(app.deps)
+  door.answerWith((request, env) => served.fetch(request, env))
+  client = await makeClient()
+  for (const folder of ['repositories', 'mirrors']) {
+    const dir = join(app.deps.config.dataDir, folder)
+    await mkdir(dir, { recursive: true })
+    if (Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', dir]).exitCode === 0) mounted.push(dir)
+  }
+  if (mounted.length < 2) console.log('not run: this user cannot mount a small file system')
+}, 120_000)
+afterAll(async () => {
+  for (const dir of mounted) Bun.spawnSync(['umount', '--lazy', dir])
+  mounted = []
+  await door.close()
+  await client.remove()
+  await app.close()
+}, 60_000)
+
+const large = (size: number) => randomBytes(size * mebibyte).toString('base64')
+
+/** Fills what is left of the file system a repository is on, up to the last page. */
+async function withFullDisk<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const filler = join(folder, 'filler')
+  for (const bytes of [mebibyte, 4096])
+    for (let n = 0; n < 16; n++) {
+      const added = await writeFile(filler, new Uint8Array(bytes), { flag: 'a' }).catch(() => 'full')
+      if (added === 'full') break
+    }
+  try {
+    return await work()
+  } finally {
+    await rm(filler)
+  }
+}
+
+/** Neither scratch folders nor halves of packs and objects. */
+async function leftovers(dir: string): Promise<string[]> {
+  const names = await readdir(dir, { recursive: true })
+  return names.filter((name) => /svc-scratch|tmp_|\.lock$/.test(name))
+}
+
+describe('of managed repositories', () => {
+  const folder = () => join(app.deps.config.dataDir, 'repositories')
+
+  test('a push is refused with the reason, and is taken once there is room', async () => {
+    if (mounted.length < 2) return
+    const made = await app.managedProject()
+    const url = `http://x-access-token:${app.ownerToken}@127.0.0.1:${port}/v1/projects/${made.project.project_id}/git`
+    expect(await client.run('clone', '--quiet', url, 'clone')).toMatchObject({ code: 0 })
+    const clone = clientAt(join(client.cwd, 'clone'))
+    await clone.run('checkout', '--quiet', '-b', 'large')
+    await clone.write('large.txt', large(1))
+    await clone.run('add', '--all')
+    await clone.run('commit', '--quiet', '-m', 'Large')
+    const before = await gitText(made.repo, 'for-each-ref')
+    const refused = await withFullDisk(folder(), () => clone.run('push', 'origin', 'HEAD'))
+    expect(refused.code).not.toBe(0)
+    expect(refused.err).toMatch(/No space left on device|disk of this server is full/)
+    expect(refused.err).not.toContain(app.deps.config.dataDir)
+    expect(await gitText(made.repo, 'for-each-ref')).toBe(before)
+    expect(await leftovers(made.repo.dir)).toEqual([])
+    expect(await clone.run('push', '--quiet', 'origin', 'HEAD')).toMatchObject({ code: 0 })
+    await gitText(made.repo, 'fsck', '--strict')
+  })
+
+  test('a change request is read, and merged once there is room', async () => {
+    if (mounted.length < 2) return
+    const at = testProject(app, await app.managedProject())
+    const cr = await at.open('work', { 'w.txt': 'w\n' })
+    await commit(at.repo, 'main', { 'm.txt': 'm\n' })
+    const base = await at.tip('main')
+    await withFullDisk(folder(), async () => {
+      expect((await at.get(cr.cr_id)).status).toBe('open')
+      const reply = await at.refusedMerge(cr.cr_id)
+      expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
+      expect(reply.body.error).toContain('disk')
+      expect(reply.headers.get('retry-after')).toBe('60')
+      expect(await at.tip('main')).toBe(base)
+      expect((await at.get(cr.cr_id)).status).toBe('open')
+    })
+    const merged = await at.merge(cr.cr_id)
+    expect([merged.status, merged.body.merge.base_sha_before]).toEqual([200, base])
+    expect(await at.tip('main')).toBe(merged.body.merge.merge_commit_sha)
+    await gitText(at.repo, 'fsck', '--strict')
+  })
+})
+
+describe('of mirrors', () => {
+  const folder = () => join(app.deps.config.dataDir, 'mirrors')
+
+  test('a fetch says that it is our disk and not their host, leaves no halves, and works once there is room', async () => {
+    if (mounted.length < 2) return
+    const made = await app.externalProject()
+    const at = testProject(app, made)
+    const first = await at.open('first', { 'a.txt': 'a\n' })
+    const kept = await at.merge(first.cr_id)
+    expect(kept.status).toBe(200)
+    const cr = await at.open('large', { 'large.txt': large(1) })
+    await withFullDisk(folder(), async () => {
+      const reply = await app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff'))
+      expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
+      expect(reply.body.error).toContain('disk of this server')
+      // What needs no objects is answered, live.
+      expect((await at.get(cr.cr_id)).head_commit_sha).toBe(await at.tip('large'))
+    })
+    const mirror = join(folder(), `${made.project.project_id}.git`)
+    expect(await leftovers(mirror)).toEqual([])
+    const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
+    expect(diff.body.files.map(({ path }) => path)).toEqual(['large.txt'])
+    // What was merged before is there as ever.
+    expect((await app.request('GET', at.path(first.cr_id, 'diff'))).status).toBe(200)
+    await gitText({ dir: mirror }, 'fsck', '--connectivity-only')
+    expect((await at.merge(cr.cr_id)).status).toBe(200)
+  })
+
+  test('a project that is new on a full disk says so, too', async () => {
+    if (mounted.length < 2) return
+    const at = testProject(app, await app.externalProject())
+    const cr = await at.open('work', { 'w.txt': 'w\n' })
+    const reply = await withFullDisk(folder(), () => app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff')))
+    expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
+    expect(await readdir(folder())).not.toContainEqual(expect.stringContaining('.new-'))
+    expect((await app.request('GET', at.path(cr.cr_id, 'diff'))).status).toBe(200)
+  })
+})
