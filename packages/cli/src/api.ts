@@ -139,6 +139,22 @@ export async function replyStream(call: Promise<Answer<unknown>>): Promise<Reada
   throw refusal(response, error)
 }
 
+/** What the service did and holds for a mistake all the same. */
+export async function replyWarned<T>(call: Promise<Answer<T>>): Promise<{ data: T; warnings: string[] }> {
+  const answer = call.then((value) => value)
+  const data = await reply(answer)
+  return { data, warnings: warningsIn((await answer).response.headers.get('svc-warnings')) }
+}
+
+function warningsIn(header: string | null): string[] {
+  try {
+    const list: unknown = JSON.parse(header ?? '[]')
+    return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
+  } catch {
+    return []
+  }
+}
+
 /** Whether a list goes on, from its `Link: <…>; rel="next"`. */
 export async function replyPage<T>(call: Promise<Answer<T>>): Promise<{ data: T; cursor: string | null }> {
   const answer = call.then((value) => value)

@@ -2714,6 +2714,7 @@ export interface operations {
                                 change: "added" | "changed" | "removed";
                             }[];
                             settings: string[];
+                            secrets_added: string[];
                             secrets_missing: string[];
                             manifest_issues: {
                                 path: string;
@@ -4672,6 +4673,7 @@ export interface operations {
                                 change: "added" | "changed" | "removed";
                             }[];
                             settings: string[];
+                            secrets_added: string[];
                             secrets_missing: string[];
                             manifest_issues: {
                                 path: string;

@@ -20,6 +20,8 @@ export const mergeEffects = z.object({
   checks: changes,
   /** Settings of `[env]`, `[runtime]` and `[sandbox]` that sessions started later get. */
   settings: z.array(z.string()),
+  /** Values of the project's secrets that stand in what is merged: file, line and name, never the value. */
+  secrets_added: z.array(z.string()),
   /** Secrets the manifest of the head needs and the project does not have. */
   secrets_missing: z.array(z.string()),
   manifest_issues: z.array(manifestIssue),

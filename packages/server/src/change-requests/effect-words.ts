@@ -2,11 +2,13 @@ import type { ManifestTrigger, MergeEffects } from '@svc/contract'
 
 /** One sentence each; what goes wrong first, then what begins by itself, then the rest. */
 export function effectWords(effects: MergeEffects, triggers: ManifestTrigger[]): string[] {
-  if (!effects.applies) return ['Nothing beyond code: the base is not the default branch.']
+  const leaks = effects.secrets_added.map((words) => `${words}.`)
+  if (!effects.applies) return [...leaks, 'Nothing beyond code: the base is not the default branch.']
   const errors = effects.manifest_issues.filter(({ severity }) => severity === 'error')
   const plain = (noun: string, changes: { name: string; change: string }[], more = '') =>
     changes.map(({ name, change }) => `${noun} ${name} is ${change}${change === 'removed' ? '' : more}.`)
   return [
+    ...leaks,
     ...errors.map(({ path, message, line }) => `svc.toml${line === null ? '' : `:${line}`}: ${path} ${message}.`),
     ...effects.secrets_missing.map((name) => `Secret ${name} is needed and not set.`),
     ...effects.triggers.map(({ slug, change }) => `Trigger ${slug} is ${change}${schedule(slug, change, triggers)}.`),

@@ -5,15 +5,18 @@ import type { Deps } from '../deps.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { listSecrets } from '../secrets/store.ts'
+import { addedSecrets } from './added-secrets.ts'
+import type { PairDeps } from './commit-pair.ts'
 import { effectWords } from './effect-words.ts'
 
 type Change = 'added' | 'changed' | 'removed'
 
 export async function effectsOf(
-  deps: Pick<Deps, 'db'>,
+  deps: PairDeps,
   input: {
     project: ProjectRow
     baseRef: string
+    baseSha: string
     repository: Repository
     mergeBase: string | null
     headSha: string
@@ -21,7 +24,9 @@ export async function effectsOf(
   },
 ): Promise<MergeEffects> {
   const { project, repository, mergeBase, headSha, signal } = input
-  if (input.baseRef !== project.default_branch) return { ...nothing, words: effectWords(nothing, []) }
+  const secrets_added = await addedSecrets(deps, { project, repository, baseSha: input.baseSha, headSha, signal })
+  const elsewhere = { ...nothing, secrets_added }
+  if (input.baseRef !== project.default_branch) return { ...elsewhere, words: effectWords(elsewhere, []) }
   const options = { signal }
   const before =
     mergeBase === null ? emptyManifest : (await readManifestFileAt(repository, mergeBase, options)).manifest
@@ -45,6 +50,7 @@ export async function effectsOf(
     settings: (['env', 'runtime', 'sandbox'] as const).flatMap((table) =>
       changedKeys(table, before[table], after[table]),
     ),
+    secrets_added,
     secrets_missing: await missingSecrets(deps, project, after),
     manifest_issues: issues,
   }
@@ -53,7 +59,7 @@ export async function effectsOf(
 
 const nothing: MergeEffects = {
   ...{ applies: false, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
-  ...{ settings: [], secrets_missing: [], manifest_issues: [], words: [] },
+  ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [], words: [] },
 }
 
 /** Each file or folder with the id of what is in it. */

@@ -24,7 +24,17 @@ export async function previewChangeRequest(
     ...preview,
     ...(asks('collisions') ? await collisionsOf(deps, { project, cr, pair, signal }) : {}),
     ...(asks('effects')
-      ? { effects: await effectsOf(deps, { project, baseRef: cr.base_ref, repository, mergeBase, headSha, signal }) }
+      ? {
+          effects: await effectsOf(deps, {
+            project,
+            baseRef: cr.base_ref,
+            baseSha,
+            repository,
+            mergeBase,
+            headSha,
+            signal,
+          }),
+        }
       : {}),
   }
 }

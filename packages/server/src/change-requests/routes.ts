@@ -19,6 +19,7 @@ import { closeChangeRequest } from './close.ts'
 import { diffChangeRequest } from './diff.ts'
 import { editChangeRequest } from './edit.ts'
 import { mergeChangeRequest } from './merge.ts'
+import { doubtsAbout } from './added-secrets.ts'
 import { openChangeRequest } from './open.ts'
 import { previewChangeRequest } from './preview.ts'
 import { readChangeRequest, refreshTips } from './refresh-tips.ts'
@@ -35,17 +36,12 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listChangeRequests(deps.db, project.project_id, query)
       return new Page({ change_requests: (await refreshTips(deps, project, rows)).map(presentChangeRequest) }, next)
     }),
-    handle(openChangeRequestRoute, async ({ project, caller, body, request }) =>
-      presentChangeRequest(
-        await openChangeRequest(deps, {
-          ...body,
-          project,
-          caller,
-          crId: request.resourceId,
-          signal: request.signal,
-        }),
-      ),
-    ),
+    handle(openChangeRequestRoute, async ({ project, caller, body, request }) => {
+      const { resourceId: crId, signal } = request
+      const cr = await openChangeRequest(deps, { ...body, project, caller, crId, signal })
+      request.warnings.push(...(await doubtsAbout(deps, { project, cr, signal })))
+      return presentChangeRequest(cr)
+    }),
     handle(getChangeRequestRoute, async ({ project, params }) => ({
       change_request: presentChangeRequest(await readChangeRequest(deps, project, params.crId)),
     })),

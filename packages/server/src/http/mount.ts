@@ -144,10 +144,19 @@ function jsonResponse(
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       'x-request-id': request.id,
+      ...(request.warnings.length === 0 ? {} : { 'svc-warnings': headerOf(request.warnings) }),
       ...rest,
       ...(link === undefined ? {} : { link: `<${nextUrl(request, link)}>; rel="next"` }),
     },
   })
+}
+
+/** A list in JSON, of ASCII alone: what a header can carry. */
+function headerOf(warnings: string[]): string {
+  return JSON.stringify(warnings.slice(0, 20)).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function nextUrl(request: RequestInfo, cursor: string): string {
@@ -169,5 +178,6 @@ export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestIn
     fromSandbox: c.env?.incoming?.svcFromSandbox === true,
     idempotencyKey: c.req.header('idempotency-key') ?? null,
     resourceId: deps.newId(),
+    warnings: [],
   }
 }

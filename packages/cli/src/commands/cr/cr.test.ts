@@ -145,7 +145,7 @@ describe('svc cr show', () => {
 
   const effects = {
     ...{ applies: true, triggers: [], apps: [], skills: [], agents: [], connectors: [], channels: [], checks: [] },
-    ...{ settings: [], secrets_missing: [], manifest_issues: [] },
+    ...{ settings: [], secrets_added: [], secrets_missing: [], manifest_issues: [] },
   }
   const shownWith = async (changes: object) => {
     await using service = startService({

@@ -1,6 +1,6 @@
 import type { ApiClient } from '@svc/contract/api'
 import type { ChangeRequest } from '../../wire.ts'
-import { onlyOnce, reply } from '../../api.ts'
+import { onlyOnce, reply, replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -48,7 +48,7 @@ export const open = command({
       flags.description === undefined ? undefined : await valueOrStdin(ctx.io, flags.description, 'the description')
     const session = flags.session ?? env.SVC_SESSION_ID
     const { api, projectId } = await ctx.project()
-    const cr = await reply(
+    const { data: cr, warnings } = await replyWarned(
       api.POST('/v1/projects/{projectId}/change-requests', {
         params: { path: { projectId } },
         headers: onlyOnce(ctx.io),
@@ -71,7 +71,7 @@ export const open = command({
         `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
       )
     else out.table([cr], changeRequestColumns(ctx))
-    for (const doubt of await doubts(api, cr)) out.warn(doubt)
+    for (const doubt of [...warnings, ...(await doubts(api, cr))]) out.warn(doubt)
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
     out.note(`${next[0]} · ${next[1]} · merging is up to a person: ${next[2]}`)
   },

@@ -125,6 +125,12 @@ function Warnings({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
   const broken = told.manifest_issues.filter(({ severity }) => severity === 'error').length
   return (
     <>
+      {told.secrets_added.length > 0 && (
+        <Notice tone="warn" title="This change holds values of secrets">
+          {told.secrets_added.slice(0, 3).join('; ')}
+          {told.secrets_added.length > 3 && ` and ${told.secrets_added.length - 3} more. See Effects.`}
+        </Notice>
+      )}
       {told.secrets_missing.length > 0 && (
         <Notice tone="warn" title={`Secrets are missing: ${told.secrets_missing.join(', ')}`}>
           Sessions and apps need them once this is merged.

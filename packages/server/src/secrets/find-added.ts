@@ -1,0 +1,64 @@
+/** Where commits add values of a project's secrets: refused in a push, told at a change request. */
+import { type RefUpdate, scanAddedText, type Repository, type Sha } from '@svc/git'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { openSecrets } from './change.ts'
+import { formBytesMax, formsOf, type SecretForm } from './forms.ts'
+
+export interface Finding {
+  path: string
+  line: number
+  name: string
+  as: string
+}
+
+export type Findings = { kind: 'found'; findings: Finding[] } | { kind: 'too-large' }
+
+/** Never the value. */
+export function findingWords({ path, line, name, as }: Finding): string {
+  return `${path}:${line} adds the value of the secret ${name}${as === 'it is' ? '' : ` as ${as}`}`
+}
+
+/** The first `max` of them. */
+export async function findAddedSecrets(
+  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  input: {
+    project: ProjectRow
+    repository: Repository
+    updates: RefUpdate[]
+    known: () => Promise<Iterable<Sha>>
+    max: number
+  },
+  options: { signal?: AbortSignal } = {},
+): Promise<Findings> {
+  const secrets = await openSecrets(deps, input.project)
+  const forms = Object.entries(secrets).flatMap(([name, value]) => formsOf(name, value))
+  if (forms.length === 0) return { kind: 'found', findings: [] }
+  const found = new Map<string, Finding>()
+  const scan = { updates: input.updates, known: await input.known(), overlap: formBytesMax }
+  const outcome = await scanAddedText(
+    input.repository,
+    scan,
+    ({ bytes, placeOf }) => {
+      for (const { offset, form } of placesOf(bytes, forms, input.max)) {
+        const finding = { ...placeOf(offset), name: form.name, as: form.as }
+        // The same line again is another encoding of it, or the part where two blocks overlap.
+        const key = `${finding.path}:${finding.line} ${finding.name}`
+        if (found.size < input.max && !found.has(key)) found.set(key, finding)
+      }
+      return found.size >= input.max
+    },
+    options,
+  )
+  return outcome === 'too-large' ? { kind: 'too-large' } : { kind: 'found', findings: [...found.values()] }
+}
+
+function placesOf(bytes: Buffer, forms: SecretForm[], max: number): { offset: number; form: SecretForm }[] {
+  const places: { offset: number; form: SecretForm }[] = []
+  for (const form of forms) {
+    let seen = 0
+    for (let at = bytes.indexOf(form.bytes); at !== -1 && seen < max; at = bytes.indexOf(form.bytes, at + 1), seen++)
+      places.push({ offset: at, form })
+  }
+  return places.sort((one, other) => one.offset - other.offset)
+}
