@@ -14,7 +14,7 @@ import { getMessage, want } from './outbox-store.ts'
 import type { ChannelRow } from './store.ts'
 import { mergeValueOf } from './take.ts'
 
-type CardDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'newId' | 'log'>
+type CardDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'log'>
 
 /** A managed repository is read from disk; another costs its host a request. */
 const everySeconds = { managed: 2, external: 20 }
