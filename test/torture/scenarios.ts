@@ -2,7 +2,7 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers'
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -65,6 +65,10 @@ export const scenarios: Record<string, Scenario> = {
   'trigger.after_claim': { by: 'triggers' },
   'trigger.after_session': { by: 'triggers' },
   'trigger.after_fired': { by: 'triggers' },
+  'webhook.after_lease': { by: 'events' },
+  'webhook.before_send': { by: 'events' },
+  'webhook.after_send': { by: 'events' },
+  'webhook.after_row': { by: 'events' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {

@@ -14,6 +14,7 @@ import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 import * as unfinishedWork from './unfinished-work.ts'
 import * as triggers from './triggers.ts'
+import * as webhooks from './webhooks.ts'
 
 const modules = [
   system,
@@ -30,6 +31,7 @@ const modules = [
   triggers,
   events,
   channels,
+  webhooks,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

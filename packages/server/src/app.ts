@@ -28,8 +28,9 @@ import { sessionRoutes } from './sessions/routes.ts'
 import { systemRoutes } from './system/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { triggerRoutes } from './triggers/routes.ts'
-import { webhookRoutes } from './triggers/webhook.ts'
+import { triggerDoor } from './triggers/webhook.ts'
 import { version } from './version.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export function buildApp(deps: Deps): App {
   const app: App = new Hono()
@@ -47,9 +48,10 @@ export function buildApp(deps: Deps): App {
     ...triggerRoutes(deps),
     ...eventRoutes(deps),
     ...channelRoutes(deps),
+    ...webhookRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
-  webhookRoutes(app, deps)
+  triggerDoor(app, deps)
   channelDoorRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)

@@ -302,6 +302,34 @@ const changes: Record<string, Change> = {
       return () => app.request('DELETE', `/v1/channel-links/${made.body.link_id}`)
     },
   },
+  createWebhook: {
+    action: 'webhook.create',
+    prepare: async () =>
+      post(`${base}/webhooks`, { url: 'http://127.0.0.1:9/canary-value', secret: 'canary-value-1234' }),
+  },
+  updateWebhook: {
+    action: 'webhook.update',
+    async prepare() {
+      const path = await webhook()
+      return () => app.request('PATCH', path, { body: { paused: true, rotate_secret: true } })
+    },
+  },
+  deleteWebhook: {
+    action: 'webhook.delete',
+    async prepare() {
+      const path = await webhook()
+      return () => app.request('DELETE', path)
+    },
+  },
+  pingWebhook: { action: 'webhook.ping', prepare: async () => post(`${await webhook()}/ping`) },
+  redeliver: {
+    action: 'webhook.redeliver',
+    async prepare() {
+      const path = await webhook()
+      const { body } = await app.request<{ delivery_id: string }>('POST', `${path}/ping`)
+      return post(`${path}/deliveries/${body.delivery_id}/redeliver`)
+    },
+  },
 }
 
 const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
@@ -315,6 +343,12 @@ async function chatCode(): Promise<string> {
   const channelId = (await channel()).split('/').at(-1)!
   const row = (await getChannel(app.deps.db, channelId))!
   return makeLinkCode(app.deps, row, { workspaceId: 'T0ACME', chatUserId: 'U0ADA', name: 'Ada', email: null })
+}
+
+async function webhook(): Promise<string> {
+  const body = { url: 'http://127.0.0.1:9/canary-value' }
+  const made = await app.request<{ webhook_id: string }>('POST', `${base}/webhooks`, { body })
+  return `${base}/webhooks/${made.body.webhook_id}`
 }
 
 /** Asks by POST, because what it asks about is long. */

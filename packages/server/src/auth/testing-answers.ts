@@ -87,4 +87,11 @@ export const answers: Record<string, number> = {
   linkChatUser: 400,
   listChannelLinks: 200,
   unlinkChatUser: 404,
+  listWebhooks: 200,
+  createWebhook: 400,
+  updateWebhook: 400,
+  deleteWebhook: 404,
+  listDeliveries: 404,
+  redeliver: 404,
+  pingWebhook: 404,
 }

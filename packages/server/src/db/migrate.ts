@@ -11,6 +11,7 @@ import messageTimes from './migrations/0009_message_times.sql' with { type: 'tex
 import instanceLocks from './migrations/0010_instance_locks.sql' with { type: 'text' }
 import projectEvents from './migrations/0011_project_events.sql' with { type: 'text' }
 import channels from './migrations/0012_channels.sql' with { type: 'text' }
+import webhooks from './migrations/0013_webhooks.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -26,6 +27,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 10, name: 'instance locks', sql: instanceLocks },
   { version: 11, name: 'project events', sql: projectEvents },
   { version: 12, name: 'channels', sql: channels },
+  { version: 13, name: 'webhooks', sql: webhooks },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -37,6 +37,21 @@ export function eventsAfter(db: Db, projectId: string, after: number, limit: num
   })
 }
 
+/** Null: it is not kept any more. */
+export async function eventNumbered(
+  db: DbOrTransaction,
+  projectId: string,
+  number: number,
+): Promise<ProjectEvent | null> {
+  const row = await db
+    .selectFrom('project_events')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('number', '=', number)
+    .executeTakeFirst()
+  return row === undefined ? null : presentEvent(row)
+}
+
 export async function newestEvents(db: DbOrTransaction, projectId: string, limit: number): Promise<ProjectEvent[]> {
   const rows = await db
     .selectFrom('project_events')

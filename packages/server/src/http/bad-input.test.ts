@@ -1,7 +1,7 @@
 /** Whatever is sent to a route: never a 5xx, always the one shape of errors, and nothing half made. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
-import type { ChangeRequest, Route } from '@svc/contract'
+import type { ChangeRequest, Route, Webhook } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import fc from 'fast-check'
@@ -16,6 +16,7 @@ const runs = Number(process.env.SVC_TEST_RUNS ?? 40)
 let app: SessionApp
 let session: RunningSession
 let cr: ChangeRequest
+let webhook: Webhook
 beforeAll(async () => {
   app = await makeSessionApp({ configure: { sessionLimit: 6 } })
   session = await app.running()
@@ -24,6 +25,8 @@ beforeAll(async () => {
     body: { title: 'A title', head_ref: 'work' },
   })
   cr = made.body
+  const body = { url: 'http://127.0.0.1:9/' }
+  webhook = (await app.request<Webhook>('POST', `/v1/projects/${app.project.project_id}/webhooks`, { body })).body
 }, 120_000)
 afterAll(() => app.close())
 
@@ -53,6 +56,7 @@ function known(param: string): string {
     sessionId: session.session_id,
     crId: cr.cr_id,
     tokenId: randomUUID(),
+    webhookId: webhook.webhook_id,
     name: 'NOT_THERE',
   }
   return ids[param] ?? 'unknown'

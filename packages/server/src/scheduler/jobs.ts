@@ -17,11 +17,14 @@ import { fireDueTriggers } from '../triggers/due.ts'
 import { fireForsakenSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
 import { forgetOldSlots } from '../triggers/store.ts'
+import { WebhookSender } from '../webhooks/sender.ts'
+import { forgetOldDeliveries } from '../webhooks/store.ts'
 import type { Job } from './loop.ts'
 
 /** Every background job with its interval. Each may run twice and may be killed half-way. */
 export function jobs(deps: Deps): Job[] {
   const env = new EnvPusher(deps)
+  const webhooks = new WebhookSender(deps)
   return [
     { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
     { name: 'keep sandboxes warm', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
@@ -36,12 +39,14 @@ export function jobs(deps: Deps): Job[] {
     { name: 'fire due triggers', everyMs: 1_000, run: (signal) => fireDueTriggers(deps, signal) },
     { name: 'fire forsaken slots', everyMs: 5_000, run: (signal) => fireForsakenSlots(deps, signal) },
     { name: 'forget old slots', everyMs: 3_600_000, run: () => forgetOldSlots(deps.db) },
+    { name: 'send webhooks', everyMs: 500, run: (signal) => webhooks.tend(signal), ended: () => webhooks.ended() },
     { name: 'forget old events', everyMs: 600_000, run: () => forgetOldEvents(deps.db) },
     { name: 'work off chat events', everyMs: 500, run: (signal) => workOffEvents(deps, signal) },
     { name: 'tell chats of sessions', everyMs: 1_000, run: () => tellSessions(deps) },
     { name: 'tell chats of change requests', everyMs: 1_000, run: (signal) => tellChangeRequests(deps, signal) },
     { name: 'deliver chat messages', everyMs: 500, run: (signal) => deliverMessages(deps, signal) },
     { name: 'forget old chat', everyMs: 3_600_000, run: () => forgetOldChat(deps) },
+    { name: 'forget old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

@@ -4,6 +4,8 @@ export interface Job {
   name: string
   everyMs: number
   run(signal: AbortSignal): Promise<void>
+  /** Resolves when nothing that a run began goes on any more. */
+  ended?(): Promise<void>
 }
 
 /** Runs each job for ever, one run of it at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
@@ -20,6 +22,7 @@ async function runForEver(job: Job, signal: AbortSignal, log: Logger): Promise<v
     }
     await waitFor(job.everyMs, signal)
   }
+  await job.ended?.()
 }
 
 function waitFor(ms: number, signal: AbortSignal): Promise<void> {

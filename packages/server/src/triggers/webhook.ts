@@ -11,7 +11,7 @@ import { openSecrets } from '../secrets/change.ts'
 import { fireByWebhook } from './ask.ts'
 import { getTrigger, type TriggerRow } from './store.ts'
 
-export function webhookRoutes(app: App, deps: Deps): void {
+export function triggerDoor(app: App, deps: Deps): void {
   app.post('/v1/projects/:projectId/triggers/:slug/webhook', async (c) => {
     const request = requestInfo(deps, c)
     try {

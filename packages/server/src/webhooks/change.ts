@@ -1,0 +1,168 @@
+/** Making, changing and ending webhooks. */
+import { ServiceError, type Webhook, webhooksPerProjectMax } from '@svc/contract'
+import { judgeWebUrl } from '@svc/git'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller } from '../auth/actor.ts'
+import { notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { readNumbers } from '../events/store.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import {
+  askAgain,
+  deleteWebhookRow,
+  type DeliveryRow,
+  getDelivery,
+  insertPing,
+  insertWebhook,
+  listWebhooks,
+  presentWebhook,
+  requireWebhook,
+  updateWebhook,
+  type WebhookRow,
+} from './store.ts'
+
+type ChangeDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'newId' | 'randomBytes'>
+
+interface OnProject {
+  project: ProjectRow
+  caller: Caller
+}
+
+type OnWebhook = OnProject & { webhookId: string }
+
+export async function createWebhook(
+  deps: ChangeDeps,
+  input: OnProject & { url: string; events: string[]; secret?: string | undefined },
+): Promise<Webhook & { secret: string }> {
+  const { project, caller } = input
+  const url = await requireUrl(deps, input.url)
+  const secret = input.secret ?? makeSecret(deps)
+  const webhookId = deps.newId()
+  return deps.db.transaction().execute(async (trx) => {
+    await trx
+      .selectFrom('projects')
+      .select('project_id')
+      .where('project_id', '=', project.project_id)
+      .forUpdate()
+      .execute()
+    if ((await listWebhooks(trx, project.project_id)).length >= webhooksPerProjectMax)
+      throw new ServiceError('limit_reached', `A project has at most ${webhooksPerProjectMax} webhooks.`, {
+        hint: 'Delete one that is not needed any more.',
+      })
+    const row = await insertWebhook(trx, {
+      webhook_id: webhookId,
+      project_id: project.project_id,
+      url,
+      events: JSON.stringify(input.events),
+      secret: seal(deps, project, webhookId, secret),
+      cursor: (await readNumbers(trx, project.project_id)).last,
+      created_by: caller.actor.user_id,
+    })
+    await recordAudit(
+      trx,
+      caller,
+      auditOf(project, row, 'create', { after: { to: new URL(url).origin, events: input.events } }),
+    )
+    return { ...presentWebhook(row), secret }
+  })
+}
+
+export async function editWebhook(
+  deps: ChangeDeps,
+  input: OnWebhook & {
+    url?: string | undefined
+    events?: string[] | undefined
+    paused?: boolean | undefined
+    from_now?: boolean | undefined
+    rotate_secret?: boolean | undefined
+    secret?: string | undefined
+  },
+): Promise<Webhook & { secret: string | null }> {
+  const { project, caller, events, paused } = input
+  const found = await requireWebhook(deps.db, project.project_id, input.webhookId)
+  const url = input.url === undefined ? undefined : await requireUrl(deps, input.url)
+  const secret = input.secret ?? (input.rotate_secret === true ? makeSecret(deps) : null)
+  return deps.db.transaction().execute(async (trx) => {
+    const row = await updateWebhook(trx, found.webhook_id, {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: JSON.stringify(events) }),
+      ...(secret === null ? {} : { secret: seal(deps, project, found.webhook_id, secret) }),
+      ...(paused === undefined ? {} : { paused_reason: paused ? 'It was paused by hand.' : null }),
+      ...(input.from_now === true ? { cursor: (await readNumbers(trx, project.project_id)).last } : {}),
+      // Whatever was mended, the next try need not wait for it.
+      startsAgain: paused === false || url !== undefined || input.from_now === true,
+    })
+    const after = {
+      ...(url === undefined ? {} : { to: new URL(url).origin }),
+      ...(events === undefined ? {} : { events }),
+      ...(paused === undefined ? {} : { paused }),
+      ...(input.from_now === true ? { from_event: row.cursor } : {}),
+      ...(secret === null ? {} : { secret: 'changed' }),
+    }
+    await recordAudit(trx, caller, auditOf(project, row, 'update', { after }))
+    return { ...presentWebhook(row), secret }
+  })
+}
+
+export async function deleteWebhook(deps: Pick<Deps, 'db'>, { project, caller, webhookId }: OnWebhook): Promise<void> {
+  const row = await requireWebhook(deps.db, project.project_id, webhookId)
+  await deps.db.transaction().execute(async (trx) => {
+    await deleteWebhookRow(trx, row.webhook_id)
+    await recordAudit(trx, caller, auditOf(project, row, 'delete', { before: { to: new URL(row.url).origin } }))
+  })
+}
+
+export async function pingWebhook(
+  deps: Pick<Deps, 'db' | 'newId'>,
+  { project, caller, webhookId }: OnWebhook,
+): Promise<DeliveryRow> {
+  const row = await requireWebhook(deps.db, project.project_id, webhookId)
+  return deps.db.transaction().execute(async (trx) => {
+    const delivery = await insertPing(trx, { deliveryId: deps.newId(), webhookId: row.webhook_id })
+    await recordAudit(trx, caller, auditOf(project, row, 'ping', { after: { delivery_id: delivery.delivery_id } }))
+    return delivery
+  })
+}
+
+/** One that waits for its next try gets it at once. */
+export async function redeliver(
+  deps: Pick<Deps, 'db'>,
+  { project, caller, webhookId, deliveryId }: OnWebhook & { deliveryId: string },
+): Promise<DeliveryRow> {
+  const row = await requireWebhook(deps.db, project.project_id, webhookId)
+  return deps.db.transaction().execute(async (trx) => {
+    const asked = await askAgain(trx, { webhookId: row.webhook_id, deliveryId })
+    const delivery = asked ?? (await getDelivery(trx, row.webhook_id, deliveryId))
+    if (delivery === null) throw notFound('delivery')
+    if (asked === null && row.paused_reason === null) await updateWebhook(trx, row.webhook_id, { startsAgain: true })
+    await recordAudit(trx, caller, auditOf(project, row, 'redeliver', { after: { delivery_id: deliveryId } }))
+    return delivery
+  })
+}
+
+async function requireUrl(deps: Pick<Deps, 'config'>, url: string): Promise<string> {
+  const verdict = await judgeWebUrl(url, { allowPrivate: deps.config.allowPrivateGitHosts })
+  if (verdict.kind === 'allowed') return verdict.url
+  throw new ServiceError('invalid', verdict.reason, { detail: { issues: [{ path: 'url', message: verdict.reason }] } })
+}
+
+function makeSecret(deps: Pick<Deps, 'randomBytes'>): string {
+  return `svc_whs_${Buffer.from(deps.randomBytes(24)).toString('base64url')}`
+}
+
+function seal(deps: Pick<Deps, 'keyring'>, project: ProjectRow, webhookId: string, value: string): Buffer {
+  const { project_id: projectId, data_key: dataKey } = project
+  return deps.keyring.seal({ projectId, dataKey, aad: ['webhook', webhookId], value })
+}
+
+/** Where it leads, without the path: that is often a secret of the receiver. */
+function auditOf(project: ProjectRow, row: WebhookRow, verb: string, change: { before?: object; after?: object }) {
+  return {
+    account_id: project.account_id,
+    project_id: project.project_id,
+    action: `webhook.${verb}`,
+    object_type: 'webhook',
+    object_id: row.webhook_id,
+    ...change,
+  }
+}

@@ -1,0 +1,254 @@
+/** All SQL on webhooks and their deliveries. */
+import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
+import { sql } from 'kysely'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+import { cutPage, readIdCursor } from '../http/page.ts'
+
+export type WebhookRow = Row<'webhooks'>
+export type DeliveryRow = Row<'webhook_deliveries'>
+
+export function presentWebhook(row: WebhookRow): Webhook {
+  const { webhook_id, project_id, url, events, cursor, attempts, next_attempt_at, paused_reason } = row
+  const { created_by, created_at, updated_at } = row
+  const state = paused_reason !== null ? 'paused' : attempts > 0 ? 'retrying' : 'active'
+  return {
+    ...{ webhook_id, project_id, url, events, state, last_event: cursor, attempts, next_attempt_at },
+    reason: paused_reason ?? row.last_error,
+    ...{ created_by, created_at, updated_at },
+  }
+}
+
+export function presentDelivery(row: DeliveryRow): WebhookDelivery {
+  const { delivery_id, event_number, event_type, status, attempts, http_status } = row
+  const { error, answer, ms, created_at, last_attempt_at } = row
+  return {
+    ...{ delivery_id, event_id: event_number, event_type, status, attempts, http_status },
+    ...{ error, answer, ms, created_at, last_attempt_at },
+  }
+}
+
+export async function listWebhooks(db: DbOrTransaction, projectId: string): Promise<WebhookRow[]> {
+  return db.selectFrom('webhooks').selectAll().where('project_id', '=', projectId).orderBy('created_at').execute()
+}
+
+export async function requireWebhook(db: DbOrTransaction, projectId: string, webhookId: string): Promise<WebhookRow> {
+  const row = isUuid(webhookId)
+    ? await db
+        .selectFrom('webhooks')
+        .selectAll()
+        .where('project_id', '=', projectId)
+        .where('webhook_id', '=', webhookId)
+        .executeTakeFirst()
+    : undefined
+  if (row === undefined) throw notFound('webhook')
+  return row
+}
+
+export async function insertWebhook(trx: DbOrTransaction, row: NewRow<'webhooks'>): Promise<WebhookRow> {
+  return trx.insertInto('webhooks').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateWebhook(
+  trx: DbOrTransaction,
+  webhookId: string,
+  set: Partial<Pick<NewRow<'webhooks'>, 'url' | 'events' | 'secret' | 'paused_reason' | 'cursor'>> & {
+    startsAgain?: boolean
+  },
+): Promise<WebhookRow> {
+  const { startsAgain, ...rest } = set
+  const fresh = { attempts: 0, failing_since: null, next_attempt_at: null, last_error: null }
+  return trx
+    .updateTable('webhooks')
+    .set({ ...rest, ...(startsAgain ? fresh : {}), updated_at: new Date() })
+    .where('webhook_id', '=', webhookId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteWebhookRow(trx: DbOrTransaction, webhookId: string): Promise<void> {
+  await trx.deleteFrom('webhooks').where('webhook_id', '=', webhookId).execute()
+}
+
+export async function listDeliveries(
+  db: DbOrTransaction,
+  webhookId: string,
+  page: { limit: number; cursor?: string | undefined },
+) {
+  const after = readIdCursor(page.cursor)
+  let query = db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .orderBy('created_at', 'desc')
+    .orderBy('delivery_id', 'desc')
+    .limit(page.limit + 1)
+  if (after !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'delivery_id'), '<', tuple(after[0], after[1])),
+    )
+  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.delivery_id])
+}
+
+/** A ping, or the same event once more: tried once, as soon as its webhook's turn comes. */
+export async function insertPing(trx: DbOrTransaction, input: { deliveryId: string; webhookId: string }) {
+  return trx
+    .insertInto('webhook_deliveries')
+    .values({
+      delivery_id: input.deliveryId,
+      webhook_id: input.webhookId,
+      event_number: null,
+      event_type: 'ping',
+      by_hand: true,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Null when it is not there, or waits anyway. */
+export async function askAgain(
+  trx: DbOrTransaction,
+  input: { webhookId: string; deliveryId: string },
+): Promise<DeliveryRow | null> {
+  if (!isUuid(input.deliveryId)) return null
+  const row = await trx
+    .updateTable('webhook_deliveries')
+    .set({ status: 'waiting', by_hand: true })
+    .where('webhook_id', '=', input.webhookId)
+    .where('delivery_id', '=', input.deliveryId)
+    .where('status', '!=', 'waiting')
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function getDelivery(db: DbOrTransaction, webhookId: string, deliveryId: string) {
+  if (!isUuid(deliveryId)) return null
+  const row = await db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export interface Lease {
+  webhookId: string
+  instanceId: string
+  seconds: number
+}
+
+/** A webhook that has something to send and nobody who sends it: ours for so long. The one that waited longest first. */
+export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'>): Promise<WebhookRow | null> {
+  const { rows } = await sql<WebhookRow>`
+    update webhooks set lease_by = ${lease.instanceId}, lease_until = now() + make_interval(secs => ${lease.seconds})
+    where webhook_id = (
+      select w.webhook_id from webhooks w left join project_event_counters c on c.project_id = w.project_id
+      where w.lease_until <= now() and (
+        (w.paused_reason is null and (w.next_attempt_at is null or w.next_attempt_at <= now()) and w.cursor < c.last)
+        or exists (select 1 from webhook_deliveries d
+          where d.webhook_id = w.webhook_id and d.by_hand and d.status = 'waiting'))
+      order by w.lease_until limit 1 for update of w skip locked)
+    returning *`.execute(db)
+  return rows[0] ?? null
+}
+
+/** The webhook as it is now, ours for so long again. Null: it is gone, or somebody else has it. */
+export async function keepLease(db: Db, lease: Lease): Promise<WebhookRow | null> {
+  const { rows } = await sql<WebhookRow>`
+    update webhooks set lease_until = now() + make_interval(secs => ${lease.seconds})
+    where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId} and lease_until > now()
+    returning *`.execute(db)
+  return rows[0] ?? null
+}
+
+export async function endLease(db: Db, lease: Lease): Promise<void> {
+  await sql`update webhooks set lease_by = null, lease_until = now()
+    where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId}`.execute(db)
+}
+
+export async function isDue(db: Db, webhookId: string): Promise<boolean> {
+  const { rows } = await sql<{ due: boolean }>`
+    select paused_reason is null and (next_attempt_at is null or next_attempt_at <= now()) as due
+    from webhooks where webhook_id = ${webhookId}`.execute(db)
+  return rows[0]?.due ?? false
+}
+
+export async function nextByHand(db: Db, webhookId: string): Promise<DeliveryRow | null> {
+  const row = await db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('by_hand', '=', true)
+    .where('status', '=', 'waiting')
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The row of an event's delivery, the same at every try: its id is what a receiver knows it by. */
+export async function beginDelivery(
+  db: Db,
+  row: { delivery_id: string; webhook_id: string; event_number: number; event_type: string },
+): Promise<DeliveryRow> {
+  return db
+    .insertInto('webhook_deliveries')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['webhook_id', 'event_number']).doUpdateSet({ status: 'waiting' }))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export type Attempt = Pick<DeliveryRow, 'http_status' | 'error' | 'answer' | 'ms'>
+
+export async function recordAttempt(
+  trx: DbOrTransaction,
+  deliveryId: string,
+  attempt: Attempt,
+  status: DeliveryRow['status'],
+): Promise<void> {
+  await trx
+    .updateTable('webhook_deliveries')
+    .set((eb) => ({
+      ...attempt,
+      status,
+      by_hand: false,
+      attempts: eb('attempts', '+', 1),
+      last_attempt_at: sql<string>`now()`,
+    }))
+    .where('delivery_id', '=', deliveryId)
+    .execute()
+}
+
+/** What was sent, or was not asked for, is behind. Only forwards, and only by whoever has the lease. */
+export async function passEvents(trx: DbOrTransaction, lease: Lease, number: number): Promise<void> {
+  await sql`update webhooks set cursor = ${number}, attempts = 0, failing_since = null, next_attempt_at = null, last_error = null
+    where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId} and cursor < ${number}`.execute(trx)
+}
+
+/** The next try comes after a pause; after a day of them, or when `gaveUp` says why, there is none. */
+export async function recordFailure(
+  trx: DbOrTransaction,
+  lease: Lease,
+  failure: { pauseSeconds: number; error: string; patienceHours: number; gaveUp: string | null },
+): Promise<{ isPaused: boolean }> {
+  const { rows } = await sql<{ paused_reason: string | null }>`
+    update webhooks set attempts = attempts + 1, failing_since = coalesce(failing_since, now()),
+      last_error = ${failure.error}, next_attempt_at = now() + make_interval(secs => ${failure.pauseSeconds}),
+      paused_reason = coalesce(paused_reason, ${failure.gaveUp}::text, case
+        when failing_since < now() - make_interval(hours => ${failure.patienceHours}::integer)
+        then 'Nothing was taken for a day. The last try: ' || ${failure.error}::text end)
+    where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId}
+    returning paused_reason`.execute(trx)
+  return { isPaused: rows[0]?.paused_reason != null }
+}
+
+/** The log goes with the events it is of. */
+export async function forgetOldDeliveries(db: DbOrTransaction): Promise<void> {
+  await sql`delete from webhook_deliveries where delivery_id in (
+    select delivery_id from webhook_deliveries
+    where created_at < now() - make_interval(days => ${eventDaysKept}::integer) and status <> 'waiting'
+    order by created_at limit 10000)`.execute(db)
+}

@@ -1,0 +1,67 @@
+/** A receiver of webhooks, which answers as it is told to. */
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Letter {
+  headers: Record<string, string>
+  body: Record<string, unknown> & { id?: number; type: string }
+  raw: string
+}
+
+export interface Receiver {
+  url: string
+  /** Every request in the order in which it came, taken or not. */
+  letters: Letter[]
+  /** The most that were under way at once. */
+  atOnceMax: number
+  /** What it answers: a status, or a way of its own. */
+  answer: number | ((letter: Letter, response: ServerResponse) => void)
+  close(): Promise<void>
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const letters: Letter[] = []
+  let atOnce = 0
+  const server = createServer((request, response) => {
+    atOnce++
+    receiver.atOnceMax = Math.max(receiver.atOnceMax, atOnce)
+    response.on('close', () => atOnce--)
+    void read(request).then((raw) => {
+      const letter = {
+        headers: request.headers as Record<string, string>,
+        raw,
+        body: (raw === '' ? { type: 'none' } : JSON.parse(raw)) as Letter['body'],
+      }
+      letters.push(letter)
+      const { answer } = receiver
+      if (typeof answer === 'function') answer(letter, response)
+      else response.writeHead(answer).end(`answered ${answer}`)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/take?from=svc`,
+    letters,
+    atOnceMax: 0,
+    answer: 200,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+  return receiver
+}
+
+/** As a receiver checks it, without a look at our code. */
+export function isGenuine({ headers, raw }: Letter, secret: string): boolean {
+  const expected = createHmac('sha256', secret).update(`${headers['x-svc-timestamp']}.${raw}`).digest('hex')
+  return headers['x-svc-signature'] === `sha256=${expected}`
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
