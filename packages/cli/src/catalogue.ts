@@ -82,6 +82,19 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'trigger',
   ),
+  channels: group(
+    'Channels: a chat workspace where sessions are threads and change requests are cards',
+    {
+      ls: leaf(async () => (await import('./commands/channels/ls.ts')).ls, 'list'),
+      connect: leaf(async () => (await import('./commands/channels/connect.ts')).connect, 'add'),
+      show: leaf(async () => (await import('./commands/channels/show.ts')).show, 'info'),
+      test: leaf(async () => (await import('./commands/channels/test-message.ts')).test),
+      disconnect: leaf(async () => (await import('./commands/channels/disconnect.ts')).disconnect, 'rm'),
+      link: leaf(async () => (await import('./commands/channels/link.ts')).link),
+      unlink: leaf(async () => (await import('./commands/channels/unlink.ts')).unlink),
+    },
+    'channel',
+  ),
   manifest: group('The manifest svc.toml', {
     validate: leaf(async () => (await import('./commands/manifest/validate.ts')).validate, 'check'),
   }),

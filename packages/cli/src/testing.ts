@@ -7,6 +7,7 @@ import { errorStatus, ServiceError } from '@svc/contract/errors'
 import { routes } from '@svc/contract/openapi'
 import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
+import { channelAnswers } from './testing-channel.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
@@ -273,6 +274,7 @@ export const usual: Answers = {
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   fireTrigger: () => ({ session_id: ids.session }),
   enableTrigger: () => ({ change_request: null, merged: false }),
+  ...channelAnswers,
   disableTrigger: () => ({ change_request: aChangeRequest({ status: 'merged' }), merged: true }),
 }
 

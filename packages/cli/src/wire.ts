@@ -9,6 +9,8 @@ type Body<Name extends keyof operations> = operations[Name]['responses'] extends
 
 export type Project = Body<'getProject'>
 export type Session = Body<'getSession'>
+export type Channel = Body<'connectChannel'>
+export type ChannelLink = Body<'linkChatUser'>
 export type SessionStatus = Session['status']
 export type ChangeRequest = Body<'getChangeRequest'>['change_request']
 export type MergePreview = Body<'previewChangeRequest'>

@@ -1,0 +1,39 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { green, red, yellow } from '../../output.ts'
+import { warnOfErrors } from '../triggers/words.ts'
+import { placeOf } from './find.ts'
+
+export const ls = command({
+  summary: 'List the chat channels of the project',
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc channels ls', 'svc channels ls --json'],
+  async run(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } } }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    if (found.channels.length === 0)
+      out.note(`No channel is connected. ${ctx.next('svc channels connect')} connects one.`)
+    else
+      out.table(found.channels, [
+        { title: 'CHANNEL', of: placeOf },
+        { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
+        { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },
+        { title: 'AGENT', of: (channel) => channel.agent ?? 'default' },
+        {
+          title: 'STATE',
+          of: (channel) =>
+            channel.error !== null
+              ? red(channel.error)
+              : channel.waiting > 0
+                ? yellow(`${channel.waiting} waiting`)
+                : green('connected'),
+          shrink: true,
+        },
+      ])
+    warnOfErrors(out, found.errors)
+  },
+})

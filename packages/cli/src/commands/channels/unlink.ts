@@ -1,0 +1,41 @@
+import { reply } from '../../api.ts'
+import { pick } from '../../ask.ts'
+import { command } from '../../command.ts'
+import { Refusal } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+
+export const unlink = command({
+  summary: 'Unlink a chat user who acts as you',
+  scope: 'host',
+  args: { user: { summary: 'Name or id of the chat user (default: the only one there is)', optional: true } },
+  flags: {},
+  examples: ['svc channels unlink', 'svc channels unlink Ada --json'],
+  async run(ctx, { args }) {
+    const api = await ctx.api()
+    const links = await reply(api.GET('/v1/channel-links'))
+    const fitting = links.filter(
+      (link) => args.user === undefined || [link.chat_user_name, link.chat_user_id, link.link_id].includes(args.user),
+    )
+    if (fitting.length === 0)
+      throw new Refusal(
+        'not_found',
+        args.user === undefined ? 'No chat user acts as you' : `No chat user ${JSON.stringify(args.user)} acts as you`,
+        {
+          next: ['svc channels link <code>'],
+        },
+      )
+    const link =
+      fitting.length === 1
+        ? fitting[0]!
+        : await pick(ctx, {
+            question: 'Who?',
+            missing: '<user>',
+            corrected: `svc channels unlink ${fitting[0]!.chat_user_id}`,
+            choices: fitting.map((each) => ({ value: each, label: each.chat_user_name, hint: each.workspace_name })),
+          })
+    await reply(api.DELETE('/v1/channel-links/{linkId}', { params: { path: { linkId: link.link_id } } }))
+    const { out } = ctx
+    if (out.json) return out.document({ ok: true, link_id: link.link_id })
+    out.line(green('✓ '), bold(link.chat_user_name), ` of ${link.workspace_name} acts as you no more`)
+  },
+})
