@@ -115,6 +115,42 @@ test('what Slack delivers again, and the two events of one mention, make one ses
   expect(app.slack.thread('1700000200.000001')).toHaveLength(2)
 })
 
+test('a server that dies between the session and its note of it starts no second one, and prompts nobody twice', async () => {
+  const before = await countSessions()
+  await app.event({ text: mention(app, 'once more'), ts: '1700000250.000001' })
+  await workOffEvents(app.deps, never)
+  for (const told of ['', null]) {
+    await app.deps.db
+      .updateTable('channel_events')
+      .set({ status: 'waiting', claimed_at: null })
+      .where('thread_key', '=', '1700000250.000001')
+      .execute()
+    if (told === null)
+      await app.deps.db
+        .updateTable('channel_threads')
+        .set({ told, session_id: null })
+        .where('thread_key', '=', '1700000250.000001')
+        .execute()
+    await workOffEvents(app.deps, never)
+  }
+  await app.sees('the answer', () =>
+    app.slack.thread('1700000250.000001').find((m) => app.slack.textOf(m).includes('done: once more')),
+  )
+  expect((await countSessions()) - before).toBe(1)
+  const [session] = await app.deps.db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('initial_prompt', '=', 'once more')
+    .execute()
+  const prompts = await app.deps.db
+    .selectFrom('session_prompts')
+    .select('prompt_id')
+    .where('session_id', '=', session!.session_id)
+    .execute()
+  expect(prompts.length).toBeLessThanOrEqual(1)
+  expect(app.slack.thread('1700000250.000001')).toHaveLength(2)
+})
+
 describe('who may', () => {
   test('a link is one person’s, by a code that is one user’s and works once', async () => {
     const ada = await app.makeUser('member')
@@ -336,6 +372,7 @@ describe('the outbox', () => {
       await letDie(other.deps)
       await deliverMessages(app.deps, never)
       expect(app.slack.thread('1700000800.000001')).toHaveLength(1)
+      app.slack.release()
       await hung
       // What the dead one learns late changes nothing: the claim is no longer its own.
       await app.round()

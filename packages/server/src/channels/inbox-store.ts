@@ -26,7 +26,7 @@ export async function takeEvent(
       select e.event_row_id from channel_events e
       where e.status = 'waiting' and (e.next_try_at is null or e.next_try_at <= ${input.now})
         and (e.claimed_at is null or e.claimed_at < now() - interval '5 minutes'
-          or not ${isLiving(sql.ref('e.instance_id'), input.staleSeconds)})
+          or (e.instance_id <> ${input.instanceId} and not ${isLiving(sql.ref('e.instance_id'), input.staleSeconds)}))
         and not exists (select 1 from channel_events b where b.status = 'waiting' and b.channel_id = e.channel_id
           and b.thread_key = e.thread_key and b.event_row_id < e.event_row_id)
       order by e.event_row_id limit 1 for update of e skip locked)

@@ -52,7 +52,7 @@ export async function takeOwed(
         and (m.next_try_at is null or m.next_try_at <= ${input.now})
         and (c.paused_until is null or c.paused_until <= ${input.now})
         and (m.claimed_at is null or m.claimed_at < now() - interval '2 minutes'
-          or not ${isLiving(sql.ref('m.instance_id'), input.staleSeconds)})
+          or (m.instance_id <> ${input.instanceId} and not ${isLiving(sql.ref('m.instance_id'), input.staleSeconds)}))
         -- An edit may overtake, a first appearance may not.
         and (m.external_id is not null or not exists (
           select 1 from channel_messages b where b.channel_id = m.channel_id and b.thread_key = m.thread_key

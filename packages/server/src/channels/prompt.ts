@@ -108,7 +108,9 @@ async function promptThread(
     throw new ServiceError('not_found', 'The session of this thread was deleted.', {
       hint: 'Mention me outside of it to start another.',
     })
-  if (!(await isAccepted(deps, row.planned_id)))
+  // An earlier try began the thread, or sent the prompt, and died before it could say so.
+  const isBeginning = [session.session_id, session.asked_as].includes(row.planned_id)
+  if (!isBeginning && !(await isAccepted(deps, row.planned_id)))
     await promptSession(deps, {
       session,
       caller: callerFor(acting, channel, row.delivery_id),
@@ -118,7 +120,6 @@ async function promptThread(
   return { kind: 'done' }
 }
 
-/** By an earlier try that died before it could say so. */
 async function isAccepted(deps: Pick<Deps, 'db'>, promptId: string): Promise<boolean> {
   const row = await deps.db
     .selectFrom('session_prompts')

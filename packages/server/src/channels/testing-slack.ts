@@ -50,6 +50,8 @@ export interface SlackServer {
   users: Map<string, { name: string; email?: string; team_id?: string; is_restricted?: boolean; deleted?: boolean }>
   channels: Map<string, { name: string; is_member: boolean; is_archived?: boolean; is_ext_shared?: boolean }>
   trouble(method: string, ...what: Trouble[]): void
+  /** What hangs fails. */
+  release(): void
   /** All that is written in a message, links and all. */
   textOf(message: SlackMessage): string
   thread(ts: string): SlackMessage[]
@@ -58,6 +60,7 @@ export interface SlackServer {
 
 export function startSlack(): SlackServer {
   const queues = new Map<string, Trouble[]>()
+  const hanging: (() => void)[] = []
   let posted = 0
   const slack: Omit<SlackServer, 'apiUrl' | 'close'> = {
     token: `xoxb-canary-value-${randomBytes(8).toString('hex')}`,
@@ -72,6 +75,7 @@ export function startSlack(): SlackServer {
     ]),
     channels: new Map([['C0DEVTEAM', { name: 'dev', is_member: true }]]),
     trouble: (method, ...what) => void queues.set(method, [...(queues.get(method) ?? []), ...what]),
+    release: () => hanging.splice(0).forEach((end) => end()),
     textOf: (message) => [message.text, ...message.blocks.flatMap(textsOf)].join('\n'),
     thread: (ts) => slack.messages.filter((message) => message.thread_ts === ts),
   }
@@ -142,7 +146,10 @@ export function startSlack(): SlackServer {
       const token = request.headers.get('authorization')?.replace('Bearer ', '') ?? ''
       slack.calls.push({ method, token, body })
       const trouble = queues.get(method)?.shift()
-      if (trouble?.kind === 'hang') return new Promise<Response>(() => {})
+      if (trouble?.kind === 'hang')
+        return new Promise<Response>((resolve) =>
+          hanging.push(() => resolve(Response.json({ ok: false, error: 'internal_error' }))),
+        )
       if (trouble?.kind === 'page') return new Response('<html>a proxy</html>', { status: trouble.status })
       if (trouble?.kind === 'answer') return new Response(trouble.text)
       if (trouble?.kind === 'error') return Response.json({ ok: false, error: trouble.code })
