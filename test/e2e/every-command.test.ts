@@ -26,6 +26,10 @@ cron = "0 3 29 2 *"
 enabled = true
 model = "svc-scripted-demo"
 prompt = "Look around."
+
+[[apps]]
+slug = "site"
+static_dir = "."
 `
 
 interface Described {
@@ -153,6 +157,16 @@ const good: Record<string, () => Call | Promise<Call>> = {
     await server.json(['cr', 'close', number, '--project', project])
     return { args: [number] }
   },
+  'apps ls': () => ({ args: [] }),
+  'apps show': () => ({ args: ['site'] }),
+  'apps deploy': () => ({ args: ['site', '--wait'] }),
+  'apps stop': () => ({ args: ['site'] }),
+  'apps rollback': async () => {
+    for (const _ of [1, 2]) await server.json(['apps', 'deploy', 'site', '--wait', '--project', project])
+    return { args: ['site', '--wait'] }
+  },
+  'apps logs': () => ({ args: ['site'] }),
+  'apps open': () => ({ args: ['site'] }),
   'triggers ls': () => ({ args: [] }),
   'triggers info': () => ({ args: ['nightly'] }),
   'triggers fire': () => ({ args: ['nightly', '--message', 'Only the parser'] }),

@@ -95,6 +95,19 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'channel',
   ),
+  apps: group(
+    'Apps: programs and pages of the default branch, each at an address of its own',
+    {
+      ls: leaf(async () => (await import('./commands/apps/ls.ts')).ls, 'list'),
+      show: leaf(async () => (await import('./commands/apps/show.ts')).show, 'info'),
+      deploy: leaf(async () => (await import('./commands/apps/deploy.ts')).deploy, 'start'),
+      stop: leaf(async () => (await import('./commands/apps/stop.ts')).stop),
+      rollback: leaf(async () => (await import('./commands/apps/rollback.ts')).rollback),
+      logs: leaf(async () => (await import('./commands/apps/logs.ts')).logs, 'log'),
+      open: leaf(async () => (await import('./commands/apps/open.ts')).open),
+    },
+    'app',
+  ),
   manifest: group('The manifest svc.toml', {
     validate: leaf(async () => (await import('./commands/manifest/validate.ts')).validate, 'check'),
   }),

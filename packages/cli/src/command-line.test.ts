@@ -41,6 +41,14 @@ sessions open <id>
 sessions chat [id] --prompt --new
 sessions talk=chat [id] --prompt --new
 sessions preview <id> [port]
+apps ls
+apps show <app>
+apps info=show <app>
+apps deploy <app> --wait
+apps stop <app>
+apps rollback <app> --to --wait
+apps logs <app> --follow
+apps open <app>
 triggers ls
 triggers info <slug>
 triggers fire <slug>

@@ -5,6 +5,7 @@ import type { Context } from './context.ts'
 export type Named =
   | 'cr'
   | 'session'
+  | 'app'
   | 'project'
   | 'host'
   | 'secret'

@@ -34,6 +34,11 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
       about: `${session.name} (${session.status})`,
     }))
   },
+  async app(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/apps', { params: { path: { projectId } } }))
+    return found.apps.map((app) => ({ value: app.slug, about: app.state }))
+  },
   async project(ctx) {
     const found = await reply((await ctx.api()).GET('/v1/projects', { params: { query: { limit: most } } }))
     return found.map((project) => ({ value: project.slug, about: project.managed ? 'managed' : project.repo_url }))

@@ -2,12 +2,11 @@
 import type { ApiClient } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
 import type { Message, MessagePart, Session, SessionEvent } from './wire.ts'
-import { createParser } from 'eventsource-parser'
 import { onlyOnce, reply, replyStream } from './api.ts'
 import { Refusal } from './errors.ts'
+import { streamedEvents } from './event-stream.ts'
 import type { Io } from './io.ts'
 
-const eventCharactersMax = 32 * 1024 * 1024
 const reconnectsMax = 5
 
 export interface Listener {
@@ -191,18 +190,5 @@ function openEvents(api: ApiClient, where: Where, signal: AbortSignal): Promise<
 }
 
 async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<SessionEvent> {
-  const waiting: SessionEvent[] = []
-  const parser = createParser({
-    maxBufferSize: eventCharactersMax,
-    onEvent: ({ data }) => waiting.push(JSON.parse(data) as SessionEvent),
-    onError: (error) => {
-      if (error.type === 'max-buffer-size-exceeded')
-        throw new Refusal('bad_answer', 'An event of the session is too large to follow', { cause: error })
-    },
-  })
-  const decoder = new TextDecoder()
-  for await (const chunk of stream) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    yield* waiting.splice(0)
-  }
+  for await (const { data } of streamedEvents(stream, 'the session')) yield JSON.parse(data) as SessionEvent
 }

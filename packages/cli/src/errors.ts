@@ -37,6 +37,7 @@ export type RefusalCode =
   | 'not_available'
   | 'session_failed'
   | 'turn_failed'
+  | 'deploy_failed'
   | 'git_failed'
   | 'no_repository'
   | 'nothing_to_push'

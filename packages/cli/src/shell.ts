@@ -7,7 +7,7 @@ export function quote(word: string): string {
 export function inProject(command: string, project: string | undefined): string {
   const needed =
     project !== undefined &&
-    /^svc (cr|sessions|secrets|env|settings|triggers|ship|status)( |$)/.test(command) &&
+    /^svc (cr|sessions|secrets|env|settings|triggers|apps|ship|status)( |$)/.test(command) &&
     !command.includes('--project')
   return needed ? `${command} --project ${quote(project)}` : command
 }

@@ -8,6 +8,7 @@ import { routes } from '@svc/contract/openapi'
 import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
+import { appAnswers } from './testing-app.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
@@ -270,6 +271,7 @@ export const usual: Answers = {
     created_by: null,
   }),
   deleteSecret: () => ({ ok: true }),
+  ...appAnswers,
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   fireTrigger: () => ({ session_id: ids.session }),

@@ -7,6 +7,9 @@ type Body<Name extends keyof operations> = operations[Name]['responses'] extends
     : never
   : never
 
+export type App = Body<'getApp'>
+export type AppDeploy = App['deploys'][number]
+export type AppLog = Body<'readAppLogs'>
 export type Project = Body<'getProject'>
 export type Session = Body<'getSession'>
 export type Channel = Body<'connectChannel'>

@@ -1246,6 +1246,125 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/apps/{slug}/deploy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deploy an app from the default branch now, also one that was stopped */
+        post: operations["deployApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps/{slug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One app with its newest deploys */
+        get: operations["getApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The apps of svc.toml on the default branch, in its order, and what is wrong with them there */
+        get: operations["listApps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps/{slug}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The address of an app for one browser: it works once, for the browser that opens it first */
+        get: operations["openApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps/{slug}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What building and running an app said; with follow=1 as server-sent events, one a line, that go on */
+        get: operations["readAppLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps/{slug}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deploy what an earlier deploy was made from: the last that served before this one, or the one named */
+        post: operations["rollbackApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/apps/{slug}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop an app; it stays stopped until it is deployed again */
+        post: operations["stopApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -6360,6 +6479,654 @@ export interface operations {
                         /** Format: date-time */
                         created_at: string;
                         last_attempt_at: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deployApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: {
+                            slug: string;
+                            /** @enum {string} */
+                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+                            url: string;
+                            enabled: boolean;
+                            reason: string | null;
+                            command: string | null;
+                            static_dir: string | null;
+                            build: string | null;
+                            port: number;
+                            secrets: string[];
+                            live: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            next: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            deploys: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            }[];
+                        };
+                        deploy: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+                        url: string;
+                        enabled: boolean;
+                        reason: string | null;
+                        command: string | null;
+                        static_dir: string | null;
+                        build: string | null;
+                        port: number;
+                        secrets: string[];
+                        live: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        } | null;
+                        next: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        } | null;
+                        deploys: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listApps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        apps: {
+                            slug: string;
+                            /** @enum {string} */
+                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+                            url: string;
+                            enabled: boolean;
+                            reason: string | null;
+                            command: string | null;
+                            static_dir: string | null;
+                            build: string | null;
+                            port: number;
+                            secrets: string[];
+                            live: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            next: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            deploys: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            }[];
+                        }[];
+                        errors: {
+                            path: string;
+                            message: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning";
+                            line: number | null;
+                            column: number | null;
+                        }[];
+                        /** @enum {string} */
+                        provider: "local" | "none";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    openApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        url: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readAppLogs: {
+        parameters: {
+            query?: {
+                follow?: "0" | "1" | "true" | "false";
+                deploy?: string;
+                lines?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deploy: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        } | null;
+                        lines: {
+                            /** Format: date-time */
+                            at: string;
+                            /** @enum {string} */
+                            stream: "build" | "run" | "svc";
+                            text: string;
+                        }[];
+                        truncated: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rollbackApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    deploy?: number | string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: {
+                            slug: string;
+                            /** @enum {string} */
+                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+                            url: string;
+                            enabled: boolean;
+                            reason: string | null;
+                            command: string | null;
+                            static_dir: string | null;
+                            build: string | null;
+                            port: number;
+                            secrets: string[];
+                            live: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            next: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            } | null;
+                            deploys: {
+                                /** Format: uuid */
+                                deploy_id: string;
+                                number: number;
+                                /** @enum {string} */
+                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                                hash: string;
+                                commit_sha: string;
+                                /** @enum {string} */
+                                cause: "default_branch" | "request" | "rollback";
+                                rollback_of: number | null;
+                                error: string | null;
+                                created_by: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                ready_at: string | null;
+                                ended_at: string | null;
+                            }[];
+                        };
+                        deploy: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        };
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    stopApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+                        url: string;
+                        enabled: boolean;
+                        reason: string | null;
+                        command: string | null;
+                        static_dir: string | null;
+                        build: string | null;
+                        port: number;
+                        secrets: string[];
+                        live: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        } | null;
+                        next: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        } | null;
+                        deploys: {
+                            /** Format: uuid */
+                            deploy_id: string;
+                            number: number;
+                            /** @enum {string} */
+                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+                            hash: string;
+                            commit_sha: string;
+                            /** @enum {string} */
+                            cause: "default_branch" | "request" | "rollback";
+                            rollback_of: number | null;
+                            error: string | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            ready_at: string | null;
+                            ended_at: string | null;
+                        }[];
                     };
                 };
             };

@@ -151,6 +151,52 @@ export interface SavedWork {
   notes: string[]
 }
 
+/** Told to the daemon alone: `app` where no agent works in the sandbox, but one app of the project runs. */
+export const sandboxKindName = 'SVC_SANDBOX_KIND'
+
+/** The first line of POST /svc/app; the files of the work tree follow as a tar. Once a sandbox. */
+export interface AppSpec {
+  slug: string
+  commit: string
+  /** Shell lines, run in the work tree as the agent's uid. */
+  build: string | null
+  command: string | null
+  /** A folder of the work tree; set where there is no command. */
+  static_dir: string | null
+  port: number
+  /** As its entry says, secrets filled in. */
+  env: Record<string, string>
+  build_ms_max: number
+  /** How long it may take to answer on its port. */
+  start_ms_max: number
+}
+
+export interface AppLine {
+  /** Counts every line since the sandbox began, also those that are gone by now. */
+  seq: number
+  /** Unix milliseconds. */
+  at: number
+  stream: 'build' | 'run' | 'svc'
+  text: string
+}
+
+/** `waiting`: for POST /svc/app. `restarting`: it answered once, ended, and is started again after a pause. */
+export type AppProcessState = 'waiting' | 'unpacking' | 'building' | 'starting' | 'ready' | 'restarting' | 'failed'
+
+/** POST /svc/app/watch: answers when there is something new, and after `wait_ms` anyway. */
+export interface AppWatchBody {
+  after: number
+  state: AppProcessState | null
+  wait_ms: number
+}
+export interface AppWatchReply {
+  state: AppProcessState
+  /** Why it is restarting or failed, with its last words. */
+  error: string | null
+  starts: number
+  lines: AppLine[]
+}
+
 export const userContextHeader = 'x-svc-user-context'
 export const userContextSecondsMax = 60
 

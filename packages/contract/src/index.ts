@@ -1,4 +1,6 @@
 export * from './accounts.ts'
+export * from './app-env.ts'
+export * from './apps.ts'
 export * from './browse.ts'
 export * from './change-requests.ts'
 export * from './channels.ts'

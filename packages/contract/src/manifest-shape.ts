@@ -17,6 +17,7 @@ import {
   withDefault,
   wrong,
 } from './manifest-fields.ts'
+import { secretsNamedIn } from './app-env.ts'
 import { refuseCron, refuseTimezone, refuseTime } from './cron.ts'
 import { unknownPlaceholders } from './prompt-template.ts'
 import { refuseSecretName } from './secret-name.ts'
@@ -193,7 +194,7 @@ export function checkTrigger(trigger: ManifestTrigger, path: Path, report: Repor
   if (trigger.run_at !== null) stray('run_at', 'is of no use to a webhook')
 }
 
-const takenPorts = [8000, 4096, 61080]
+const takenPorts = [8000, 4096, 61080, 61081]
 
 export function checkApp(app: ManifestApp, path: Path, report: Report): void {
   if (app.command === null && app.static_dir === null)
@@ -202,4 +203,8 @@ export function checkApp(app: ManifestApp, path: Path, report: Report): void {
     report([...path, 'static_dir'], 'goes without command: an app has one of them', { place: 'key' })
   if (app.port !== null && takenPorts.includes(app.port))
     report([...path, 'port'], `is taken by the sandbox itself (${takenPorts.join(', ')})`)
+  for (const [name, value] of Object.entries(app.env))
+    for (const secret of secretsNamedIn({ [name]: value }))
+      if (refuseSecretName(secret) !== null)
+        report([...path, 'env', name], `names a secret that cannot be: ${secret.slice(0, 60)}`)
 }

@@ -58,6 +58,7 @@ describe('the table of routes', () => {
         'createReview',
         'mergeChangeRequest',
         ...['fireTrigger', 'enableTrigger', 'disableTrigger'],
+        ...['deployApp', 'rollbackApp'],
       ].toSorted(),
     )
     expect(keyed.filter((name) => /token|link/i.test(name))).toEqual([])

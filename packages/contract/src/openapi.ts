@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import * as accounts from './accounts.ts'
+import * as apps from './apps.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
 import * as events from './events.ts'
@@ -32,6 +33,7 @@ const modules = [
   events,
   channels,
   webhooks,
+  apps,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

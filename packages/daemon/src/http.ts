@@ -1,11 +1,10 @@
-/** The daemon's listeners: one handler behind a TCP port and a Unix socket. Knows who may pass and where to, not what happens there. */
-import { rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { ListenOptions } from 'node:net'
+/** What the daemon answers. Knows who may pass and where to, not what happens there. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import type { RequestHead } from './access.ts'
 import { type ControlParts, handleControl } from './control.ts'
+import { type Addresses, type Listeners, openListeners } from './listeners.ts'
 import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from './proxy.ts'
 import { ControlError, runtimeBooting, sendError, unauthenticated } from './reply.ts'
 import { type OwnPorts, type Target, targetOf } from './target.ts'
@@ -18,60 +17,14 @@ export interface HttpParts extends ControlParts {
   log: (message: string) => void
 }
 
-export interface Listeners {
-  servers: Server[]
-  close(): void
+export function listen(parts: HttpParts, at: Addresses): Promise<Listeners> {
+  return openListeners(at, {
+    request: (req, res) => onRequest(req, res, parts),
+    upgrade: (req, socket, head) => onUpgrade(req, socket, head, parts),
+  })
 }
 
-export async function listen(
-  parts: HttpParts,
-  at: { tcp: { host: string; port: number } | null; socketPath: string | null },
-): Promise<Listeners> {
-  const servers: Server[] = []
-  const open = async (options: ListenOptions) => {
-    const server = createServer({ keepAlive: true }, (req, res) => void onRequest(req, res, parts))
-    server.on(
-      'upgrade',
-      (req: IncomingMessage, socket: Duplex, head: Buffer) => void onUpgrade(req, socket, head, parts),
-    )
-    // CONNECT asks for a tunnel to a name of the caller's choosing.
-    server.on('connect', (_req, socket: Duplex) => socket.destroy())
-    server.on('clientError', (_error, socket) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
-    })
-    // Event streams and uploads last as long as they last.
-    server.requestTimeout = 0
-    server.keepAliveTimeout = 65_000
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(options, resolve)
-    })
-    servers.push(server)
-  }
-  if (at.socketPath !== null) {
-    // One left by a predecessor would refuse the bind.
-    rmSync(at.socketPath, { force: true })
-    // Made for the daemon's uid alone: the agent has the port, where every call is judged alike, but no second door.
-    const umask = process.umask(0o177)
-    try {
-      await open({ path: at.socketPath })
-    } finally {
-      process.umask(umask)
-    }
-  }
-  if (at.tcp !== null) await open(at.tcp)
-  return {
-    servers,
-    close() {
-      for (const server of servers) {
-        server.close()
-        server.closeAllConnections()
-      }
-    },
-  }
-}
-
-const headOf = (req: IncomingMessage): RequestHead => ({
+export const headOf = (req: IncomingMessage): RequestHead => ({
   method: req.method ?? '',
   path: req.url ?? '',
   rawHeaders: req.rawHeaders,

@@ -3,6 +3,7 @@
 export async function runAgent(args: string[]): Promise<void> {
   if (args[0] === 'git-credential') await runGitCredential(args[1])
   else if (args[0] === 'save-work') await runSaving()
+  else if (args[0] === 'app-files') await runAppFiles(args.slice(1))
   else await runDaemon(args)
 }
 
@@ -20,6 +21,21 @@ async function runDaemon(args: string[]): Promise<void> {
     forbidInspection()
   }
   const log = (message: string) => void process.stderr.write(`svc-agent: ${message}\n`)
+  const egress = existsSync(egressSocketPath) ? { port: egressPort, socketPath: egressSocketPath } : null
+  if (process.env[contract.sandboxKindName] === 'app') {
+    const { startAppDaemon } = await import('./app/serve.ts')
+    const app = await startAppDaemon({
+      env: process.env,
+      identity,
+      paths: sandboxPaths,
+      program: ['/usr/local/bin/svc-agent'],
+      socketPath: daemonSocketPath,
+      egress,
+      log,
+    })
+    endOnSignal(log, async () => app.stop())
+    return
+  }
   const daemon = await startDaemon({
     env: process.env,
     identity,
@@ -29,15 +45,24 @@ async function runDaemon(args: string[]): Promise<void> {
     runtimeCommand: ['opencode', 'serve', '--port', String(runtimePort), '--hostname', '127.0.0.1'],
     listen: { tcp: { host: '0.0.0.0', port: daemonPort }, socketPath: daemonSocketPath },
     relay: { port: relayPort, socketPath: relaySocketPath },
-    egress: existsSync(egressSocketPath) ? { port: egressPort, socketPath: egressSocketPath } : null,
+    egress,
     log,
   })
+  endOnSignal(log, () => daemon.stop())
+}
+
+function endOnSignal(log: (message: string) => void, stop: () => Promise<void>): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       log(`ends on ${signal}`)
-      void daemon.stop().finally(() => process.exit(0))
+      void stop().finally(() => process.exit(0))
     })
   }
+}
+
+async function runAppFiles([folder = '', port = '']: string[]): Promise<void> {
+  const { serveFiles } = await import('./app/files.ts')
+  await serveFiles(folder, Number(port))
 }
 
 async function runGitCredential(operation: string | undefined): Promise<void> {

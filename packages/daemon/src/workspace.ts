@@ -145,7 +145,8 @@ export function createWorkspace(options: {
   return { prepare, clone, copyConfigDir, refresh, follow, claim, commit: () => readCommit(paths.workspace) }
 }
 
-function give(folder: string, identity: AgentIdentity): void {
+/** Makes the folder the agent's own. */
+export function give(folder: string, identity: AgentIdentity): void {
   chmodSync(folder, 0o755)
   if (identity.uid !== null) chownSync(folder, identity.uid, identity.uid)
 }

@@ -7,8 +7,8 @@ export interface SandboxSpec {
   /** Environment of PID 1 (svc-entrypoint) and, less nothing, of the daemon. Keys match ^[A-Za-z_][A-Za-z0-9_]*$, values hold no NUL. */
   env: Record<string, string>
   limits: SandboxLimits
-  /** Unix socket on the host that answers what the sandbox sends to its relay on 127.0.0.1:61080 (API, git gateway, model gateway). */
-  relaySocket: string
+  /** Unix socket on the host that answers what the sandbox sends to its relay on 127.0.0.1:61080 (API, git gateway, model gateway); null for a sandbox that has nothing to say to the service. */
+  relaySocket: string | null
   /** Unix socket on the host that answers as an HTTP proxy what the sandbox sends to 127.0.0.1:61081; none, no way out. */
   egressSocket?: string | null
   /** An image of the project's own, where the driver has images; null or nothing is the driver's own. */

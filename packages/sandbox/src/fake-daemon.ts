@@ -2,6 +2,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 import type { SandboxSpec } from './driver.ts'
+import { createFakeApp } from './fake-app.ts'
 import type { FakeDriverOptions } from './fake.ts'
 
 export interface FakePrompt {
@@ -47,6 +48,7 @@ export function startFakeDaemon(input: {
   const delivered = new Map<string, Promise<string>>()
   const usedContexts = new Set<string>()
   const runtime = createFakeRuntime()
+  const app = spec.env['SVC_SANDBOX_KIND'] === 'app' ? createFakeApp(() => input.options().onApp) : null
   let env = { ...spec.env }
   let stopped = false
   // Named as the contract names it, which a driver may not import.
@@ -130,6 +132,7 @@ export function startFakeDaemon(input: {
     '/svc/claim': claim,
     // No work tree, so nothing in it that was not pushed.
     '/svc/wip': () => nothingUnfinished,
+    ...(app === null ? {} : { '/svc/app/watch': (body: Record<string, unknown>) => app.watch(body) }),
     '/svc/recover': () => ({ ok: true, files: 0 }),
   }
 
@@ -138,6 +141,7 @@ export function startFakeDaemon(input: {
     if (answerMs !== undefined) await Bun.sleep(answerMs)
     const url = new URL(req.url)
     if (url.pathname === '/svc/health') return Response.json(health())
+    if (app !== null && url.pathname === '/svc/app' && isBearer(req, token)) return Response.json(await app.take(req))
     const action = control[url.pathname]
     if (action !== undefined) {
       if (!isBearer(req, token)) requireContext(req, url, spec.env, usedContexts)
@@ -147,7 +151,8 @@ export function startFakeDaemon(input: {
     requireContext(req, url, spec.env, usedContexts)
     const port = /^\/proxy\/([1-9][0-9]{0,4})(?:\/|$)/.exec(url.pathname)?.[1]
     if (port !== undefined) {
-      const reply = await input.options().onPort?.(Number(port), req)
+      const reply =
+        app === null ? await input.options().onPort?.(Number(port), req) : await app.answer(Number(port), req)
       if (reply) return reply
       throw new Refusal(502, 'nothing_listens', `Nothing listens on port ${port} in the sandbox.`)
     }

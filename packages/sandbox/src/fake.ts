@@ -16,6 +16,7 @@ import {
   type SandboxExit,
   type SandboxSpec,
 } from './driver.ts'
+import type { OnApp } from './fake-app.ts'
 import { type FakeDaemon, type FakePrompt, startFakeDaemon } from './fake-daemon.ts'
 
 export interface FakeDriverOptions {
@@ -23,6 +24,8 @@ export interface FakeDriverOptions {
   onPrompt?: (prompt: FakePrompt) => string | Promise<string>
   /** A program on a port of the sandbox; without an answer nothing listens there. */
   onPort?: (port: number, req: Request) => Response | null | Promise<Response | null>
+  /** What an app does that is deployed into a sandbox; it runs well by default. */
+  onApp?: OnApp
   /** From created to `ready`. */
   bootMs?: number
   /** Added before each of the daemon's answers. */

@@ -3,6 +3,7 @@ import { openApiDocument } from '@svc/contract/openapi'
 import { errorClass, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes.ts'
+import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
@@ -49,6 +50,7 @@ export function buildApp(deps: Deps): App {
     ...eventRoutes(deps),
     ...channelRoutes(deps),
     ...webhookRoutes(deps),
+    ...appRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   triggerDoor(app, deps)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endStanding } from '@svc/git'
 import type { Logger } from 'pino'
+import { AppKeeper } from './apps/keeper.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
@@ -65,7 +66,8 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       randomBytes: (count: number) => randomBytes(count),
       log,
     }
-    const pooled = { ...base, warm: new WarmPool(base) }
+    const served = { ...base, apps: new AppKeeper(base) }
+    const pooled = { ...served, warm: new WarmPool(served) }
     return {
       deps: { ...pooled, keeper: new SessionKeeper(pooled) },
       async close() {

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { buildApp } from './app.ts'
+import { appDoor } from './apps/door.ts'
 import { greet, type StartupHooks } from './banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
@@ -61,13 +62,13 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     relay.answerWith((request, env) => app.fetch(request, env))
     // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
     const greeting = await greet(deps, hooks, commandName())
-    door.answerWith((request, env) => app.fetch(request, env), [previewDoor(deps), sandboxDoor(deps)])
+    door.answerWith((request, env) => app.fetch(request, env), [appDoor(deps), previewDoor(deps), sandboxDoor(deps)])
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, log) : Promise.resolve()
     await settleSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
-    await Promise.all([door.close(), deps.keeper.close(), deps.events.close()])
+    await Promise.all([door.close(), deps.apps.close(), deps.keeper.close(), deps.events.close()])
     await working
   } finally {
     await Promise.all([door.close(), relay.close()])

@@ -9,6 +9,7 @@ import pino from 'pino'
 import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
+import { AppKeeper } from './apps/keeper.ts'
 import { makeEgressGate } from './egress/gate.ts'
 import { type Config, operatorSecrets, parseConfig } from './config.ts'
 import { LocalLocks } from './db/lock.ts'
@@ -204,8 +205,12 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     ...replaced,
     keyring: watchedKeyring(replaced.keyring, redaction),
   }
-  const pooled = { ...base, warm: replaced.warm ?? new WarmPool(base) }
-  const deps: Deps = { ...pooled, keeper: replaced.keeper ?? new SessionKeeper(pooled) }
+  const served = { ...base, apps: replaced.apps ?? new AppKeeper(base) }
+  const pooled = { ...served, warm: replaced.warm ?? new WarmPool(served) }
+  const deps: Deps = {
+    ...pooled,
+    keeper: replaced.keeper ?? new SessionKeeper(pooled),
+  }
   await registerInstance(deps)
   const app = buildApp(deps)
   const host = new URL(config.publicUrl).host
@@ -239,6 +244,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     deps,
     request,
     async close() {
+      await deps.apps.close()
       await deps.keeper.close()
       await deps.events.close()
       await database.close()

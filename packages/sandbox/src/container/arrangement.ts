@@ -86,7 +86,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       },
       Binds: [
         `${parts.runFolder}:${runDir}:rw`,
-        `${spec.relaySocket}:${runDir}/${relaySocketName}:rw`,
+        ...(spec.relaySocket === null ? [] : [`${spec.relaySocket}:${runDir}/${relaySocketName}:rw`]),
         ...(spec.egressSocket ? [`${spec.egressSocket}:${runDir}/${egressSocketName}:rw`] : []),
         ...['svc', 'svc-agent', 'svc-entrypoint'].map((name) => `${parts.svcBinary}:${binDir}/${name}:ro`),
         `${parts.runtimeBinary}:${binDir}/opencode:ro`,

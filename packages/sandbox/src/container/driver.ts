@@ -201,7 +201,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     const file = join(stateDir, 'seccomp.json')
     writeFileSync(file, profile)
     const config = containerConfig(
-      { ...spec, relaySocket: resolve(spec.relaySocket) },
+      { ...spec, relaySocket: spec.relaySocket === null ? null : resolve(spec.relaySocket) },
       {
         image,
         labels: { [labelOf]: sandboxId, 'svc.server': owner },

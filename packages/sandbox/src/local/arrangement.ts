@@ -23,7 +23,8 @@ export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6, watched: 7 } 
 /** What a sandbox is made from, as paths that bubblewrap can walk to under its own ids. */
 export interface Sources {
   run: string
-  relay: string
+  /** Null for a sandbox that does not reach the service. */
+  relay: string | null
   /** Null for a sandbox without a way out. */
   egress: string | null
   svc: string
@@ -95,7 +96,7 @@ export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: {
     ...['--perms', '0755', '--dir', workspaceDir, '--perms', '0700', '--dir', runtimeHome],
 
     ...['--perms', '0755', '--dir', '/run', '--bind', from.run, runDir],
-    ...['--bind', from.relay, join(runDir, relaySocketName)],
+    ...(from.relay === null ? [] : ['--bind', from.relay, join(runDir, relaySocketName)]),
     ...(from.egress === null ? [] : ['--bind', from.egress, join(runDir, egressSocketName)]),
 
     // /usr is read-only, so a mount point for our programs has to come from a tmpfs over the host's folder.

@@ -182,12 +182,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     if (identity.kind === 'ranges') {
       const owner = firstUidOf(entry.slot)
       chownSync(folder, owner, owner)
-      lendSocket(spec.relaySocket, owner)
+      if (spec.relaySocket !== null) lendSocket(spec.relaySocket, owner)
       if (spec.egressSocket) lendSocket(spec.egressSocket, owner)
     }
     return {
       run: folder,
-      relay: resolve(spec.relaySocket),
+      relay: spec.relaySocket === null ? null : resolve(spec.relaySocket),
       egress: spec.egressSocket ? resolve(spec.egressSocket) : null,
       svc: resolve(options.svcBinary),
       runtime: resolve(options.runtimeBinary),

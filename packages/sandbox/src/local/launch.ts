@@ -120,7 +120,7 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
 export const stagedNames = ['run', 'relay', 'egress', 'svc', 'runtime'] as const
 const stagedFor = (sources: Sources): Sources => ({
   run: '/tmp/run',
-  relay: '/tmp/relay',
+  relay: sources.relay === null ? null : '/tmp/relay',
   egress: sources.egress === null ? null : '/tmp/egress',
   svc: '/tmp/svc',
   runtime: '/tmp/runtime',

@@ -6,6 +6,7 @@ import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
 import { makeLinkCode } from '../channels/links.ts'
+import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/testing-slack.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
@@ -330,6 +331,15 @@ const changes: Record<string, Change> = {
       return post(`${path}/deliveries/${body.delivery_id}/redeliver`)
     },
   },
+  deployApp: { action: 'app.deploy', prepare: async () => post(`${await deployedApp()}/deploy`) },
+  stopApp: { action: 'app.stop', prepare: async () => post(`${await deployedApp()}/stop`) },
+  rollbackApp: {
+    action: 'app.rollback',
+    async prepare() {
+      await deployedApp()
+      return post(`${await deployedApp()}/rollback`, {})
+    },
+  },
 }
 
 const chat = () => ({ bot_token: slack.token, signing_secret: slack.secret, conversation_id: 'C0DEVTEAM' })
@@ -359,6 +369,8 @@ async function trigger(enabled: boolean): Promise<string> {
   await commit(app.repo, 'main', { 'svc.toml': `[[triggers]]\n${entry}` })
   return `${base}/triggers/nightly`
 }
+
+const deployedApp = () => deployed(app)
 
 const countAudit = async () =>
   (await app.deps.db.selectFrom('audit_events').select('event_id').orderBy('event_id').execute()).length

@@ -94,4 +94,11 @@ export const answers: Record<string, number> = {
   listDeliveries: 404,
   redeliver: 404,
   pingWebhook: 404,
+  listApps: 200,
+  getApp: 404,
+  deployApp: 404,
+  stopApp: 404,
+  rollbackApp: 400,
+  openApp: 404,
+  readAppLogs: 404,
 }

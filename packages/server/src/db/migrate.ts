@@ -12,6 +12,7 @@ import instanceLocks from './migrations/0010_instance_locks.sql' with { type: 't
 import projectEvents from './migrations/0011_project_events.sql' with { type: 'text' }
 import channels from './migrations/0012_channels.sql' with { type: 'text' }
 import webhooks from './migrations/0013_webhooks.sql' with { type: 'text' }
+import apps from './migrations/0014_apps.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -28,6 +29,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 11, name: 'project events', sql: projectEvents },
   { version: 12, name: 'channels', sql: channels },
   { version: 13, name: 'webhooks', sql: webhooks },
+  { version: 14, name: 'apps', sql: apps },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { changeRequestStatuses, roles, sandboxStatuses, sessionStatuses } from '@svc/contract'
+import { appDeployStatuses, changeRequestStatuses, roles, sandboxStatuses, sessionStatuses } from '@svc/contract'
 import pg from 'pg'
 import { migrate } from './migrate.ts'
 import { createTestDatabase, type TestDatabase } from './testing-cluster.ts'
@@ -40,12 +40,14 @@ async function columns(): Promise<Column[]> {
 
 /** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
 function schemaType(): Map<string, Map<string, string>> {
-  const text = readFileSync(join(import.meta.dir, 'schema.ts'), 'utf8')
-  const start = text.indexOf('export interface Schema {')
+  return new Map([...tablesIn('schema.ts', 'Schema extends AppTables'), ...tablesIn('app-tables.ts', 'AppTables')])
+}
+
+function tablesIn(file: string, name: string): [string, Map<string, string>][] {
+  const text = readFileSync(join(import.meta.dir, file), 'utf8')
+  const start = text.indexOf(`export interface ${name} {`)
   const body = text.slice(text.indexOf('{', start) + 1, text.indexOf('\n}\n', start))
-  return new Map(
-    [...entries(body)].map(([table, type]) => [table, new Map(entries(type.slice(1, type.lastIndexOf('}'))))]),
-  )
+  return [...entries(body)].map(([table, type]) => [table, new Map(entries(type.slice(1, type.lastIndexOf('}'))))])
 }
 
 /** `name: type` pairs of the outermost level; they end at a line break or a semicolon. */
@@ -68,6 +70,7 @@ const namedUnions: Record<string, readonly string[]> = {
   SessionStatus: sessionStatuses,
   SandboxStatus: sandboxStatuses,
   ChangeRequestStatus: changeRequestStatuses,
+  AppDeployStatus: appDeployStatuses,
 }
 
 /** What the written type says of a column, in the words of PostgreSQL. */
@@ -77,7 +80,7 @@ function described(written: string): { kind: string; nullable: boolean; hasDefau
   const inner = /^(?:Default|Generated)<(.*)>$/.exec(written)?.[1] ?? written
   const nullable = inner.endsWith(' | null') || inner.startsWith('ColumnType<unknown, string | null')
   const base = inner.replace(/ \| null$/, '')
-  const values = namedUnions[base] ?? [...base.matchAll(/'([a-z-]+)'/g)].map((match) => match[1]!)
+  const values = namedUnions[base] ?? [...base.matchAll(/'([a-z_-]+)'/g)].map((match) => match[1]!)
   const hasDefault = isNow || inner !== written || (isJson && !written.startsWith('JSONColumnType'))
   const kind =
     isNow || base === 'Timestamp'

@@ -10,14 +10,15 @@ import type {
   SessionStatus,
 } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
+import type { AppTables } from './app-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { ChannelPayload } from '../channels/incoming.ts'
 import type { CardFacts, StoredMessage } from '../channels/message.ts'
 
 /** ISO text with milliseconds: db/pool.ts parses it so, and replies send it as it is. */
-type Timestamp = ColumnType<string, string | Date, string | Date>
-type Default<T> = Generated<T>
-type Now = ColumnType<string, string | Date | undefined, string | Date>
+export type Timestamp = ColumnType<string, string | Date, string | Date>
+export type Default<T> = Generated<T>
+export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
 /** What firing a slot needs, as it was when the slot was claimed. */
@@ -29,7 +30,7 @@ export interface SlotPlan {
   depth: number
 }
 
-export interface Schema {
+export interface Schema extends AppTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
   accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }

@@ -5,6 +5,7 @@ import { deliverMessages } from '../channels/deliver.ts'
 import { forgetOldChat } from '../channels/forget.ts'
 import { tellSessions } from '../channels/tell-session.ts'
 import { workOffEvents } from '../channels/work.ts'
+import { reconcileApps } from '../apps/reconcile.ts'
 import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
 import { keptHours } from '../http/idempotency.ts'
@@ -47,6 +48,8 @@ export function jobs(deps: Deps): Job[] {
     { name: 'deliver chat messages', everyMs: 500, run: (signal) => deliverMessages(deps, signal) },
     { name: 'forget old chat', everyMs: 3_600_000, run: () => forgetOldChat(deps) },
     { name: 'forget old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
+    { name: 'reconcile apps', everyMs: 1_000, run: (signal) => reconcileApps(deps, signal) },
+    { name: 'settle apps', everyMs: 1_000, run: () => deps.apps.settle() },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { ServiceError } from '@svc/contract'
 import { SandboxError } from '@svc/sandbox'
+import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { sandboxKey } from './credentials.ts'
@@ -379,7 +380,8 @@ export class SessionKeeper {
 
   /** Ends sandboxes of this server that no session means to have any more: the stop may have been another server's. */
   async endForsaken(): Promise<void> {
-    const living = (await this.#deps.sandboxes?.list()) ?? []
+    // Those of sessions are named by an id alone; what has another name has another keeper.
+    const living = ((await this.#deps.sandboxes?.list()) ?? []).filter(({ sandboxId }) => isUuid(sandboxId))
     const meant = new Set(
       await livingSandboxes(
         this.#deps.db,

@@ -12,6 +12,8 @@ export interface NewSandbox {
   /** `[sandbox]` of the default branch. */
   settings: SandboxSettings
   image: ProjectImage | null
+  /** False where nothing in it has any business with the API, git or models. */
+  reachesService?: boolean
 }
 
 export async function makeSandbox(
@@ -31,7 +33,7 @@ export async function makeSandbox(
         sandboxId,
         env: { ...input.env, ...setup },
         limits: limitsOf(deps, settings),
-        relaySocket: deps.relaySocket,
+        relaySocket: input.reachesService === false ? null : deps.relaySocket,
         egressSocket,
         image: input.image,
       },

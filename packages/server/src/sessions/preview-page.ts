@@ -1,6 +1,6 @@
-/** What a preview shows when there is no program to show: a page for a person, JSON for a program. */
+/** What a preview says when there is no program to show. */
 import type { IncomingMessage } from 'node:http'
-import { errorStatus, type ErrorCode } from '@svc/contract'
+import { type Words, wordsPage } from '../http/words-page.ts'
 
 export type PreviewPage =
   | { kind: 'unknown' }
@@ -8,30 +8,8 @@ export type PreviewPage =
   | { kind: 'stranger' | 'used' | 'nothing-listens' | 'broken'; port: number; sessionId: string }
   | { kind: 'not-running'; port: number; sessionId: string; status: string; error: string | null }
 
-interface Words {
-  code: ErrorCode
-  title: string
-  text: string
-  command?: string
-  /** Seconds after which the page looks again. */
-  again?: number
-}
-
 export function previewPage(request: IncomingMessage, page: PreviewPage): Response {
-  const words = wordsOf(page)
-  const headers = {
-    'cache-control': 'no-store',
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    ...(words.again === undefined ? {} : { 'retry-after': String(words.again) }),
-  }
-  const status = errorStatus(words.code)
-  if (!(request.headers.accept ?? '').includes('text/html')) {
-    const hint = words.command === undefined ? {} : { hint: words.command }
-    return Response.json({ error: `${words.title}. ${words.text}`, code: words.code, ...hint }, { status, headers })
-  }
-  return new Response(html(words), { status, headers: { ...headers, 'content-type': 'text/html; charset=utf-8' } })
+  return wordsPage(request, wordsOf(page))
 }
 
 function wordsOf(page: PreviewPage): Words {
@@ -108,28 +86,3 @@ function notRunning({ sessionId, status, error }: PreviewPage & { kind: 'not-run
 
 const again = (page: { port: number; sessionId: string }) =>
   `svc sessions preview ${page.sessionId.slice(0, 8)} ${page.port}`
-
-function html({ title, text, command, again: seconds }: Words): string {
-  const refresh = seconds === undefined ? '' : `<meta http-equiv="refresh" content="${seconds}">`
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-${refresh}
-<title>${escaped(title)}</title>
-<style>
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-  body { margin: 18vh auto 0; max-width: 34rem; padding: 0 1.5rem }
-  h1 { font-size: 1.25rem }
-  code { display: block; padding: .75rem 1rem; border: 1px solid #8886; border-radius: 6px; overflow-x: auto }
-</style>
-<h1>${escaped(title)}</h1>
-<p>${escaped(text)}</p>
-${command === undefined ? '' : `<code>${escaped(command)}</code>`}
-</html>
-`
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
-}

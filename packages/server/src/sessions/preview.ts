@@ -1,5 +1,5 @@
 /** Previews: a port of a session on an origin of its own, `http://<port>--<session>.<preview domain>`, for who may read the project. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
 import { parse } from 'hono/utils/cookie'
@@ -9,6 +9,7 @@ import { allow, isUuid } from '../auth/allow.ts'
 import { sha256 } from '../auth/credentials.ts'
 import { headerLines } from '@svc/contract/raw-headers'
 import { type Door, writeResponse } from '../http/door.ts'
+import { hostOf, isForeign, send } from '../http/other-origin.ts'
 import { type PreviewPage, previewPage } from './preview-page.ts'
 import { findGrant, insertGrant, takeTicket, touchSession } from './preview-store.ts'
 import { getSessionById, type SessionWithSandbox } from './store.ts'
@@ -220,31 +221,8 @@ class Previews {
   }
 }
 
-/** Another preview, or any other page, that makes this browser ask: only a link may lead from there to here. */
-function isForeign(request: IncomingMessage): boolean {
-  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers
-  const isLink = mode === 'navigate' && (request.method === 'GET' || request.method === 'HEAD')
-  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) return true
-  if (origin === undefined || isLink) return false
-  return !URL.canParse(origin) || new URL(origin).host.toLowerCase() !== (request.headers.host ?? '').toLowerCase()
-}
-
-function hostOf(request: IncomingMessage): string {
-  const lines = headerLines(request.rawHeaders, 'host')
-  return lines.length === 1 ? (/^([A-Za-z0-9._-]+)(?::\d{1,5})?$/.exec(lines[0]!)?.[1]?.toLowerCase() ?? '') : ''
-}
-
 function placeOf(name: string, suffix: string): Place | null {
   const match = /^([1-9][0-9]{0,4})--([0-9a-f-]{36})$/.exec(name.slice(0, -suffix.length))
   const port = Number(match?.[1])
   return match !== null && port <= 65_535 && isUuid(match[2]!) ? { port, sessionId: match[2]! } : null
-}
-
-async function send(response: ServerResponse, answer: Response): Promise<void> {
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
-  response.writeHead(answer.status, Object.fromEntries(answer.headers))
-  response.end(Buffer.from(await answer.arrayBuffer()))
 }

@@ -6,6 +6,7 @@ import type { Files } from '@svc/git/testing'
 import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
 import { createParser } from 'eventsource-parser'
 import { buildApp } from '../app.ts'
+import { AppKeeper } from '../apps/keeper.ts'
 import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
@@ -98,7 +99,8 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     events: new EventWire(app.deps),
     sandboxes: driver,
   }
-  const pooled = { ...base, warm: new WarmPool(base) }
+  const withApps = { ...base, apps: new AppKeeper(base) }
+  const pooled = { ...withApps, warm: new WarmPool(withApps) }
   const deps: Deps = { ...pooled, keeper: new SessionKeeper(pooled) }
   await registerInstance(deps)
   const served = buildApp(deps)
@@ -120,6 +122,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
       return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Body }
     },
     async close() {
+      await deps.apps.close()
       await deps.keeper.close()
       await deps.events.close()
       await driver.close()

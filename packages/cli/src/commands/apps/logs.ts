@@ -1,0 +1,96 @@
+import type { ApiClient } from '@svc/contract/api'
+import { reply, replyStream } from '../../api.ts'
+import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
+import { Refusal, UsageError } from '../../errors.ts'
+import { streamedEvents } from '../../event-stream.ts'
+import { dim } from '../../output.ts'
+import type { AppDeploy, AppLog } from '../../wire.ts'
+import { appArg, shortCommit } from './words.ts'
+
+type Line = AppLog['lines'][number]
+
+const reconnectsMax = 5
+
+export const logs = command({
+  summary: 'Print what building and running an app said',
+  about: [
+    'Of the newest deploy, unless --deploy names one. With --follow it goes on until Ctrl-C, and over to the next deploy when there is one. With --json and --follow every event is a line.',
+  ],
+  scope: 'project',
+  args: { app: appArg },
+  flags: {
+    follow: { kind: 'switch', summary: 'Go on printing what it says' },
+    deploy: { kind: 'text', summary: 'Number or id of a deploy', value: 'deploy' },
+    lines: { kind: 'text', summary: 'How many of the last lines (default: 500)', value: 'count' },
+  },
+  examples: ['svc apps logs site', 'svc apps logs site --follow', 'svc apps logs site --deploy 3 --lines 50'],
+  async run(ctx, { args, flags }) {
+    const lines = flags.lines ?? '500'
+    if (!/^\d{1,4}$/.test(lines) || Number(lines) > 5000)
+      throw new UsageError(`${JSON.stringify(lines)} is no number of lines up to 5000`)
+    const { api, projectId } = await ctx.project()
+    const where = {
+      path: { projectId, slug: args.app },
+      query: { lines: Number(lines), ...(flags.deploy === undefined ? {} : { deploy: flags.deploy }) },
+    }
+    if (flags.follow) return follow(ctx, api, where)
+    const found = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}/logs', { params: where }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    if (found.deploy === null) return out.note('It was never deployed.')
+    sayDeploy(ctx, found.deploy)
+    if (found.truncated) out.note('… earlier lines are left out')
+    for (const line of found.lines) printLine(ctx, line)
+  },
+})
+
+interface Where {
+  path: { projectId: string; slug: string }
+  query: { lines: number; deploy?: string }
+}
+
+/** A connection that breaks is taken up where it broke. */
+async function follow(ctx: Context, api: ApiClient, where: Where): Promise<void> {
+  const { io } = ctx
+  let lastId: string | null = null
+  let failures = 0
+  for (;;) {
+    try {
+      const stream = await replyStream(
+        api.GET('/v1/projects/{projectId}/apps/{slug}/logs', {
+          params: { ...where, query: { ...where.query, follow: '1' } },
+          headers: { Accept: 'text/event-stream', ...(lastId === null ? {} : { 'Last-Event-ID': lastId }) },
+          parseAs: 'stream',
+          signal: io.signal,
+        }),
+      )
+      for await (const { event, data, id } of streamedEvents(stream, 'the log')) {
+        failures = 0
+        lastId = id ?? lastId
+        printEvent(ctx, event, data)
+      }
+      // Its end is the app's: it was taken out of svc.toml.
+      return
+    } catch (error) {
+      const isCut = error instanceof Refusal ? error.code === 'unreachable' : error instanceof TypeError
+      if (io.signal.aborted || !isCut || ++failures > reconnectsMax) throw error
+      await io.sleep(500 * failures)
+    }
+  }
+}
+
+function printEvent(ctx: Context, event: string, data: string): void {
+  const value = JSON.parse(data) as unknown
+  if (ctx.out.json) return ctx.out.documentLine({ type: event, [event]: value })
+  if (event === 'line') printLine(ctx, value as Line)
+  else if (event === 'deploy') sayDeploy(ctx, value as AppDeploy)
+}
+
+function sayDeploy({ out }: Context, { number, commit_sha, status, error }: AppDeploy): void {
+  out.note(`deploy #${number} of ${shortCommit(commit_sha)}: ${status}${error === null ? '' : `, ${error}`}`)
+}
+
+function printLine({ out }: Context, { at, stream, text }: Line): void {
+  out.line(dim(`${at.slice(11, 19)} ${stream.padEnd(5)} `), stream === 'svc' ? dim(text) : text)
+}

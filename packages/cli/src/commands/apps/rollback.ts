@@ -1,0 +1,40 @@
+import { onlyOnce, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { tellDeploy } from './watch.ts'
+import { appArg } from './words.ts'
+
+export const rollback = command({
+  summary: 'Deploy what an earlier deploy was made from',
+  about: [
+    'Without --to it is the last one that served before this one; again, it is the one before that. The next change on the default branch deploys as always.',
+  ],
+  scope: 'project',
+  args: { app: appArg },
+  flags: {
+    to: { kind: 'text', summary: 'Number or id of the deploy to go back to', value: 'deploy' },
+    wait: { kind: 'switch', summary: 'Wait until it serves; fail with its reason when it does not' },
+  },
+  examples: ['svc apps rollback site', 'svc apps rollback site --to 3 --wait'],
+  async run(ctx, { args, flags }) {
+    const to = deployOf(flags.to)
+    const { api, projectId } = await ctx.project()
+    const asked = await reply(
+      api.POST('/v1/projects/{projectId}/apps/{slug}/rollback', {
+        params: { path: { projectId, slug: args.app }, header: onlyOnce(ctx.io) },
+        body: to === undefined ? {} : { deploy: to },
+      }),
+    )
+    await tellDeploy(ctx, api, projectId, asked, flags.wait === true)
+  },
+})
+
+function deployOf(text: string | undefined): number | string | undefined {
+  if (text === undefined) return undefined
+  const [, number] = /^#?([1-9]\d{0,8})$/.exec(text) ?? []
+  if (number !== undefined) return Number(number)
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text
+  throw new UsageError(`${JSON.stringify(text)} is no number or id of a deploy`, {
+    hint: '`svc apps show <app>` lists them.',
+  })
+}

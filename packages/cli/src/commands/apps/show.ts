@@ -1,0 +1,42 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { openPage, projectPage, webFlag } from '../../dashboard.ts'
+import { dim } from '../../output.ts'
+import { appArg, causeOf, shortCommit, sourceOf, statePiece } from './words.ts'
+
+export const show = command({
+  summary: 'Show one app with its deploys',
+  scope: 'project',
+  args: { app: appArg },
+  flags: { web: webFlag },
+  examples: ['svc apps show site', 'svc apps show site --json'],
+  async run(ctx, { args, flags }) {
+    const { api, projectId } = await ctx.project()
+    if (flags.web) return openPage(ctx, projectPage(projectId, 'apps'))
+    const path = { projectId, slug: args.app }
+    const app = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}', { params: { path } }))
+    const { out } = ctx
+    if (out.json) return out.document(app)
+    out.fields([
+      ['slug', app.slug],
+      ['state', statePiece(app.state)],
+      ['why', app.reason],
+      ['url', app.url],
+      ['runs', sourceOf(app)],
+      ['build', app.build],
+      ['port', String(app.port)],
+      ['secrets', app.secrets.length === 0 ? null : app.secrets.join(', ')],
+    ])
+    if (app.deploys.length === 0) return
+    out.line('')
+    out.table(app.deploys, [
+      { title: 'DEPLOY', of: (deploy) => `#${deploy.number}` },
+      { title: 'STATE', of: (deploy) => statePiece(deploy.status) },
+      { title: 'COMMIT', of: (deploy) => shortCommit(deploy.commit_sha) },
+      { title: 'HASH', of: (deploy) => dim(deploy.hash.slice(0, 12)) },
+      { title: 'BY', of: causeOf },
+      { title: 'WHEN', of: (deploy) => out.time(deploy.created_at) },
+      { title: 'WHY', of: (deploy) => deploy.error ?? '', shrink: true },
+    ])
+  },
+})

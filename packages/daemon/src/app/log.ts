@@ -1,0 +1,74 @@
+/** What an app says, line by line: the newest, within a bound. */
+import type { AppLine } from '@svc/contract/daemon'
+
+const lineCharsMax = 8_000
+const charsMax = 1024 * 1024
+/** Of one answer. */
+const batchCharsMax = 256 * 1024
+
+export interface AppLog {
+  add(stream: AppLine['stream'], text: string): void
+  /** Takes output as it comes, whole lines or not. `end` gives the last one that has no line break. */
+  writer(stream: AppLine['stream']): { write(chunk: string): void; end(): void }
+  after(seq: number): AppLine[]
+  /** The last lines of a stream, for the reason of an end. */
+  last(stream: AppLine['stream'], count: number): string
+}
+
+export function createAppLog(changed: () => void): AppLog {
+  let lines: AppLine[] = []
+  let chars = 0
+  let seq = 0
+
+  function add(stream: AppLine['stream'], text: string): void {
+    const kept = text.length > lineCharsMax ? `${text.slice(0, lineCharsMax)}… (cut)` : text
+    lines.push({ seq: ++seq, at: Date.now(), stream, text: kept })
+    chars += kept.length + 50
+    // A quarter at once, or a flood would move the whole list for each of its lines.
+    if (chars > charsMax) {
+      lines = lines.slice(Math.ceil(lines.length / 4))
+      chars = lines.reduce((sum, line) => sum + line.text.length + 50, 0)
+    }
+    changed()
+  }
+
+  return {
+    add,
+    writer(stream) {
+      let held = ''
+      return {
+        write(chunk) {
+          const parts = (held + chunk).split(/\r?\n/)
+          held = parts.pop() ?? ''
+          for (const part of parts) add(stream, part)
+          if (held.length > lineCharsMax) {
+            add(stream, held)
+            held = ''
+          }
+        },
+        end() {
+          if (held !== '') add(stream, held)
+          held = ''
+        },
+      }
+    },
+    after(known) {
+      let size = 0
+      const first = lines.findIndex((line) => line.seq > known)
+      if (first === -1) return []
+      const batch: AppLine[] = []
+      for (const line of lines.slice(first)) {
+        size += line.text.length + 50
+        if (size > batchCharsMax) break
+        batch.push(line)
+      }
+      return batch
+    },
+    last: (stream, count) =>
+      lines
+        .filter((line) => line.stream === stream)
+        .slice(-count)
+        .map(({ text }) => text)
+        .join('\n'),
+  }
+}

@@ -1,0 +1,183 @@
+/** Builds an app, starts it, asks whether it answers, and starts it again when it ends. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { AppProcessState, AppSpec } from '@svc/contract/daemon'
+
+import { lastLines, systemPath } from '../child.ts'
+import type { AgentIdentity, DaemonPaths } from '../config.ts'
+import { type LoggedChild, startLogged } from './child.ts'
+import { answersOn } from './health.ts'
+import type { AppLog } from './log.ts'
+
+export interface AppRunOptions {
+  identity: AgentIdentity
+  paths: Pick<DaemonPaths, 'workspace' | 'home'>
+  /** How this program is started again, as the agent. */
+  program: string[]
+  /** What makes programs use the way out. */
+  proxy: Record<string, string>
+  log: AppLog
+  changed: (state: AppProcessState, error: string | null) => void
+  /** Milliseconds before each new start of one that ended. Past the last it is given up. */
+  pausesMs?: number[]
+}
+
+export interface AppRun {
+  readonly starts: number
+  /** Resolves when it answers or has failed; what happens later is told by `changed`. */
+  begin(spec: AppSpec): Promise<void>
+  stop(): void
+}
+
+const pauses = [500, 1000, 2000, 4000, 8000, 16_000]
+/** Alive for that long, an end is news and no series. */
+const settledMs = 60_000
+
+export function createAppRun(options: AppRunOptions): AppRun {
+  const { log, changed, identity, paths } = options
+  const pausesMs = options.pausesMs ?? pauses
+  let child: LoggedChild | null = null
+  let stopped = false
+  let starts = 0
+  let ends = 0
+
+  async function build(spec: AppSpec, env: Record<string, string>): Promise<string | null> {
+    if (spec.build === null) return null
+    changed('building', null)
+    log.add('svc', `building: ${spec.build}`)
+    const began = Date.now()
+    const building = startLogged({ ...shell(spec.build), stream: 'build', cwd: paths.workspace, env, identity, log })
+    child = building
+    let isLate = false
+    const late = setTimeout(() => {
+      isLate = true
+      building.kill()
+    }, spec.build_ms_max)
+    const { how, code } = await building.ended
+    clearTimeout(late)
+    // What it left running would run beside the app.
+    building.kill()
+    child = null
+    if (code === 0) {
+      log.add('svc', `built in ${seconds(Date.now() - began)}`)
+      return null
+    }
+    const what = isLate ? `was ended after ${seconds(spec.build_ms_max)}` : `ended with ${how}`
+    return `The build ${what}.${lastWords(log.last('build', 12))}`
+  }
+
+  function commandOf(spec: AppSpec): string[] | string {
+    if (spec.command !== null) return ['/bin/bash', '-c', spec.command]
+    const folder = join(paths.workspace, spec.static_dir ?? '')
+    if (!existsSync(folder))
+      return `There is no folder ${spec.static_dir ?? ''} to serve. Commit it, or let build make it.`
+    return [...options.program, 'app-files', folder, String(spec.port)]
+  }
+
+  async function begin(spec: AppSpec): Promise<void> {
+    const env = environment(spec)
+    const broken = await build(spec, env)
+    if (stopped) return
+    if (broken !== null) return fail(broken)
+    const command = commandOf(spec)
+    if (typeof command === 'string') return fail(command)
+    await start(spec, command, env, null)
+  }
+
+  /** `before`: why the one before it ended; null for the first. */
+  async function start(
+    spec: AppSpec,
+    command: string[],
+    env: Record<string, string>,
+    before: string | null,
+  ): Promise<void> {
+    changed(before === null ? 'starting' : 'restarting', before)
+    starts += 1
+    log.add('svc', spec.command === null ? `serving ${spec.static_dir}` : `starting: ${spec.command}`)
+    const running = startLogged({ command, stream: 'run', cwd: paths.workspace, env, identity, log })
+    child = running
+    const startedAt = Date.now()
+    let over: string | null = null
+    const ended = running.ended.then(({ how }) => {
+      over = how
+      // Its helpers go with it, or the next one finds the port taken.
+      running.kill()
+      return how
+    })
+    const answer = await answersOn(spec.port, { msMax: spec.start_ms_max, isOver: () => over !== null || stopped })
+    if (stopped) return
+    if (answer.kind === 'answers') {
+      log.add('svc', `answers on port ${spec.port} after ${seconds(Date.now() - startedAt)}`)
+      changed('ready', null)
+      void ended.then((how) => {
+        if (!stopped) void again(spec, command, env, { how, startedAt })
+      })
+      return
+    }
+    running.kill()
+    const how = await ended
+    const what =
+      answer.kind === 'over'
+        ? `It ended with ${how} before it answered on port ${spec.port}.`
+        : `It did not answer on port ${spec.port} within ${seconds(spec.start_ms_max)}: ${answer.reason}`
+    const reason = what + lastWords(log.last('run', 12))
+    if (before === null) return fail(reason)
+    return again(spec, command, env, { how: '', startedAt, reason })
+  }
+
+  async function again(
+    spec: AppSpec,
+    command: string[],
+    env: Record<string, string>,
+    end: { how: string; startedAt: number; reason?: string },
+  ): Promise<void> {
+    if (Date.now() - end.startedAt > settledMs) ends = 0
+    const pause = pausesMs[ends++]
+    const what = end.reason ?? `It ended with ${end.how}.${lastWords(log.last('run', 12))}`
+    if (pause === undefined) return fail(`${what} It was started ${starts} times and is given up.`)
+    log.add('svc', `${what.split('\n')[0]} Starting again in ${seconds(pause)}.`)
+    changed('restarting', what)
+    await Bun.sleep(pause)
+    if (!stopped) await start(spec, command, env, what)
+  }
+
+  function fail(reason: string): void {
+    log.add('svc', reason)
+    changed('failed', reason)
+  }
+
+  /** Nothing of the platform, and of the project what its entry says. */
+  const environment = (spec: AppSpec): Record<string, string> => ({
+    ...spec.env,
+    ...options.proxy,
+    PATH: systemPath,
+    HOME: paths.home,
+    SHELL: '/bin/bash',
+    USER: 'agent',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    PORT: String(spec.port),
+    SVC_APP: spec.slug,
+    SVC_COMMIT: spec.commit,
+  })
+
+  return {
+    get starts() {
+      return starts
+    },
+    begin,
+    stop() {
+      stopped = true
+      child?.kill()
+    },
+  }
+}
+
+const shell = (line: string) => ({ command: ['/bin/bash', '-c', line] })
+const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
+
+function lastWords(text: string): string {
+  const said = lastLines(text, 6)
+  return said === '' ? '' : ` Its last lines: ${said}`
+}

@@ -1,0 +1,187 @@
+/**
+ * The daemon of a sandbox in which one app runs: it takes the files, builds and runs them, tells what happens, and
+ * passes requests on to the app's port. No agent, no repository and no way to the service: what it is to run comes to it.
+ */
+import { mkdirSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+import {
+  type AppProcessState,
+  type AppSpec,
+  type AppWatchReply,
+  daemonPort,
+  egressPort,
+  relayPort,
+  runtimePort,
+} from '@svc/contract/daemon'
+
+import { type Access, createAccess } from '../access.ts'
+import type { AgentIdentity, DaemonPaths } from '../config.ts'
+import { headOf } from '../http.ts'
+import { openListeners } from '../listeners.ts'
+import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from '../proxy.ts'
+import { startRelay } from '../relay.ts'
+import { ControlError, readJson, sendError, sendJson, unauthenticated } from '../reply.ts'
+import { proxyEnvironment } from '../runtime-config.ts'
+import { targetOf } from '../target.ts'
+import { give } from '../workspace.ts'
+import { createAppLog } from './log.ts'
+import { createAppRun } from './run.ts'
+import { receiveApp } from './unpack.ts'
+
+export interface AppDaemonOptions {
+  env: Record<string, string | undefined>
+  identity: AgentIdentity
+  paths: Pick<DaemonPaths, 'workspace' | 'home'>
+  /** How this program is started again, as the agent. */
+  program: string[]
+  socketPath: string
+  egress: { port: number; socketPath: string } | null
+  pausesMs?: number[]
+  log: (message: string) => void
+}
+
+const ownPorts = { daemon: daemonPort, relay: relayPort, egress: egressPort, runtime: runtimePort }
+const waitMsMax = 20_000
+
+export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(): void }> {
+  const token = options.env['SVC_TOKEN'] ?? ''
+  const access = await createAccess({
+    token,
+    sessionId: options.env['SVC_SESSION_ID'] ?? '',
+    generation: Number(options.env['SVC_SANDBOX_GENERATION'] ?? Number.NaN),
+  })
+  let state: AppProcessState = 'waiting'
+  let error: string | null = null
+  let spec: AppSpec | null = null
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const resume of waiting) resume()
+    waiting.clear()
+  }
+  const log = createAppLog(wake)
+  const run = createAppRun({
+    ...options,
+    proxy: proxyEnvironment(options.egress),
+    log,
+    changed(next, why) {
+      state = next
+      error = why
+      wake()
+    },
+  })
+
+  for (const folder of [options.paths.workspace, options.paths.home]) {
+    mkdirSync(folder, { recursive: true })
+    give(folder, options.identity)
+  }
+  const relays: Server[] = []
+  if (options.egress !== null) relays.push(await startRelay(options.egress))
+
+  async function take(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (state !== 'waiting') throw new ControlError(409, 'conflict', 'This sandbox has its app already.')
+    state = 'unpacking'
+    try {
+      const { workspace } = options.paths
+      spec = await receiveApp(req, { workspace, identity: options.identity, onSpec: (found) => (spec = found) })
+    } catch (cause) {
+      state = 'failed'
+      error = cause instanceof Error ? cause.message : String(cause)
+      throw cause
+    }
+    sendJson(res, 200, { ok: true })
+    run.begin(spec).catch((cause: unknown) => {
+      state = 'failed'
+      error = cause instanceof Error ? cause.message : String(cause)
+      options.log(`the app could not be run: ${error}`)
+      wake()
+    })
+  }
+
+  async function watch(req: IncomingMessage): Promise<AppWatchReply> {
+    const body = await readJson(req)
+    const after = Number(body['after'] ?? 0)
+    const waitMs = Math.min(Number(body['wait_ms'] ?? 0), waitMsMax)
+    if (!Number.isSafeInteger(after) || !(waitMs >= 0))
+      throw new ControlError(400, 'invalid', 'That cannot be watched.')
+    const isNews = () => log.after(after).length > 0 || state !== (body['state'] ?? null)
+    if (!isNews() && waitMs > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resume, waitMs)
+        function resume() {
+          clearTimeout(timer)
+          waiting.delete(resume)
+          resolve()
+        }
+        waiting.add(resume)
+        req.on('close', resume)
+      })
+    }
+    return { state, error, starts: run.starts, lines: log.after(after) }
+  }
+
+  async function control(name: string, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (name === 'health') return sendJson(res, 200, { daemon: 'ok', status: state, error, slug: spec?.slug ?? null })
+    const outcome = await access.control(headOf(req))
+    if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
+    if (name === 'app' && req.method === 'POST') return take(req, res)
+    if (name === 'app/watch' && req.method === 'POST') return sendJson(res, 200, await watch(req))
+    throw new ControlError(404, 'not_found', 'The daemon of an app has no such route.')
+  }
+
+  const listeners = await openListeners(
+    { tcp: null, socketPath: options.socketPath },
+    {
+      async request(req, res) {
+        // A cut connection: nobody is left to tell.
+        req.on('error', () => {})
+        res.on('error', () => {})
+        try {
+          const target = targetOf(req.url ?? '', ownPorts)
+          if (target.kind === 'control') await control(target.name, req, res)
+          else proxyRequest(req, res, await upstreamOf(access, target, req, spec), token)
+        } catch (cause) {
+          sendError(res, asControlError(cause, options.log))
+        }
+      },
+      async upgrade(req, socket: Duplex, head) {
+        socket.on('error', () => socket.destroy())
+        try {
+          const target = targetOf(req.url ?? '', ownPorts)
+          proxyUpgrade(req, socket, head, await upstreamOf(access, target, req, spec), token)
+        } catch (cause) {
+          writeErrorHead(socket, asControlError(cause, options.log))
+        }
+      },
+    },
+  )
+  return {
+    stop() {
+      run.stop()
+      listeners.close()
+      for (const relay of relays) relay.close()
+    },
+  }
+}
+
+/** The app's own port and no other: what else its sandbox listens on is nobody's business. */
+async function upstreamOf(
+  access: Access,
+  target: ReturnType<typeof targetOf>,
+  req: IncomingMessage,
+  spec: AppSpec | null,
+): Promise<Upstream> {
+  const outcome = await access.user(headOf(req))
+  if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
+  if (target.kind !== 'port' || target.port !== spec?.port)
+    throw new ControlError(400, 'invalid', 'Only the port of the app is reached from outside.')
+  return { port: target.port, path: target.path, refused: () => nothingListens(target.port) }
+}
+
+function asControlError(error: unknown, log: (message: string) => void): ControlError {
+  if (error instanceof ControlError) return error
+  log(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  return new ControlError(500, 'internal', 'The daemon failed at this request.', { cause: error })
+}

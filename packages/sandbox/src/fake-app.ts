@@ -1,0 +1,64 @@
+/** The daemon of an app's sandbox, played in memory: what it is told to be is for the test to say, at first and later. */
+
+export interface FakeApp {
+  state: 'building' | 'starting' | 'ready' | 'restarting' | 'failed'
+  error?: string | null
+  lines?: string[]
+  /** What the app answers; its slug and commit when left out. */
+  answer?: (req: Request) => Response | Promise<Response>
+}
+
+export interface FakeAppSpec {
+  slug: string
+  commit: string
+  env: Record<string, string>
+  build: string | null
+  command: string | null
+  static_dir: string | null
+  port: number
+}
+
+/** `files` is the tar that was sent. */
+export type OnApp = (spec: FakeAppSpec, files: Uint8Array) => FakeApp | Promise<FakeApp>
+
+export interface FakeAppDaemon {
+  take(req: Request): Promise<unknown>
+  watch(body: Record<string, unknown>): Promise<unknown>
+  answer(port: number, req: Request): Promise<Response | null>
+}
+
+export function createFakeApp(onApp: () => OnApp | undefined): FakeAppDaemon {
+  let app: FakeApp | null = null
+  let spec: FakeAppSpec | null = null
+  const said: { seq: number; at: number; stream: string; text: string }[] = []
+
+  function listen(): void {
+    for (const text of (app?.lines ?? []).splice(0))
+      said.push({ seq: said.length + 1, at: Date.now(), stream: 'run', text })
+  }
+
+  return {
+    async take(req) {
+      const body = new Uint8Array(await req.arrayBuffer())
+      const end = body.indexOf(10)
+      spec = JSON.parse(new TextDecoder().decode(body.subarray(0, end))) as FakeAppSpec
+      app = (await onApp()?.(spec, body.subarray(end + 1))) ?? { state: 'ready' }
+      return { ok: true }
+    },
+    async watch(body) {
+      const until = Date.now() + Number(body['wait_ms'] ?? 0)
+      const after = Number(body['after'] ?? 0)
+      for (;;) {
+        listen()
+        const state = app?.state ?? 'waiting'
+        if (said.length > after || state !== body['state'] || Date.now() >= until)
+          return { state, error: app?.error ?? null, starts: 1, lines: said.slice(after) }
+        await Bun.sleep(5)
+      }
+    },
+    async answer(port, req) {
+      if (spec === null || port !== spec.port || app === null) return null
+      return (await app.answer?.(req)) ?? new Response(`${spec.slug} ${spec.commit}`)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** What the API shows: the apps of the default branch as it is at this moment. */
+import type { App, ManifestIssue } from '@svc/contract'
+import { notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { getDefaultBranch, noticeDefaultBranch } from '../projects/default-branch.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { presentApp } from './present.ts'
+import { appMistakes, type ReconcileDeps, reconcileProject } from './reconcile.ts'
+import { getApp, listApps, newestDeploys } from './store.ts'
+
+type ReadDeps = ReconcileDeps & Pick<Deps, 'log'>
+
+const deploysListed = 5
+const deploysShown = 20
+
+/** Looks at the branch first, as a merge a second ago is expected to show. A host that is away is no reason to show nothing. */
+export async function bringUpToDate(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
+  try {
+    await noticeDefaultBranch(deps, project, signal)
+    await reconcileProject(deps, project.project_id, signal)
+  } catch (error) {
+    deps.log.debug({ err: error, project_id: project.project_id }, 'apps are shown as they were last seen')
+  }
+}
+
+export async function appsOf(
+  deps: ReadDeps,
+  project: ProjectRow,
+  signal: AbortSignal,
+): Promise<{ apps: App[]; errors: ManifestIssue[] }> {
+  await bringUpToDate(deps, project, signal)
+  const rows = await listApps(deps.db, project.project_id)
+  const deploys = await newestDeploys(deps.db, { projectId: project.project_id, each: deploysListed })
+  const seen = await getDefaultBranch(deps.db, project.project_id)
+  return {
+    apps: rows.map((row) => {
+      const own = deploys.filter(({ slug }) => slug === row.slug)
+      return presentApp(deps.config, row, own)
+    }),
+    errors: appMistakes(seen?.issues ?? []),
+  }
+}
+
+export async function appOf(deps: Pick<Deps, 'db' | 'config'>, projectId: string, slug: string): Promise<App> {
+  const row = await getApp(deps.db, projectId, slug)
+  if (row === null) throw notFound('app')
+  const deploys = await newestDeploys(deps.db, { projectId, slug: row.slug, each: deploysShown })
+  return presentApp(deps.config, row, deploys)
+}

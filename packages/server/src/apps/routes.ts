@@ -1,0 +1,62 @@
+import {
+  deployAppRoute,
+  getAppRoute,
+  listAppsRoute,
+  openAppRoute,
+  readAppLogsRoute,
+  rollbackAppRoute,
+  stopAppRoute,
+} from '@svc/contract'
+import { notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { deployApp, rollbackApp, stopApp } from './ask.ts'
+import { openApp } from './grants.ts'
+import { deployNamed, followLog, readLog } from './logs.ts'
+import { appOf, appsOf, bringUpToDate } from './read.ts'
+import { getApp } from './store.ts'
+
+export function appRoutes(deps: Deps): Mounted[] {
+  const find = async (projectId: string, slug: string) => {
+    const row = await getApp(deps.db, projectId, slug)
+    if (row === null) throw notFound('app')
+    return row
+  }
+  return [
+    handle(listAppsRoute, async ({ project, request }) => ({
+      ...(await appsOf(deps, project, request.signal)),
+      provider: deps.config.appProvider,
+    })),
+    handle(getAppRoute, async ({ project, params, request }) => {
+      await bringUpToDate(deps, project, request.signal)
+      return appOf(deps, project.project_id, params.slug)
+    }),
+    handle(deployAppRoute, async ({ project, params, caller, request }) => {
+      await bringUpToDate(deps, project, request.signal)
+      const { slug } = params
+      const deploy = await deployApp(deps, { project, slug, caller, deployId: request.resourceId })
+      return { app: await appOf(deps, project.project_id, slug), deploy }
+    }),
+    handle(stopAppRoute, async ({ project, params, caller }) => {
+      await stopApp(deps, { project, slug: params.slug, caller })
+      return appOf(deps, project.project_id, params.slug)
+    }),
+    handle(rollbackAppRoute, async ({ project, params, caller, body, request }) => {
+      const { slug } = params
+      const deployId = request.resourceId
+      const deploy = await rollbackApp(deps, { project, slug, caller, deployId, to: body?.deploy })
+      return { app: await appOf(deps, project.project_id, slug), deploy }
+    }),
+    handle(openAppRoute, async ({ project, params, caller }) => ({
+      url: await openApp(deps, await find(project.project_id, params.slug), caller.actor.user_id),
+    })),
+    handle(readAppLogsRoute, async ({ project, params, query, request }) => {
+      const app = await find(project.project_id, params.slug)
+      const deploy = await deployNamed(deps, app, query.deploy)
+      if (query.follow !== '1' && query.follow !== 'true') return readLog(deps, deploy, query.lines)
+      const pinned = query.deploy === undefined ? null : deploy
+      const lastEventId = request.headers.get('last-event-id')
+      return followLog(deps, { app, pinned, lines: query.lines, lastEventId, signal: request.signal })
+    }),
+  ]
+}

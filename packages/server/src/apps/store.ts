@@ -1,0 +1,294 @@
+/** All SQL on apps and their deploys. */
+import type { AppDeployStatus } from '@svc/contract'
+import { sql } from 'kysely'
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+
+export type AppRow = Row<'apps'>
+export type DeployRow = Row<'app_deploys'>
+
+/** On its way: nothing of it serves yet. */
+export const pending: AppDeployStatus[] = ['queued', 'building', 'starting']
+export const living: AppDeployStatus[] = ['running', 'restarting']
+
+export async function listApps(db: DbOrTransaction, projectId: string): Promise<AppRow[]> {
+  return db.selectFrom('apps').selectAll().where('project_id', '=', projectId).orderBy('position').execute()
+}
+
+export async function getApp(db: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
+  // The database refuses to compare such a text.
+  if (slug.includes('\0')) return null
+  const row = await db
+    .selectFrom('apps')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('slug', '=', slug)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function getAppByHost(db: DbOrTransaction, host: string): Promise<AppRow | null> {
+  return (await db.selectFrom('apps').selectAll().where('host', '=', host).executeTakeFirst()) ?? null
+}
+
+/** Locked until the transaction ends: whoever switches, stops or deploys it takes turns. */
+export async function lockApp(trx: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
+  if (slug.includes('\0')) return null
+  const row = await trx
+    .selectFrom('apps')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('slug', '=', slug)
+    .forUpdate()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function lockApps(trx: DbOrTransaction, projectId: string): Promise<AppRow[]> {
+  return trx.selectFrom('apps').selectAll().where('project_id', '=', projectId).orderBy('slug').forUpdate().execute()
+}
+
+/** False when the name in addresses is taken by another app. */
+export async function insertApp(trx: DbOrTransaction, row: NewRow<'apps'>): Promise<boolean> {
+  const inserted = await trx
+    .insertInto('apps')
+    .values(row)
+    .onConflict((conflict) => conflict.column('host').doNothing())
+    .returning('slug')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+export async function updateApp(
+  trx: DbOrTransaction,
+  app: Pick<AppRow, 'project_id' | 'slug'>,
+  set: Partial<
+    Pick<NewRow<'apps'>, 'position' | 'definition' | 'enabled' | 'hash' | 'commit_sha' | 'desired' | 'live_deploy_id'>
+  >,
+): Promise<void> {
+  await trx.updateTable('apps').set(set).where('project_id', '=', app.project_id).where('slug', '=', app.slug).execute()
+}
+
+export async function deleteApps(trx: DbOrTransaction, projectId: string, slugs: string[]): Promise<void> {
+  if (slugs.length === 0) return
+  await trx.deleteFrom('apps').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
+}
+
+const deploysKept = 50
+
+/** The next number of its app; what is older than the kept ones goes with its log. */
+export async function insertDeploy(
+  trx: DbOrTransaction,
+  row: Omit<NewRow<'app_deploys'>, 'number'>,
+): Promise<DeployRow> {
+  const { next_number } = await trx
+    .updateTable('apps')
+    .set(({ eb }) => ({ next_number: eb('next_number', '+', 1) }))
+    .where('project_id', '=', row.project_id)
+    .where('slug', '=', row.slug)
+    .returning('next_number')
+    .executeTakeFirstOrThrow()
+  const number = next_number - 1
+  await trx
+    .deleteFrom('app_deploys')
+    .where('project_id', '=', row.project_id)
+    .where('slug', '=', row.slug)
+    .where('number', '<=', number - deploysKept)
+    .where('status', 'not in', [...pending, ...living])
+    .execute()
+  return trx
+    .insertInto('app_deploys')
+    .values({ ...row, number })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function getDeploy(db: DbOrTransaction, deployId: string): Promise<DeployRow | null> {
+  return (await db.selectFrom('app_deploys').selectAll().where('deploy_id', '=', deployId).executeTakeFirst()) ?? null
+}
+
+/** The newest of each app of the project, newest first; of one app when `slug` is given. */
+export async function newestDeploys(
+  db: DbOrTransaction,
+  input: { projectId: string; slug?: string; each: number },
+): Promise<DeployRow[]> {
+  const ranked = db
+    .selectFrom('app_deploys')
+    .selectAll()
+    .select(sql<number>`row_number() over (partition by slug order by number desc)`.as('rank'))
+    .where('project_id', '=', input.projectId)
+    .$if(input.slug !== undefined, (query) => query.where('slug', '=', input.slug!))
+  // Whatever serves or is on its way is shown, however many came after it.
+  return db
+    .selectFrom(ranked.as('d'))
+    .selectAll('d')
+    .where(({ or, eb }) => or([eb('rank', '<=', input.each), eb('status', 'in', [...pending, ...living])]))
+    .orderBy('number', 'desc')
+    .execute()
+}
+
+export async function listDeploys(db: DbOrTransaction, app: Pick<AppRow, 'project_id' | 'slug'>): Promise<DeployRow[]> {
+  return db
+    .selectFrom('app_deploys')
+    .selectAll()
+    .where('project_id', '=', app.project_id)
+    .where('slug', '=', app.slug)
+    .orderBy('number', 'desc')
+    .execute()
+}
+
+/** Ends what nobody wants any more: by a stop, by svc.toml, by the operator, or because a newer deploy came. Of one app when it is given. Answers with what served until now. */
+export async function endUnwanted(
+  db: DbOrTransaction,
+  input: { isOff: boolean; app?: Pick<AppRow, 'project_id' | 'slug'> },
+): Promise<DeployRow[]> {
+  const { isOff } = input
+  const only =
+    input.app === undefined
+      ? sql`true`
+      : sql`a.project_id = ${input.app.project_id}::uuid and a.slug = ${input.app.slug}::text`
+  const why = sql`case when ${isOff}::boolean then 'The deployment of apps was switched off on this server.'
+    when not a.enabled then 'svc.toml disables it.' else null end`
+  await sql`
+    update app_deploys d set status = 'cancelled', ended_at = now(), error = ${why}
+    from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
+      and d.status in ('queued', 'building', 'starting')
+      and (${isOff}::boolean or not a.enabled or a.desired = 'stopped' or d.number < a.next_number - 1)`.execute(db)
+  const { rows } = await sql<DeployRow>`
+    with stopped as (
+      update app_deploys d set status = 'stopped', ended_at = now(), error = ${why}, next_attempt_at = null
+      from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
+        and d.status in ('running', 'restarting') and (${isOff}::boolean or not a.enabled or a.desired = 'stopped')
+      returning d.*),
+    cleared as (
+      update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from stopped))
+    select * from stopped`.execute(db)
+  return rows
+}
+
+export interface Claim extends DeployRow {
+  was: AppDeployStatus
+}
+
+/** Deploys nobody has in hand: new ones, those whose server is dead, and those whose pause is over. Ours from here on. */
+export async function claimDeploys(
+  db: DbOrTransaction,
+  input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number },
+): Promise<Claim[]> {
+  const { instanceId } = input
+  const notInHand = sql`not (d.deploy_id = any(${input.inHand}::uuid[]))`
+  const isAlive = (
+    column: string,
+  ) => sql`exists (select 1 from server_instances i where i.instance_id = ${sql.ref(column)}
+    and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))`
+  const { rows } = await sql<Claim>`
+    update app_deploys d set
+      instance_id = ${instanceId}, sandbox_id = null, next_attempt_at = null,
+      status = case when old.was in ('running', 'restarting') then 'restarting' else 'building' end::app_deploy_status,
+      error = case when old.was = 'running' then 'The server that ran it stopped.' else d.error end,
+      attempts = case when old.was = 'running' then 1 else d.attempts + 1 end
+    from (
+      select d.deploy_id, d.status as was from app_deploys d
+      join apps a on a.project_id = d.project_id and a.slug = d.slug
+      left join app_deploys l on l.deploy_id = a.live_deploy_id
+      where d.status in ('queued', 'building', 'starting', 'running', 'restarting') and ${notInHand} and (
+        -- The server that has what serves now also gets what takes over, so that the switch is one place's.
+        (d.status = 'queued' and (l.deploy_id is null or l.instance_id = ${instanceId} or not ${isAlive('l.instance_id')}))
+        or (d.status <> 'queued' and (d.next_attempt_at is null or d.next_attempt_at <= now())
+          and (d.instance_id = ${instanceId} or not ${isAlive('d.instance_id')})))
+      order by (d.status in ('running', 'restarting')) desc, d.created_at limit ${input.limit}
+      for update of d skip locked) old
+    where d.deploy_id = old.deploy_id
+    returning d.*, old.was`.execute(db)
+  return rows
+}
+
+/** Of the deploys in hand, those that are still ours to have. */
+export async function stillOurs(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
+  if (deployIds.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('app_deploys')
+    .select('deploy_id')
+    .where('deploy_id', 'in', deployIds)
+    .where('instance_id', '=', instanceId)
+    .where('status', 'in', ['building', 'starting', ...living])
+    .execute()
+  return new Set(rows.map((row) => row.deploy_id))
+}
+
+/** Only while it is that server's and not over. False: somebody ended it, and whoever has it in hand lets go. */
+export async function moveDeploy(
+  db: DbOrTransaction,
+  deploy: { deployId: string; instanceId: string },
+  set: Partial<
+    Pick<NewRow<'app_deploys'>, 'status' | 'error' | 'sandbox_id' | 'attempts' | 'next_attempt_at' | 'ended_at'>
+  >,
+): Promise<boolean> {
+  const row = await db
+    .updateTable('app_deploys')
+    .set(set)
+    .where('deploy_id', '=', deploy.deployId)
+    .where('instance_id', '=', deploy.instanceId)
+    .where('status', 'in', ['building', 'starting', ...living])
+    .returning('deploy_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Over, with a reason; what it served is served no more. Null when somebody else ended it. */
+export async function failDeploy(
+  db: DbOrTransaction,
+  deploy: { deployId: string; instanceId: string },
+  error: string,
+): Promise<DeployRow | null> {
+  const { rows } = await sql<DeployRow>`
+    with failed as (
+      update app_deploys set status = 'failed', error = ${error}, ended_at = now(), next_attempt_at = null
+      where deploy_id = ${deploy.deployId} and instance_id = ${deploy.instanceId}
+        and status in ('building', 'starting', 'running', 'restarting')
+      returning *),
+    cleared as (
+      update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from failed))
+    select * from failed`.execute(db)
+  return rows[0] ?? null
+}
+
+/** The new one serves and the old one is replaced, in one moment. Null when it is not wanted any more; else what it replaced. */
+export async function switchTo(
+  trx: DbOrTransaction,
+  deploy: { deployId: string; instanceId: string },
+): Promise<{ replaced: string | null } | null> {
+  const row = await getDeploy(trx, deploy.deployId)
+  const app = row === null ? null : await lockApp(trx, row.project_id, row.slug)
+  if (app === null || app.desired !== 'running' || !app.enabled) return null
+  const moved = await trx
+    .updateTable('app_deploys')
+    .set({ status: 'running', error: null, ready_at: sql<string>`now()` })
+    .where('deploy_id', '=', deploy.deployId)
+    .where('instance_id', '=', deploy.instanceId)
+    .where('status', 'in', ['building', 'starting'])
+    .returning('deploy_id')
+    .executeTakeFirst()
+  if (moved === undefined) return null
+  const replaced = app.live_deploy_id
+  await updateApp(trx, app, { live_deploy_id: deploy.deployId })
+  if (replaced === null) return { replaced }
+  await trx
+    .updateTable('app_deploys')
+    .set({ status: 'replaced', ended_at: sql<string>`now()`, error: null, next_attempt_at: null })
+    .where('deploy_id', '=', replaced)
+    .where('status', 'in', living)
+    .execute()
+  return { replaced }
+}
+
+/** Null when the branch was not moved there by a merge of ours. */
+export async function whoMerged(trx: DbOrTransaction, projectId: string, sha: string): Promise<string | null> {
+  const cr = await trx
+    .selectFrom('change_requests')
+    .select('merged_by')
+    .where('project_id', '=', projectId)
+    .where('status', '=', 'merged')
+    .where('merge_commit_sha', '=', sha)
+    .executeTakeFirst()
+  return cr?.merged_by ?? null
+}

@@ -1,0 +1,27 @@
+/** Requests to the origins beside the API's: previews and apps. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { headerLines } from '@svc/contract/raw-headers'
+
+/** Another such origin, or any other page, that makes this browser ask: only a link may lead from there to here. */
+export function isForeign(request: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers
+  const isLink = mode === 'navigate' && (request.method === 'GET' || request.method === 'HEAD')
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) return true
+  if (origin === undefined || isLink) return false
+  return !URL.canParse(origin) || new URL(origin).host.toLowerCase() !== (request.headers.host ?? '').toLowerCase()
+}
+
+/** In lower case and without its port; empty when there is none, or more than one. */
+export function hostOf(request: IncomingMessage): string {
+  const lines = headerLines(request.rawHeaders, 'host')
+  return lines.length === 1 ? (/^([A-Za-z0-9._-]+)(?::\d{1,5})?$/.exec(lines[0]!)?.[1]?.toLowerCase() ?? '') : ''
+}
+
+export async function send(response: ServerResponse, answer: Response): Promise<void> {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}
