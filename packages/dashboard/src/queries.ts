@@ -5,6 +5,7 @@ import { api, ApiError, reply, replyPage } from './api.ts'
 
 export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
+export type Effects = NonNullable<MergePreview['effects']>
 export type Session = operations['getSession']['responses'][200]['content']['application/json']
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]

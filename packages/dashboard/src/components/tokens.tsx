@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient, type UseQueryOptions } from '@tanstack/react-query'
 import { useState } from 'react'
+import { askAgain } from '../ask-again.ts'
 import type { Token } from '../queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../ui/card.tsx'
@@ -23,7 +24,7 @@ export function Tokens<Key extends readonly unknown[]>({
   const [name, setName] = useState('')
   const queries = useQueryClient()
   const found = useQuery(list)
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: list.queryKey }) }
+  const settle = { onSettled: askAgain(queries, list.queryKey) }
   const make = useMutation({ mutationFn: mint, ...settle, onSuccess: () => setName('') })
   const end = useMutation({ mutationFn: revoke, ...settle })
   return (

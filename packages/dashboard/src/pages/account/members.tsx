@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { me, members, type Role } from '../../queries.ts'
@@ -35,7 +36,7 @@ function Members({ accountId }: { accountId: string }) {
   const found = useQuery(members(accountId))
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['account', accountId, 'members'] }) }
+  const settle = { onSettled: askAgain(queries, ['account', accountId, 'members']) }
   const add = useMutation({
     mutationFn: () =>
       reply(api.POST('/v1/accounts/{accountId}/members', { params: { path: { accountId } }, body: { email, role } })),

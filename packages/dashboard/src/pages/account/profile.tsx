@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { EmailField, PasswordField } from '../../components/credential-fields.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -79,7 +80,7 @@ function SignedIn() {
           params: { path: { dashboardSessionId } },
         }),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['dashboard-sessions'] }),
+    onSettled: askAgain(queries, ['dashboard-sessions']),
   })
   return (
     <Card title="Where you are signed in">

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Failure } from '../../components/failure.tsx'
 import type { ChangeRequest } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -16,7 +17,7 @@ export function Conflicts({ projectId, cr, files }: { projectId: string; cr: Cha
           body: { text: resolvePrompt(cr, files) },
         }),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'] }),
+    onSettled: askAgain(queries, ['project', projectId, 'sessions']),
   })
   return (
     <>

@@ -1,15 +1,19 @@
 import { refuseMove } from '@svc/contract/change-request-moves'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { api, ApiError, onlyOnce, reply } from '../../api.ts'
-import { Failure } from '../../components/failure.tsx'
+import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
+import { useProject } from '../../components/project-shell.tsx'
+import { UserName } from '../../components/user-name.tsx'
 import { type ChangeRequest, effects, mergePreview, type MergePreview } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
+import { Collisions, MergeFailure, Unknown, Warnings } from './merge-notices.tsx'
 
 /** Says whether it merges and why not, and merges exactly the head it showed. */
 export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
@@ -18,17 +22,22 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
       return (
         <Box title="Merged">
           <p>
-            It is in <code className="font-mono">{cr.base_ref}</code> as{' '}
-            <code className="font-mono">{cr.merge_commit_sha}</code>. The branch{' '}
-            <code className="font-mono">{cr.head_ref}</code> is still there.
+            <UserName accountId={cr.account_id} userId={cr.merged_by} /> merged it into{' '}
+            <code className="font-mono">{cr.base_ref}</code> as{' '}
+            <code className="font-mono break-all">{cr.merge_commit_sha}</code>{' '}
+            {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
+            <code className="font-mono break-all">{cr.head_ref}</code> is still there.
           </p>
         </Box>
       )
     case 'closed':
       return (
         <Box title="Closed">
-          <p>It was closed without a merge. Its branch is still there.</p>
-          <Move projectId={projectId} cr={cr} verb="reopen" />
+          <p>
+            <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed it without a merge. Its branch is still
+            there.
+          </p>
+          <CloseOrReopen projectId={projectId} cr={cr} verb="reopen" />
         </Box>
       )
     case 'open':
@@ -40,19 +49,44 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
 
 function OpenBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
   const preview = useQuery(mergePreview(projectId, cr.cr_id))
-  if (preview.isPending) return <Loading what="whether it merges" />
-  if (preview.isError && preview.data === undefined)
+  if (preview.isPending)
     return (
       <Box title="Merge">
-        <Unknown error={preview.error} since={cr.updated_at} retry={() => void preview.refetch()} />
-        <Move projectId={projectId} cr={cr} verb="close" />
+        <Loading what="whether it merges" />
       </Box>
     )
-  return <Merge projectId={projectId} cr={cr} preview={preview.data} />
+  const unknown = preview.isError && (
+    <Unknown
+      error={preview.error}
+      since={preview.data === undefined ? cr.updated_at : new Date(preview.dataUpdatedAt).toISOString()}
+      retry={() => void preview.refetch()}
+    />
+  )
+  if (preview.data === undefined)
+    return (
+      <Box title="Merge">
+        {unknown}
+        <CloseOrReopen projectId={projectId} cr={cr} verb="close" />
+      </Box>
+    )
+  return <Merge projectId={projectId} cr={cr} preview={preview.data} unknown={unknown} />
 }
 
-function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeRequest; preview: MergePreview }) {
+/** `unknown` says why this may be how it was, and not how it is. */
+function Merge({
+  projectId,
+  cr,
+  preview,
+  unknown,
+}: {
+  projectId: string
+  cr: ChangeRequest
+  preview: MergePreview
+  unknown: ReactNode
+}) {
   const queries = useQueryClient()
+  const { settings } = useProject()
+  const told = useQuery(effects(projectId, cr)).data ?? null
   const [message, setMessage] = useState('')
   const [writes, setWrites] = useState(false)
   const merge = useMutation({
@@ -63,17 +97,23 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
           body: { expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) },
         }),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
+    onSettled: askAgain(queries, ['project', projectId]),
   })
   const { can_merge, can_fast_forward, is_up_to_date, conflicts, collisions = [] } = preview
+  const isBroken = told?.manifest_issues.some(({ severity }) => severity === 'error') ?? false
   const refusal =
     refuseMove('merge', cr.status) ??
-    (can_merge ? null : `${conflicts.length} ${conflicts.length === 1 ? 'file conflicts' : 'files conflict'}`)
+    (can_merge
+      ? isBroken && settings.manifest_gate === 'on'
+        ? 'svc.toml is broken in it, and this project refuses that'
+        : null
+      : `${conflicts.length} ${conflicts.length === 1 ? 'file conflicts' : 'files conflict'}`)
   const makesCommit = can_merge && !can_fast_forward && !is_up_to_date
   return (
-    <Box title={can_merge ? 'Ready to merge' : 'Conflicts'}>
+    <Box title={can_merge ? (is_up_to_date ? 'Nothing to merge' : 'Ready to merge') : 'Conflicts'}>
+      {unknown}
       {is_up_to_date ? (
-        <p>Nothing to merge: {cr.base_ref} holds all of it already. Merging only marks it as merged.</p>
+        <p>{cr.base_ref} holds all of it already. Merging only marks it as merged.</p>
       ) : can_fast_forward ? (
         <p>
           It merges cleanly: {cr.base_ref} moves forward to <Sha of={preview.head_sha} />, without a merge commit.
@@ -85,12 +125,8 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
       ) : (
         <Conflicts projectId={projectId} cr={cr} files={conflicts} />
       )}
-      {collisions.length > 0 && (
-        <Notice tone="warn" title={`Collides with ${collisions.map(({ number }) => `#${number}`).join(', ')}`}>
-          Once this is merged, they will conflict in {collisions.flatMap(({ files }) => files).join(', ')}.
-        </Notice>
-      )}
-      <Warnings projectId={projectId} cr={cr} />
+      <Collisions collisions={collisions} />
+      {told !== null && <Warnings effects={told} />}
       {merge.isError && <MergeFailure error={merge.error} />}
       {makesCommit && writes && (
         <TextArea
@@ -111,87 +147,10 @@ function Merge({ projectId, cr, preview }: { projectId: string; cr: ChangeReques
           </Button>
         )}
         <span className="flex-1" />
-        <Move projectId={projectId} cr={cr} verb="close" />
+        <CloseOrReopen projectId={projectId} cr={cr} verb="close" />
         {refusal !== null && <p className="w-full text-sm text-dim">Merging is off: {refusal}.</p>}
       </div>
     </Box>
-  )
-}
-
-/** What does not stop a merge and may spoil what follows it. */
-function Warnings({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
-  const { data: told } = useQuery(effects(projectId, cr))
-  if (told === undefined) return null
-  const broken = told.manifest_issues.filter(({ severity }) => severity === 'error').length
-  return (
-    <>
-      {told.secrets_added.length > 0 && (
-        <Notice tone="warn" title="This change holds values of secrets">
-          {told.secrets_added.slice(0, 3).join('; ')}
-          {told.secrets_added.length > 3 && ` and ${told.secrets_added.length - 3} more. See Effects.`}
-        </Notice>
-      )}
-      {told.secrets_missing.length > 0 && (
-        <Notice tone="warn" title={`Secrets are missing: ${told.secrets_missing.join(', ')}`}>
-          Sessions and apps need them once this is merged.
-        </Notice>
-      )}
-      {broken > 0 && (
-        <Notice tone="warn" title="svc.toml is broken in this change">
-          What is wrong in it is left out. See Effects.
-        </Notice>
-      )}
-    </>
-  )
-}
-
-/** The head moved between the look and the click: the page already shows the new one. */
-function MergeFailure({ error }: { error: Error }) {
-  if (error instanceof ApiError && error.code === 'head_moved')
-    return (
-      <Notice tone="warn" title="The branch moved before the merge, so nothing was merged.">
-        Look at what is new, then merge again.
-      </Notice>
-    )
-  return <Failure error={error} />
-}
-
-function Unknown({ error, since, retry }: { error: Error; since: string; retry: () => void }) {
-  if (error instanceof ApiError && error.code === 'repository_unreachable')
-    return (
-      <Notice
-        tone="warn"
-        title="The repository cannot be reached, so nobody can say whether it merges."
-        action={<Button onClick={retry}>Try again</Button>}
-      >
-        What is shown is from {new Date(since).toLocaleString()}. {error.message}
-      </Notice>
-    )
-  return <Failure error={error} retry={retry} />
-}
-
-function Move({ projectId, cr, verb }: { projectId: string; cr: ChangeRequest; verb: 'close' | 'reopen' }) {
-  const queries = useQueryClient()
-  const params = { params: { path: { projectId, crId: cr.cr_id } } }
-  const move = useMutation({
-    mutationFn: () =>
-      verb === 'close'
-        ? reply(api.POST('/v1/projects/{projectId}/change-requests/{crId}/close', params))
-        : reply(api.POST('/v1/projects/{projectId}/change-requests/{crId}/reopen', params)),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
-  })
-  return (
-    <>
-      {move.isError && <Failure error={move.error} />}
-      <Button
-        disabledReason={refuseMove(verb, cr.status)}
-        busy={move.isPending}
-        onClick={() => move.mutate()}
-        className="self-start"
-      >
-        {verb === 'close' ? 'Close without merging' : 'Reopen'}
-      </Button>
-    </>
   )
 }
 

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
@@ -52,7 +53,7 @@ function OpenForm({ names }: { names: string[] }) {
       ),
     onSuccess: ({ number }) =>
       navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'change-requests'] }),
+    onSettled: askAgain(queries, ['project', projectId, 'change-requests']),
   })
   const refusal =
     title.trim() === '' ? 'A title is needed' : head === base ? 'Choose two branches that are not the same' : null

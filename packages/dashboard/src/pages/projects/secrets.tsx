@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
@@ -18,7 +19,7 @@ export function SecretsPage() {
   const found = useQuery(secrets(projectId))
   const [name, setName] = useState('')
   const [value, setValue] = useState('')
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'secrets'] }) }
+  const settle = { onSettled: askAgain(queries, ['project', projectId, 'secrets']) }
   const set = useMutation({
     mutationFn: () =>
       reply(api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body: { name, value } })),

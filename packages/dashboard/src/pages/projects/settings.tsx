@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
@@ -20,7 +21,7 @@ export function SettingsPage() {
   const [agentMerge, setAgentMerge] = useState(project.settings.agent_merge)
   const [manifestGate, setManifestGate] = useState(project.settings.manifest_gate)
   const [asks, setAsks] = useState(false)
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['projects'] }) }
+  const settle = { onSettled: askAgain(queries, ['projects']) }
   const save = useMutation({
     mutationFn: () =>
       reply(

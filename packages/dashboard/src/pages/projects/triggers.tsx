@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
@@ -46,7 +47,7 @@ function TriggerCard({ projectId, trigger: each }: { projectId: string; trigger:
   const { slug: project } = useProject()
   const path = { projectId, slug: each.slug }
   const found = useQuery(trigger(projectId, each.slug))
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }) }
+  const settle = { onSettled: askAgain(queries, ['project', projectId]) }
   const fire = useMutation({
     mutationFn: () =>
       reply(

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { sessionMoves } from '@svc/contract/session-moves'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
@@ -23,7 +24,7 @@ export function SessionActions({ session }: { session: Session }) {
   const [asks, setAsks] = useState(false)
   const params = { params: { path: { projectId: session.project_id, sessionId: session.session_id } } }
   const settle = {
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', session.project_id, 'sessions'] }),
+    onSettled: askAgain(queries, ['project', session.project_id, 'sessions']),
   }
   const stop = useMutation({
     mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/stop', params)),

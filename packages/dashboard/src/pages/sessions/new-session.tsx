@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
@@ -32,7 +33,7 @@ export function NewSession() {
         }),
       ),
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'] }),
+    onSettled: askAgain(queries, ['project', projectId, 'sessions']),
   })
   const start = () => !make.isPending && make.mutate()
   return (

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
 import { Failure } from '../../components/failure.tsx'
 import { type Session, unfinishedWork } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -17,7 +18,7 @@ export function UnfinishedWork({ session }: { session: Session }) {
           params: { path: { projectId: session.project_id, sessionId: session.session_id } },
         }),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', session.project_id, 'sessions'] }),
+    onSettled: askAgain(queries, ['project', session.project_id, 'sessions']),
   })
   const kept = found.data
   if (kept === undefined || kept.saved_at === null) return null

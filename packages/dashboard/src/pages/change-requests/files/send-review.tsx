@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../../api.ts'
+import { askAgain } from '../../../ask-again.ts'
 import { Failure } from '../../../components/failure.tsx'
 import type { ChangeRequest } from '../../../queries.ts'
 import { Button } from '../../../ui/button.tsx'
@@ -38,7 +39,7 @@ export function SendReview({
       setBody('')
       onSent()
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
+    onSettled: askAgain(queries, ['project', projectId]),
   })
   const counted = written.length === 1 ? '1 comment' : `${written.length} comments`
   const refusal = body.trim() === '' && written.length === 0 ? 'Comment on a line or write a word first' : null

@@ -1,0 +1,234 @@
+/** Every state of the merge box, in a browser: what it says, what it offers, and why the button is off. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { serveHttpBackend } from '@svc/git/testing'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, gatewayOf, type PageStory, pictures } from './page-story.ts'
+
+let story: PageStory
+let clone: string
+let project: { project_id: string; slug: string }
+const slow = { timeout: 60_000 }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none', SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' })
+  const { server } = story
+  project = await server.json(['projects', 'create', '--name', 'box'])
+  clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'init', '--quiet', '--initial-branch=main')
+  await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
+  await commit('main', { 'a.txt': 'a\n', 'b.txt': 'b\n' })
+  await git(clone, 'push', '--quiet', 'origin', 'main')
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+/** Files on a branch of their own, cut from main where it is new. */
+async function commit(branch: string, files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) await Bun.write(join(clone, path), text)
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', `On ${branch}: ${Object.keys(files).join(', ')}`)
+}
+
+async function propose(branch: string, files: Record<string, string>, title = branch): Promise<number> {
+  await git(clone, 'fetch', '--quiet', 'origin')
+  await git(clone, 'checkout', '--quiet', '-B', branch, 'origin/main')
+  await commit(branch, files)
+  await git(clone, 'push', '--quiet', 'origin', branch)
+  const cr = await story.server.json<{ number: number }>([
+    ...['cr', 'open', '--title', title, '--head', branch, '--project', project.project_id],
+  ])
+  return cr.number
+}
+
+const show = (number: number) =>
+  story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/${number}`)
+const mergeButton = () => story.page.getByRole('button', { name: 'Merge into main' })
+const picture = (name: string) => story.page.screenshot({ path: join(pictures, `merge-box-${name}-1280.png`) })
+const mainSays = async (format: string) => {
+  await git(clone, 'fetch', '--quiet', 'origin')
+  return git(clone, 'log', '-1', `--format=${format}`, 'origin/main')
+}
+
+test.skipIf(!browserPath)(
+  'checking, then a fast-forward, then merged: who, when and as what',
+  async () => {
+    const { page } = story
+    const number = await propose('forward', { 'c.txt': 'c\n' })
+    const held = Promise.withResolvers<void>()
+    await page.route('**/merge-preview*', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await show(number)
+    await page.getByText('Loading whether it merges').waitFor()
+    await picture('checking')
+    held.resolve()
+    await page.getByText('moves forward to').waitFor(slow)
+    await page.unrouteAll({ behavior: 'wait' })
+    expect(await page.getByRole('button', { name: 'Write a message' }).count()).toBe(0)
+    await picture('forward')
+    await mergeButton().click()
+    await page.getByText(/^Owner merged it into main as/).waitFor(slow)
+    await picture('merged')
+    const sha = await mainSays('%H')
+    await page.getByText(sha).first().waitFor()
+    expect(await mergeButton().count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a merge commit with a message of its own, and what it collides with',
+  async () => {
+    const { page } = story
+    const first = await propose('one', { 'a.txt': 'one\n' }, 'The first')
+    const second = await propose('two', { 'a.txt': 'two\n' }, 'The second')
+    const other = await propose('three', { 'd.txt': 'd\n' }, 'The third')
+    await show(other)
+    await mergeButton().click()
+    await page.getByText('is still there.').first().waitFor(slow)
+
+    await show(first)
+    await page.getByText('with a merge commit of').waitFor(slow)
+    await page.getByText(`Collides with #${second}`).waitFor(slow)
+    await page.getByText('it will conflict in a.txt.').waitFor()
+    await page.getByRole('button', { name: 'Write a message' }).click()
+    await page.getByLabel('Message of the merge commit').fill('Take the first\n\nIt is better.')
+    await picture('collides')
+    await mergeButton().click()
+    await page.getByText('is still there.').first().waitFor(slow)
+    expect(await mainSays('%B')).toStartWith('Take the first\n\nIt is better.')
+
+    // What it collided with conflicts now, with its files, what to do, and why the button is off.
+    await show(second)
+    await page.getByRole('list', { name: 'Files that conflict' }).getByText('a.txt').waitFor(slow)
+    expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+    expect(await mergeButton().getAttribute('title')).toBe('1 file conflicts')
+    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+    await page.getByText('Resolve them yourself').click()
+    await page.getByText('git merge origin/main').waitFor()
+    await page.getByText(`svc cr show ${second}`).waitFor()
+    await picture('conflicts')
+    await mergeButton().click({ force: true })
+    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+
+    await page.getByRole('button', { name: 'Close without merging' }).click()
+    await page.getByText('Owner closed it without a merge.').waitFor(slow)
+    await picture('closed')
+    await page.getByRole('button', { name: 'Reopen' }).click()
+    await page.getByRole('list', { name: 'Files that conflict' }).waitFor(slow)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a head that moved after the look is not merged',
+  async () => {
+    const { page } = story
+    const number = await propose('moving', { 'e.txt': 'e\n' })
+    await show(number)
+    await page.getByText('moves forward to').waitFor(slow)
+    // The page asks again every few seconds; here it does not hear the answers, so it shows what was.
+    const held = Promise.withResolvers<void>()
+    await page.route('**/change-requests?*', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.route('**/merge-preview*', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await commit('moving', { 'e.txt': 'e, later\n' })
+    await git(clone, 'push', '--quiet', 'origin', 'moving')
+    await mergeButton().click()
+    await page.getByText('The branch moved before the merge, so nothing was merged.').waitFor(slow)
+    await picture('head-moved')
+    held.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
+    const head = await git(clone, 'rev-parse', 'moving')
+    await page.getByText(head.slice(0, 10)).first().waitFor(slow)
+    await mergeButton().click()
+    await page.getByText('is still there.').first().waitFor(slow)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'nothing to merge, secrets that are missing, and a manifest the project refuses',
+  async () => {
+    const { page, server } = story
+    const number = await propose('empty', { 'f.txt': 'f\n' })
+    await show(number)
+    await mergeButton().click()
+    await page.getByText('is still there.').first().waitFor(slow)
+    const again = await server.json<{ number: number }>([
+      ...['cr', 'open', '--title', 'Again', '--head', 'empty', '--project', project.project_id],
+    ])
+    await show(again.number)
+    await page.getByText('main holds all of it already.').waitFor(slow)
+    await picture('nothing')
+
+    const needy = await propose('needy', { 'svc.toml': 'svc_version = 1\n\n[env]\nrequired = ["API_KEY"]\n' })
+    await show(needy)
+    await page.getByText('Secrets are missing: API_KEY').waitFor(slow)
+    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    await picture('secrets')
+
+    const broken = await propose('broken', { 'svc.toml': 'svc_version = 1\n\n[[triggers]]\nslug = "x"\n' })
+    await show(broken)
+    await page.getByText('svc.toml is broken in this change').waitFor(slow)
+    expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
+    const gate = await server.api(`/v1/projects/${project.project_id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ settings: { manifest_gate: 'on' } }),
+    })
+    expect(gate.status).toBe(200)
+    await page.reload()
+    await page.getByText('Merging is off: svc.toml is broken in it, and this project refuses that.').waitFor(slow)
+    expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+    await picture('broken-manifest')
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a host that is away: since when what is shown is from, and back again',
+  async () => {
+    const { page, server } = story
+    const bare = join(server.dir, 'away.git')
+    await git(clone, 'clone', '--quiet', '--bare', clone, bare)
+    await git(bare, 'update-ref', 'refs/heads/main', 'refs/heads/broken~1')
+    await git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main')
+    await git(bare, 'config', 'http.receivepack', 'true')
+    let isAway = false
+    const host = await serveHttpBackend(bare, { before: () => (isAway ? 503 : undefined) })
+    try {
+      const away = await server.json<{ project_id: string; slug: string }>([
+        ...['projects', 'create', '--repo', host.url, '--name', 'away'],
+      ])
+      await server.json(['cr', 'open', '--title', 'Far', '--head', 'broken', '--project', away.project_id])
+      await page.goto(`${server.url}/projects/${away.slug}/change-requests/1`)
+      await page.getByText('moves forward to').waitFor(slow)
+      isAway = true
+      await page.getByText('The repository cannot be reached, so nobody can say whether it merges now.').waitFor(slow)
+      await page.getByText('What is shown is from').waitFor()
+      await picture('unreachable')
+      // Opened while it is away, the page shows what is stored, and the same words.
+      await page.reload()
+      await page.getByText('The repository cannot be reached, so nobody can say whether it merges now.').waitFor(slow)
+      expect(await mergeButton().count()).toBe(0)
+      isAway = false
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('moves forward to').waitFor(slow)
+    } finally {
+      await host.close()
+    }
+    expect(story.complaints).toEqual([])
+  },
+  180_000,
+)
