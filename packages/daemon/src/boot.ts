@@ -15,6 +15,7 @@ import { proxyEnvironment, runtimeConfig, runtimeEnvironment } from './runtime-c
 import { createSessionEnv } from './session-env.ts'
 import { runSetup } from './setup.ts'
 import type { OwnPorts } from './target.ts'
+import { serveTerminals } from './terminals.ts'
 import { createWarmSandbox } from './warm.ts'
 import { createWorkRecoverer, createWorkSaver } from './save-work-child.ts'
 import { createWorkspace, type RefreshOutcome, type Workspace } from './workspace.ts'
@@ -83,6 +84,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     warm: null,
     work: null,
     recover: null,
+    terminals: null,
     health,
     ports,
     serviceKey: () => config?.token ?? '',
@@ -170,6 +172,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       sessionId: config.sessionId,
       env: () => runtimeVariables(config, options, parts.sessionEnv?.secrets ?? {}),
     })
+    parts.terminals = serveTerminals({
+      ...options,
+      socketPath: join(options.paths.runtimeDir, 'terminals.sock'),
+      cwd: options.paths.workspace,
+      env: () => runtimeVariables(config, options, parts.sessionEnv?.secrets ?? {}),
+    })
     await firstPrompt(config, async (text) => {
       await timeline.step('prompt', async () => {
         await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt'))
@@ -193,6 +201,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     async stop() {
       listeners.close()
       for (const relay of relays) relay.close()
+      parts.terminals?.stop()
       await runtime?.stop()
     },
   }

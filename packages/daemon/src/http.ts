@@ -2,14 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
+import { terminalPath } from '@svc/contract/terminal'
+
 import type { RequestHead } from './access.ts'
 import { type ControlParts, handleControl } from './control.ts'
 import { type Addresses, type Listeners, openListeners } from './listeners.ts'
-import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from './proxy.ts'
+import {
+  nothingListens,
+  proxyRequest,
+  proxyUpgrade,
+  type UpgradeUpstream,
+  type Upstream,
+  writeErrorHead,
+} from './proxy.ts'
 import { ControlError, runtimeBooting, sendError, unauthenticated } from './reply.ts'
+import type { Terminals } from './terminals.ts'
 import { type OwnPorts, type Target, targetOf } from './target.ts'
 
 export interface HttpParts extends ControlParts {
+  terminals: Terminals | null
   ports: OwnPorts
   serviceKey: () => string
   runtimeState: () => 'starting' | 'ready' | 'stopped' | 'failed'
@@ -53,12 +64,24 @@ async function onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, par
   try {
     const requestHead = headOf(req)
     const target = targetOf(requestHead.path, parts.ports)
-    if (target.kind === 'control') throw new ControlError(400, 'invalid', 'This route does not upgrade.')
-    const upstream = await admit(target, requestHead, parts)
+    const upstream =
+      target.kind === 'control'
+        ? await admitTerminal(target.name, requestHead, parts)
+        : await admit(target, requestHead, parts)
     proxyUpgrade(req, socket, head, upstream, parts.serviceKey())
   } catch (error) {
     writeErrorHead(socket, asControlError(error, parts))
   }
+}
+
+/** The one control route that upgrades. Only a user opens it: who holds the service key alone has no face. */
+async function admitTerminal(name: string, head: RequestHead, parts: HttpParts): Promise<UpgradeUpstream> {
+  if (`/svc/${name}` !== terminalPath) throw new ControlError(400, 'invalid', 'This route does not upgrade.')
+  if (parts.access === null) throw runtimeBooting()
+  const outcome = await parts.access.user(head)
+  if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
+  if (parts.terminals === null) throw runtimeBooting()
+  return { socketPath: parts.terminals.socketPath, path: head.path, refused: runtimeBooting }
 }
 
 /** The same question for a request and for an upgrade: may it pass, and to where. */

@@ -13,6 +13,9 @@ export interface Upstream {
   refused: () => ControlError
 }
 
+/** What upgrades may also be the daemon's own, behind a socket that no other program here can open. */
+export type UpgradeUpstream = Upstream | (Omit<Upstream, 'port'> & { socketPath: string })
+
 const headBytesMax = 64 * 1024
 
 export const nothingListens = (port: number) =>
@@ -58,10 +61,11 @@ export function proxyUpgrade(
   req: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  upstream: Upstream,
+  upstream: UpgradeUpstream,
   serviceKey: string,
 ): void {
-  const target = connect({ host: '127.0.0.1', port: upstream.port })
+  const target =
+    'port' in upstream ? connect({ host: '127.0.0.1', port: upstream.port }) : connect({ path: upstream.socketPath })
   const end = () => {
     socket.destroy()
     target.destroy()
@@ -75,7 +79,7 @@ export function proxyUpgrade(
   })
   target.on('connect', () => {
     const headers = passed(req.rawHeaders, serviceKey)
-    headers.push('Host', `localhost:${upstream.port}`, 'Connection', 'Upgrade')
+    headers.push('Host', 'port' in upstream ? `localhost:${upstream.port}` : 'localhost', 'Connection', 'Upgrade')
     headers.push('Upgrade', headerLines(req.rawHeaders, 'upgrade').join(', '))
     target.write(`${req.method} ${upstream.path} HTTP/1.1\r\n${asLines(headers)}\r\n`, 'latin1')
     if (head.length > 0) target.write(head)

@@ -10,6 +10,7 @@ export const paths = {
   changeRequest: '/projects/$project/change-requests/$number',
   sessions: '/projects/$project/sessions',
   session: '/projects/$project/sessions/$sessionId',
+  terminal: '/projects/$project/sessions/$sessionId/terminal',
   branches: '/projects/$project/branches',
   triggers: '/projects/$project/triggers',
   apps: '/projects/$project/apps',

@@ -117,6 +117,12 @@ const session = createRoute({
   component: lazyRouteComponent(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
 })
 
+const terminal = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.terminal),
+  component: lazyRouteComponent(() => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
+})
+
 const branches = createRoute({
   getParentRoute: () => project,
   path: below(paths.branches),
@@ -178,6 +184,7 @@ const ofProject = project.addChildren([
   changeRequest,
   sessions,
   session,
+  terminal,
   branches,
   triggers,
   secrets,

@@ -14,6 +14,7 @@ import { runJobs } from './scheduler/loop.ts'
 import { sandboxDoor } from './sessions/edge-upgrade.ts'
 import { settleSessions } from './sessions/jobs.ts'
 import { previewDoor } from './sessions/preview.ts'
+import { terminalDoor } from './sessions/terminal.ts'
 import { startupLine } from './startup-error.ts'
 
 export type { StartupHooks } from './banner.ts'
@@ -62,7 +63,10 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     relay.answerWith((request, env) => app.fetch(request, env))
     // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
     const greeting = await greet(deps, hooks, commandName())
-    door.answerWith((request, env) => app.fetch(request, env), [appDoor(deps), previewDoor(deps), sandboxDoor(deps)])
+    door.answerWith(
+      (request, env) => app.fetch(request, env),
+      [appDoor(deps), previewDoor(deps), sandboxDoor(deps), terminalDoor(deps)],
+    )
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, log) : Promise.resolve()
     await settleSessions(deps)

@@ -4,7 +4,18 @@ import type { SessionRow } from './store.ts'
 /** The audit event of something done to a session. */
 export function auditOf(
   session: Pick<SessionRow, 'account_id' | 'project_id' | 'session_id'>,
-  action: 'create' | 'update' | 'prompt' | 'abort' | 'stop' | 'restart' | 'delete' | 'save' | 'recover' | 'recovered',
+  action:
+    | 'create'
+    | 'update'
+    | 'prompt'
+    | 'terminal'
+    | 'abort'
+    | 'stop'
+    | 'restart'
+    | 'delete'
+    | 'save'
+    | 'recover'
+    | 'recovered',
   change: Pick<AuditEvent, 'before' | 'after'> = {},
 ): AuditEvent {
   return {

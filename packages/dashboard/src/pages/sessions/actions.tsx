@@ -56,6 +56,14 @@ export function SessionActions({ session }: { session: Session }) {
           Preview
         </Button>
         <Button
+          disabledReason={session.status === 'running' ? null : `The session is ${session.status}`}
+          onClick={() =>
+            void navigate({ to: paths.terminal, params: { project: slug, sessionId: session.session_id } })
+          }
+        >
+          Terminal
+        </Button>
+        <Button
           disabledReason={alive ? refuse('stop', session) : `The session is ${session.status}`}
           busy={stop.isPending}
           onClick={() => stop.mutate()}

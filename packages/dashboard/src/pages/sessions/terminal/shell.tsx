@@ -1,0 +1,134 @@
+import { type TerminalEnd, type TerminalResize, terminalRoute } from '@svc/contract/terminal'
+import { FitAddon } from '@xterm/addon-fit'
+import { type ITheme, Terminal } from '@xterm/xterm'
+import '@xterm/xterm/css/xterm.css'
+import { useEffect, useRef } from 'react'
+
+/** One shell for as long as it is on the page. */
+export function Shell({
+  projectId,
+  sessionId,
+  onEnd,
+  onLeave,
+}: {
+  projectId: string
+  sessionId: string
+  onEnd: (reason: string) => void
+  onLeave: () => void
+}) {
+  const place = useRef<HTMLDivElement>(null)
+  const tell = useRef({ onEnd, onLeave })
+  tell.current = { onEnd, onLeave }
+  useEffect(() => {
+    const shell = openShell(place.current!, address(projectId, sessionId), tell.current.onEnd, () =>
+      tell.current.onLeave(),
+    )
+    return () => shell.close()
+  }, [projectId, sessionId])
+  return (
+    <div ref={place} className="h-[calc(100dvh-16rem)] min-h-72 overflow-hidden rounded-lg border border-line p-2" />
+  )
+}
+
+function address(projectId: string, sessionId: string): URL {
+  const path = terminalRoute.replace(':projectId', projectId).replace(':sessionId', sessionId)
+  const url = new URL(path, location.origin)
+  url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:'
+  return url
+}
+
+function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void, onLeave: () => void) {
+  const terminal = new Terminal({
+    cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
+    fontFamily: getComputedStyle(place).getPropertyValue('--font-mono') || 'monospace',
+    fontSize: 13,
+    scrollback: 5_000,
+    screenReaderMode: true,
+    theme: themeOf(place),
+  })
+  const fit = new FitAddon()
+  terminal.loadAddon(fit)
+  terminal.open(place)
+  fit.fit()
+  url.searchParams.set('columns', String(terminal.cols))
+  url.searchParams.set('rows', String(terminal.rows))
+  const socket = new WebSocket(url)
+  socket.binaryType = 'arraybuffer'
+  let reason: string | null = null
+  let isOpen = false
+  socket.addEventListener('open', () => {
+    isOpen = true
+    terminal.focus()
+  })
+  socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    if (typeof data === 'string') reason = (JSON.parse(data) as TerminalEnd).reason
+    else terminal.write(new Uint8Array(data))
+  })
+  socket.addEventListener('close', () => {
+    terminal.options.disableStdin = true
+    onEnd(reason ?? (isOpen ? 'The connection ended: the session stopped, or you were signed out.' : couldNotOpen))
+  })
+  const send = (bytes: Uint8Array<ArrayBuffer> | string) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(bytes)
+  }
+  const encoder = new TextEncoder()
+  terminal.onData((text) => send(encoder.encode(text)))
+  terminal.onBinary((text) => send(Uint8Array.from(text, (character) => character.charCodeAt(0))))
+  terminal.onResize(({ cols, rows }) =>
+    send(JSON.stringify({ type: 'resize', columns: cols, rows } satisfies TerminalResize)),
+  )
+  // Tab and Escape belong to the shell, so the way back to the page has to be a key of its own.
+  terminal.attachCustomKeyEventHandler((event) => {
+    if (!(event.ctrlKey && event.shiftKey && event.key === 'ArrowUp')) return true
+    if (event.type === 'keydown') onLeave()
+    return false
+  })
+  const resized = new ResizeObserver(() => fit.fit())
+  resized.observe(place)
+  return {
+    close() {
+      resized.disconnect()
+      socket.close()
+      terminal.dispose()
+    },
+  }
+}
+
+/** A browser does not tell a page why a WebSocket was refused. */
+const couldNotOpen = 'The terminal could not be opened. Does the session run, and may you write to the project?'
+
+/** The page's own colours: what programs colour has to stand on them. */
+function themeOf(place: HTMLElement): ITheme {
+  const style = getComputedStyle(place)
+  const isDark = matchesDark()
+  return {
+    background: style.backgroundColor === 'rgba(0, 0, 0, 0)' ? (isDark ? '#0f1215' : '#ffffff') : style.backgroundColor,
+    foreground: isDark ? '#e8ebef' : '#171b21',
+    cursor: isDark ? '#9db2ff' : '#3451d1',
+    selectionBackground: isDark ? '#3a4664' : '#c8d2ff',
+    ...(isDark ? {} : lightColours),
+  }
+}
+
+function matchesDark(): boolean {
+  const { theme } = document.documentElement.dataset
+  return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
+}
+
+/** The usual sixteen are made for black; on white they have to be darker to be read. */
+const lightColours: ITheme = {
+  green: '#18703a',
+  brightGreen: '#18703a',
+  yellow: '#8a5300',
+  brightYellow: '#8a5300',
+  cyan: '#0b6a75',
+  brightCyan: '#0b6a75',
+  blue: '#3451d1',
+  brightBlue: '#3451d1',
+  magenta: '#6d3fb8',
+  brightMagenta: '#6d3fb8',
+  red: '#b3261e',
+  brightRed: '#b3261e',
+  white: '#555d69',
+  brightWhite: '#171b21',
+}
