@@ -4,6 +4,7 @@ import * as apps from './apps.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
 import * as events from './events.ts'
+import * as hostWebhooks from './host-webhooks.ts'
 import * as channels from './channels.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
@@ -34,6 +35,7 @@ const modules = [
   channels,
   webhooks,
   apps,
+  hostWebhooks,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

@@ -16,8 +16,8 @@ export type Commit = operations['listCommits']['responses'][200]['content']['app
 export type ChangeRequest =
   operations['getChangeRequest']['responses'][200]['content']['application/json']['change_request']
 
-/** Until an event says that something moved, this is how old an answer may get while it is looked at. */
-const liveMs = 5_000
+/** Events say at once what moved (components/live.tsx); this is for what none tells, and for where none arrive. */
+const liveMs = 30_000
 
 export const me = queryOptions({
   queryKey: ['me'],

@@ -11,6 +11,8 @@ import { channelDoorRoutes } from './channels/door.ts'
 import { channelRoutes } from './channels/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
+import { hostWebhookDoor } from './host-webhooks/door.ts'
+import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
 import { type App, mount } from './http/mount.ts'
 import { replyError } from './http/reply-error.ts'
@@ -51,9 +53,11 @@ export function buildApp(deps: Deps): App {
     ...channelRoutes(deps),
     ...webhookRoutes(deps),
     ...appRoutes(deps),
+    ...hostWebhookRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   triggerDoor(app, deps)
+  hostWebhookDoor(app, deps)
   channelDoorRoutes(app, deps)
   modelRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)

@@ -3,6 +3,7 @@ import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
 import { project } from '../queries.ts'
 import { Answer } from './answer.tsx'
+import { Live } from './live.tsx'
 
 const route = getRouteApi('/shell/projects/$project')
 
@@ -31,6 +32,7 @@ export function ProjectShell() {
     <Answer of={found} what="the project">
       {(shown) => (
         <>
+          <Live projectIds={[shown.project_id]} />
           <div className="mb-6 border-b border-line">
             <p className="flex flex-wrap items-baseline gap-x-3">
               <Link to={paths.changeRequests} params={{ project: name }} className="text-lg font-semibold">

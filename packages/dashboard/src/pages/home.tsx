@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Answer } from '../components/answer.tsx'
+import { Live } from '../components/live.tsx'
 import { ChangeRequestRow } from '../components/change-request-row.tsx'
 import { SessionRow } from '../components/session-row.tsx'
 import { paths } from '../paths.ts'
@@ -19,6 +20,9 @@ export function HomePage() {
   )
 }
 
+/** A stream holds one of the six connections a browser has to one server; the other projects are asked now and then. */
+const liveMax = 2
+
 interface Project {
   project_id: string
   name: string
@@ -36,6 +40,7 @@ function Work({ projects }: { projects: Project[] }) {
   const isComing = [...proposals, ...agents].some(({ isPending }) => isPending)
   return (
     <div className="flex flex-col gap-6">
+      <Live projectIds={projects.slice(0, liveMax).map(({ project_id }) => project_id)} />
       <h1 className="text-xl font-semibold">Home</h1>
       <Card title="Needs you">
         {open.length + failed.length === 0 ? (

@@ -322,6 +322,7 @@ const changes: Record<string, Change> = {
       return () => app.request('DELETE', path)
     },
   },
+  rotateHostWebhook: { action: 'host_webhook.rotate', prepare: async () => post(`${base}/host-webhook/rotate`) },
   pingWebhook: { action: 'webhook.ping', prepare: async () => post(`${await webhook()}/ping`) },
   redeliver: {
     action: 'webhook.redeliver',

@@ -101,4 +101,6 @@ export const answers: Record<string, number> = {
   rollbackApp: 400,
   openApp: 404,
   readAppLogs: 404,
+  getHostWebhook: 200,
+  rotateHostWebhook: 200,
 }

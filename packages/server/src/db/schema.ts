@@ -12,6 +12,7 @@ import type {
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
+import type { SlotPlan } from '../triggers/slot-plan.ts'
 import type { ChannelPayload } from '../channels/incoming.ts'
 import type { CardFacts, StoredMessage } from '../channels/message.ts'
 
@@ -20,15 +21,6 @@ export type Timestamp = ColumnType<string, string | Date, string | Date>
 export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
-
-/** What firing a slot needs, as it was when the slot was claimed. */
-export interface SlotPlan {
-  prompt: string
-  agent: string | null
-  model: string | null
-  user_id: string
-  depth: number
-}
 
 export interface Schema extends AppTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
@@ -434,6 +426,15 @@ export interface Schema extends AppTables {
     actor_session_id: string | null
     data: JSONColumnType<object>
     created_at: Now
+  }
+  project_looks: { project_id: string; looked_at: Timestamp; wanted_at: Timestamp }
+  change_request_checks: { cr_id: string; base_sha: string; head_sha: string; can_merge: boolean; checked_at: Now }
+  host_webhooks: {
+    project_id: string
+    secret: Buffer
+    created_at: Now
+    last_call_at: Timestamp | null
+    last_sender: string | null
   }
   webhooks: {
     webhook_id: string

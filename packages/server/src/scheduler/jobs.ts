@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { noticeChangeRequests } from '../change-requests/notice.ts'
 import { settleMerges } from '../change-requests/settle.ts'
 import { tellChangeRequests } from '../channels/cards.ts'
 import { deliverMessages } from '../channels/deliver.ts'
@@ -36,6 +37,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
     { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     { name: 'notice default branches', everyMs: 1_000, run: (signal) => noticeDefaultBranches(deps, signal) },
+    { name: 'notice change requests', everyMs: 1_000, run: (signal) => noticeChangeRequests(deps, signal) },
     { name: 'reconcile triggers', everyMs: 1_000, run: () => reconcileTriggers(deps) },
     { name: 'fire due triggers', everyMs: 1_000, run: (signal) => fireDueTriggers(deps, signal) },
     { name: 'fire forsaken slots', everyMs: 5_000, run: (signal) => fireForsakenSlots(deps, signal) },
