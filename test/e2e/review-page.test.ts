@@ -108,6 +108,7 @@ const addresses = (slug: string) => ({
   sessions: `/projects/${slug}/sessions`,
   branches: `/projects/${slug}/branches`,
   triggers: `/projects/${slug}/triggers`,
+  channels: `/projects/${slug}/channels`,
   secrets: `/projects/${slug}/secrets`,
   'project-tokens': `/projects/${slug}/tokens`,
   settings: `/projects/${slug}/settings`,

@@ -19,6 +19,7 @@ export const paths = {
   channels: '/projects/$project/channels',
   projectTokens: '/projects/$project/tokens',
   settings: '/projects/$project/settings',
+  linkChat: '/link-chat',
   members: '/account/members',
   tokens: '/account/tokens',
   audit: '/account/audit',

@@ -11,6 +11,9 @@ export type Message = operations['getTranscript']['responses'][200]['content']['
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
 export type Role = operations['changeRole']['responses'][200]['content']['application/json']['role']
 export type Trigger = operations['listTriggers']['responses'][200]['content']['application/json']['triggers'][number]
+export type Channel = operations['listChannels']['responses'][200]['content']['application/json']['channels'][number]
+export type ChatSetup = operations['listChannels']['responses'][200]['content']['application/json']['setup'][number]
+export type ChannelDetail = operations['getChannel']['responses'][200]['content']['application/json']
 export type Review = operations['listReviews']['responses'][200]['content']['application/json']['reviews'][number]
 export type Commit = operations['listCommits']['responses'][200]['content']['application/json']['commits'][number]
 export type ChangeRequest =
@@ -351,4 +354,34 @@ export const trigger = (projectId: string, slug: string) =>
     queryFn: ({ signal }) =>
       reply(api.GET('/v1/projects/{projectId}/triggers/{slug}', { params: { path: { projectId, slug } }, signal })),
     refetchInterval: liveMs,
+  })
+
+export const channels = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'channels'],
+    queryFn: ({ signal }) =>
+      reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } }, signal })),
+    refetchInterval: liveMs,
+  })
+
+export const channel = (projectId: string, channelId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'channels', channelId],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/channels/{channelId}', {
+          params: { path: { projectId, channelId } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
+  })
+
+/** Whom a code of the chat app would link. Asking makes it ours alone, so it is asked once. */
+export const linkCode = (code: string) =>
+  queryOptions({
+    queryKey: ['link-code', code],
+    queryFn: ({ signal }) => reply(api.POST('/v1/channel-links/claim', { body: { code }, signal })),
+    staleTime: Infinity,
+    retry: false,
   })

@@ -153,6 +153,18 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/projects/settings.tsx'), 'SettingsPage'),
 })
 
+const channels = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.channels),
+  component: lazyRouteComponent(() => import('./pages/channels/list.tsx'), 'ChannelsPage'),
+})
+
+const linkChat = createRoute({
+  getParentRoute: () => shell,
+  path: paths.linkChat,
+  component: lazyRouteComponent(() => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
+})
+
 const members = createRoute({
   getParentRoute: () => shell,
   path: paths.members,
@@ -187,13 +199,14 @@ const ofProject = project.addChildren([
   terminal,
   branches,
   triggers,
+  channels,
   secrets,
   projectTokens,
   settings,
 ])
 const tree = root.addChildren([
   signIn,
-  shell.addChildren([home, projects, newProject, ofProject, members, tokens, audit, profile]),
+  shell.addChildren([linkChat, home, projects, newProject, ofProject, members, tokens, audit, profile]),
 ])
 
 export function makeRouter(queries: QueryClient) {

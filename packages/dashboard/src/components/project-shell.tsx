@@ -20,6 +20,7 @@ const places = [
   [paths.sessions, 'Sessions'],
   [paths.branches, 'Branches'],
   [paths.triggers, 'Triggers'],
+  [paths.channels, 'Channels'],
   [paths.secrets, 'Secrets'],
   [paths.projectTokens, 'Tokens'],
   [paths.settings, 'Settings'],
