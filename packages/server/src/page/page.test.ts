@@ -31,6 +31,20 @@ describe('the pages', () => {
     expect((await get('/assets/no-such-file.js')).status).toBe(404)
   })
 
+  test('begin with no more than 200 KB of JavaScript, as it travels', async () => {
+    const needed = new Set((await filesOfDocument()).filter((file) => file.endsWith('.js')))
+    let total = 0
+    // What a file imports at its top comes with it; the set grows while it is walked.
+    for (const file of needed) {
+      const { text } = await get(file)
+      total += Bun.gzipSync(text).byteLength
+      for (const [, name] of text.matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g))
+        needed.add(`/assets/${name}`)
+    }
+    expect(total).toBeGreaterThan(20_000)
+    expect(total).toBeLessThanOrEqual(200_000)
+  })
+
   test('a nonce is for one answer', async () => {
     const nonces = await Promise.all(
       [1, 2].map(async () => {

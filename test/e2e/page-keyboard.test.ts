@@ -1,0 +1,133 @@
+/** A review and a merge without a mouse; then the same pages on a narrow screen. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+
+let story: PageStory
+let project: { project_id: string; slug: string }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  const { server } = story
+  project = await server.json(['projects', 'create', '--name', 'keys'])
+  const clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'init', '--quiet', '--initial-branch=main')
+  await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
+  await Bun.write(join(clone, 'a.txt'), 'a\n')
+  await git(clone, 'add', '.')
+  await git(clone, 'commit', '--quiet', '-m', 'First')
+  await git(clone, 'push', '--quiet', 'origin', 'main')
+  for (const branch of ['keys', 'thumbs']) {
+    await git(clone, 'checkout', '--quiet', '-b', branch, 'main')
+    for (const name of ['one', 'two', 'three']) await Bun.write(join(clone, `${branch}-${name}.txt`), `${name}\n`)
+    await git(clone, 'add', '.')
+    await git(clone, 'commit', '--quiet', '-m', branch)
+    await git(clone, 'push', '--quiet', 'origin', branch)
+    await server.json(['cr', 'open', '--title', `By ${branch}`, '--head', branch, '--project', project.project_id])
+  }
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+/** Tab by tab, as somebody without a mouse goes, until what has the focus is called so. */
+async function tabTo(name: RegExp): Promise<void> {
+  const { page } = story
+  for (let i = 0; i < 60; i++) {
+    const text = (await page.evaluate(
+      '(document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "").slice(0, 200)',
+    )) as string
+    if (name.test(text)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Sixty times Tab did not lead to ${name}.`)
+}
+
+test.skipIf(!browserPath)(
+  'the whole path from home to the merge, with keys alone',
+  async () => {
+    const { page, server, complaints } = story
+    await page.goto(server.url)
+    await page.getByRole('link', { name: '#1 By keys' }).waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content')
+    await page.keyboard.press('Enter')
+    await tabTo(/^#1 By keys/)
+    await page.keyboard.press('Enter')
+    await page.getByText('It merges cleanly').waitFor()
+    await tabTo(/^Conversation$/)
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByText('0 of 3 files viewed').waitFor()
+
+    const current = page.getByRole('navigation', { name: 'Changed files' }).locator('[aria-current=true]')
+    const isAt = (name: string) => current.filter({ hasText: name }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    await page.screenshot({ path: join(pictures, 'keys-1280.png') })
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor({ state: 'detached' })
+    await page.keyboard.press('j')
+    await isAt('keys-one.txt')
+    await page.keyboard.press('v')
+    await page.getByText('1 of 3 files viewed').waitFor()
+    await page.keyboard.press('j')
+    await isAt('keys-three.txt')
+    await page.keyboard.press('k')
+    await isAt('keys-one.txt')
+    await page.keyboard.press('n')
+    await isAt('keys-three.txt')
+    await page.keyboard.press('c')
+    await page.getByLabel(/^Comment on line 1 of keys-three/).waitFor()
+    await page.keyboard.type('Why three? j k v n')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('Your review: 1 comment').waitFor()
+    await page.getByText('1 of 3 files viewed').waitFor()
+    await page.reload()
+    await page.getByText('Your review: 1 comment').waitFor()
+    await page.getByText('1 of 3 files viewed').waitFor()
+    await tabTo(/^Keep with the change request$/)
+    await page.keyboard.press('Enter')
+    await page.getByText('Your review: 0 comments').waitFor()
+
+    await page.goto(`${server.url}/projects/${project.slug}/change-requests/1`)
+    await page.getByText('Why three?').waitFor()
+    await tabTo(/^Merge into main$/)
+    await page.keyboard.press('Enter')
+    await page.getByText('is still there.').first().waitFor()
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
+
+test.skipIf(!browserPath)(
+  'at 360 pixels: what it changes is read, commented and merged, and nothing is wider than the screen',
+  async () => {
+    const { page, server, complaints } = story
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.goto(server.url)
+    await page.getByRole('link', { name: '#2 By thumbs' }).click()
+    await page.getByText('with a merge commit of').waitFor()
+    await expectItFits(page)
+    await page.getByRole('tab', { name: 'Files' }).click()
+    await page
+      .getByRole('button', { name: /thumbs-two/ })
+      .first()
+      .click()
+    await page.keyboard.press('c')
+    await page.getByLabel(/^Comment on line 1/).fill('Good.')
+    await page.getByRole('button', { name: 'Add to review' }).click()
+    await page.getByText('Your review: 1 comment').waitFor()
+    await expectItFits(page)
+    await page.getByRole('tab', { name: 'Conversation' }).click()
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByText('is still there.').first().waitFor()
+    await expectItFits(page)
+    await page.screenshot({ path: join(pictures, 'merged-by-thumb-360.png') })
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
