@@ -109,6 +109,7 @@ const addresses = (slug: string) => ({
   branches: `/projects/${slug}/branches`,
   triggers: `/projects/${slug}/triggers`,
   channels: `/projects/${slug}/channels`,
+  apps: `/projects/${slug}/apps`,
   secrets: `/projects/${slug}/secrets`,
   'project-tokens': `/projects/${slug}/tokens`,
   settings: `/projects/${slug}/settings`,

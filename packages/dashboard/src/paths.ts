@@ -14,6 +14,7 @@ export const paths = {
   branches: '/projects/$project/branches',
   triggers: '/projects/$project/triggers',
   apps: '/projects/$project/apps',
+  openApp: '/projects/$project/apps/$slug/open',
   secrets: '/projects/$project/secrets',
   connectors: '/projects/$project/connectors',
   channels: '/projects/$project/channels',

@@ -10,6 +10,7 @@ export type Session = operations['getSession']['responses'][200]['content']['app
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
 export type Role = operations['changeRole']['responses'][200]['content']['application/json']['role']
+export type App = operations['getApp']['responses'][200]['content']['application/json']
 export type Trigger = operations['listTriggers']['responses'][200]['content']['application/json']['triggers'][number]
 export type Channel = operations['listChannels']['responses'][200]['content']['application/json']['channels'][number]
 export type ChatSetup = operations['listChannels']['responses'][200]['content']['application/json']['setup'][number]
@@ -384,4 +385,25 @@ export const linkCode = (code: string) =>
     queryFn: ({ signal }) => reply(api.POST('/v1/channel-links/claim', { body: { code }, signal })),
     staleTime: Infinity,
     retry: false,
+  })
+
+export const apps = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'apps'],
+    queryFn: ({ signal }) =>
+      reply(api.GET('/v1/projects/{projectId}/apps', { params: { path: { projectId } }, signal })),
+    refetchInterval: 2_000,
+  })
+
+export const appLog = (projectId: string, slug: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'apps', slug, 'log'],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/apps/{slug}/logs', {
+          params: { path: { projectId, slug }, query: { lines: 300 } },
+          signal,
+        }),
+      ),
+    refetchInterval: liveMs,
   })

@@ -135,6 +135,19 @@ const triggers = createRoute({
   component: lazyRouteComponent(() => import('./pages/projects/triggers.tsx'), 'TriggersPage'),
 })
 
+const apps = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.apps),
+  component: lazyRouteComponent(() => import('./pages/apps/list.tsx'), 'AppsPage'),
+})
+
+const openApp = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.openApp),
+  validateSearch: (search): { path?: string } => ({ ...(isOwnPath(search.path) ? { path: search.path } : {}) }),
+  component: lazyRouteComponent(() => import('./pages/apps/open.tsx'), 'OpenAppPage'),
+})
+
 const secrets = createRoute({
   getParentRoute: () => project,
   path: below(paths.secrets),
@@ -200,6 +213,8 @@ const ofProject = project.addChildren([
   branches,
   triggers,
   channels,
+  apps,
+  openApp,
   secrets,
   projectTokens,
   settings,

@@ -21,6 +21,7 @@ const places = [
   [paths.branches, 'Branches'],
   [paths.triggers, 'Triggers'],
   [paths.channels, 'Channels'],
+  [paths.apps, 'Apps'],
   [paths.secrets, 'Secrets'],
   [paths.projectTokens, 'Tokens'],
   [paths.settings, 'Settings'],
