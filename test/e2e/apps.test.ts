@@ -99,8 +99,11 @@ test.skipIf(!browserPath)(
     // Whoever is signed in to the dashboard gets in by the plain address, to the path they asked for.
     const owner = await server.json<{ url: string }>(['self-host', 'owner-link'])
     await page.goto(owner.url)
-    await page.getByRole('button', { name: /sign in/i }).click()
-    await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'))
+    await page
+      .getByRole('button', { name: /sign in/i })
+      .first()
+      .click()
+    await until('the sign-in', async () => (await context.cookies()).some(({ name }) => name === 'svc_session'))
     await page.goto(`${app.url}/some/page?a=b`)
     await page.getByRole('heading', { name: 'version one' }).waitFor()
     expect(page.url()).toBe(`${app.url}/some/page?a=b`)
