@@ -1,12 +1,14 @@
 /** An app in a real browser: redeployed by a merge, kept by a broken deploy, and brought back when its sandbox or its server is killed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, Server, until } from './harness.ts'
 
 const minute = 60_000
+/** Where the pictures go, to be looked at. */
+const pictures = join(import.meta.dir, '../../dist/screens')
 const program = (words: string) => `
 Bun.serve({ port: Number(process.env.PORT), hostname: '127.0.0.1',
   fetch(request, server) {
@@ -135,6 +137,12 @@ test.skipIf(!browserPath)(
     // A person sees all of it, and stops it.
     await page.goto(`${server.url}/projects/${project}/apps`)
     await page.getByText('rollback to #1').waitFor()
+    await page.getByText(/^Log of/).click()
+    await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+    const broken = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')
+    expect(broken).toEqual([])
+    await mkdir(pictures, { recursive: true })
+    await page.screenshot({ path: join(pictures, 'apps-deployed.png'), fullPage: true })
     await page.getByRole('button', { name: 'Stop' }).click()
     await becomes('is stopped', ({ state }) => state === 'stopped')
     await server.kill('SIGKILL')

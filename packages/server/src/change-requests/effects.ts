@@ -1,5 +1,5 @@
 /** What merging a change request does beyond code. Compared from the merge base to the head: what the base got meanwhile is not this one's doing. */
-import { emptyManifest, type Manifest, type MergeEffects } from '@svc/contract'
+import { emptyManifest, type Manifest, type MergeEffects, secretsNamedIn } from '@svc/contract'
 import { listTree, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
@@ -131,6 +131,7 @@ async function missingSecrets(deps: Pick<Deps, 'db'>, project: ProjectRow, manif
   const needed = [
     ...manifest.env.required,
     ...manifest.triggers.map(({ secret_env }) => secret_env),
+    ...manifest.apps.filter(({ enabled }) => enabled).flatMap(({ env }) => secretsNamedIn(env)),
     ...manifest.connectors.map(({ auth }) => auth?.secret_env ?? null),
   ]
   return [...new Set(needed.filter((name): name is string => name !== null && !set.has(name)))].sort()
