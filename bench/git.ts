@@ -2,6 +2,7 @@
 import { endStanding } from '../packages/git/src/index.ts'
 import { Server } from '../test/e2e/harness.ts'
 import { engineFigures } from './git/engine.ts'
+import { hangingFigures } from './git/hanging.ts'
 import { externalFigures, managedFigures } from './git/http.ts'
 import { printFigures } from './report/figures.ts'
 
@@ -17,6 +18,7 @@ try {
     printFigures(`Through the API, managed, ${history}`, await managedFigures(server, { commits, rounds }))
     printFigures(`Through the API, behind HTTP, ${history}`, await externalFigures(server, { commits, rounds }))
   }
+  printFigures('Through the API, behind a host that hangs', await hangingFigures(server))
 } finally {
   await server.end()
 }

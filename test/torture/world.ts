@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ChangeRequest, ErrorBody, Project } from '@svc/contract'
 import { type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
 import { History } from './history.ts'
-import { commitEach, pushOutside } from './repositories.ts'
+import { commitEach, gitIn, pushOutside } from './repositories.ts'
 import { TortureServer } from './server.ts'
 
 /** Kept by the service, behind a host that speaks HTTP, or in a folder of the same machine. */
@@ -79,7 +79,11 @@ export class World {
 
   async #makeProject(kind: RepositoryKind): Promise<TortureProject> {
     const repo = kind === 'managed' ? null : await makeRepo({ main: { 'README.md': 'hello\n' } })
-    if (repo !== null) this.#repos.push(repo)
+    if (repo !== null) {
+      this.#repos.push(repo)
+      // Its own tidying would take packs from under the outsiders, who write past all locks.
+      await gitIn(repo.dir, ['config', 'receive.autogc', 'false'])
+    }
     if (repo !== null && kind === 'external') this.#host = await serveHttpBackend(repo.dir)
     const address = repo === null ? {} : { repo_url: kind === 'external' ? this.#host!.url : `file://${repo.dir}` }
     const made = await this.ask<Project>('POST', '/v1/projects', { name: kind, ...address })
@@ -108,7 +112,6 @@ export class World {
 
   readonly #roots = new Map<string, string>()
   async #rootOf(project: TortureProject): Promise<string> {
-    const { gitIn } = await import('./repositories.ts')
     const known = this.#roots.get(project.id) ?? (await gitIn(project.dir, ['rev-parse', 'refs/heads/main']))
     this.#roots.set(project.id, known)
     return known

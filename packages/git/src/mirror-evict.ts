@@ -13,17 +13,21 @@ const fileName = 'svc-used'
 /** To the minute is exact enough, and a look costs less than a write. */
 const exactMs = 60_000
 
-/** Called before every use: what stands in the file is true when somebody decides by it whether a mirror may go. */
-export async function markUsed(dir: string): Promise<void> {
+/** Called before every use: what stands in the file is true when somebody decides by it whether a mirror may go. False: the mirror is being taken away just now, and has to be opened again. */
+export async function markUsed(dir: string): Promise<boolean> {
   const path = join(dir, fileName)
   const marked = await stat(path).catch(() => null)
   const now = new Date()
-  if (marked !== null && now.getTime() - marked.mtimeMs < exactMs) return
-  await utimes(path, now, now).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    // A new one, or taken away just now: then whoever comes next makes a new one.
-    await writeFile(path, '').catch(() => {})
-  })
+  if (marked !== null && now.getTime() - marked.mtimeMs < exactMs) return true
+  try {
+    // A new one has no such file yet.
+    if (marked === null) await writeFile(path, '')
+    else await utimes(path, now, now)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return false
+  }
 }
 
 export interface MirrorUse {
@@ -59,8 +63,6 @@ export type EvictOutcome =
 /**
  * Empties a mirror that nobody used since `unusedSince`; whoever needs it fetches it again. Nothing that is only here
  * goes: the host has to have every commit of ours on a branch now, and the refs come back with their commits.
- * Who opens it in the very moment of the exchange, the first after all that time, may see neither the one nor the other and
- * has to ask again.
  */
 export async function evictMirror(
   repo: Repository,

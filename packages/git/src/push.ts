@@ -1,7 +1,11 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
 import { requireSha, isZero, type CallOptions, type RefUpdate, type Remote } from './repository.ts'
 import { isRefName } from './branch-name.ts'
+import { objectFormat } from './object-format.ts'
+import { makeRoom, withScratch } from './scratch.ts'
 
 export type RefPush =
   /** `unchanged`: it pointed there already. */
@@ -42,20 +46,51 @@ export async function pushRefs(
     '--recurse-submodules=no',
     ...(options.atomic ? ['--atomic'] : []),
   ]
-  try {
+  const ask = (dir: string, specs: string[]) =>
     // 1: the host answered, and at least one ref was refused.
-    const result = await git(gitDir, ['push', ...flags, ...leases, '--', remote.url, ...refspecs], {
+    git(dir, ['push', ...flags, ...leases, '--', remote.url, ...specs], {
       ...(options.signal ? { signal: options.signal } : {}),
       timeoutMs: options.timeoutMs ?? 300_000,
       remote,
       lane: 'network',
       accept: [0, 1],
     })
+  try {
+    let result = await ask(gitDir, refspecs)
+    if (/^error: dst refspec .* matches more than one/m.test(result.stderr)) {
+      if (/^https?:/.test(remote.url) || updates.some(({ newSha }) => isZero(newSha)))
+        return refusedForNamesake(updates)
+      result = await withNamesake(gitDir, updates, (room) => ask(room, ['refs/out/*:refs/*']))
+    }
     return readReport(result.stdout.toString(), result.stderr, updates)
   } catch (error) {
     if (!(error instanceof GitError)) throw error
     return explainFailure(error)
   }
+}
+
+/** git's helper for HTTP spells the pattern out again before it asks. */
+function refusedForNamesake(updates: RefUpdate[]): PushOutcome {
+  const refs = updates.map(({ ref }): [string, RefPush] => {
+    const reason = `The host has a branch that is itself called ${ref}, and git cannot tell the two apart. Rename that branch on the host.`
+    return [ref, { kind: 'rejected', reason }]
+  })
+  return { kind: 'answered', refs: new Map(refs), remarks: [] }
+}
+
+/**
+ * Where a host has a branch that is called `refs/heads/main`, git takes the full name of the branch `main` for both and
+ * pushes to neither. A pattern it takes at its word: so the push comes from a repository that borrows our objects and
+ * has nothing but these refs, below a prefix that the pattern cuts off.
+ */
+async function withNamesake<T>(gitDir: string, updates: RefUpdate[], work: (room: string) => Promise<T>): Promise<T> {
+  return withScratch(gitDir, async (room) => {
+    await makeRoom(room, { borrowsFrom: gitDir, format: await objectFormat(gitDir) })
+    const lines = updates.map(({ ref, newSha }) => `${newSha} ${ref.replace(/^refs\//, 'refs/out/')}\n`)
+    await writeFile(join(room, 'packed-refs'), lines.join(''))
+    await writeFile(join(room, 'HEAD'), 'ref: refs/heads/none\n')
+    return work(room)
+  })
 }
 
 function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushOutcome {

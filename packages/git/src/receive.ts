@@ -1,4 +1,4 @@
-import { readFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hiddenRefs } from './gate.ts'
 import { explainEnd, lastWords, startGit, type GitChild } from './git.ts'
@@ -6,6 +6,7 @@ import { objectFormat } from './object-format.ts'
 import { readReport, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
 import { durable } from './refs.ts'
+import { makeRoom } from './scratch.ts'
 import { isZero, type Repository } from './repository.ts'
 
 export interface ReceiveOptions {
@@ -67,17 +68,9 @@ function inOwnWords(unpack: string, stderr: string, room: string): string {
 }
 
 async function prepareRoom(repo: Repository, room: string, { updates }: PushRequest): Promise<void> {
-  const isSha256 = (await objectFormat(repo.dir)) === 'sha256'
-  const format = isSha256
-    ? '\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n'
-    : '\trepositoryformatversion = 0\n'
-  await mkdir(join(room, 'objects/info'), { recursive: true })
-  await mkdir(join(room, 'objects/pack'))
-  await mkdir(join(room, 'refs/heads'), { recursive: true })
+  await makeRoom(room, { borrowsFrom: repo.dir, format: await objectFormat(repo.dir) })
   const packed = updates.filter(({ oldSha }) => !isZero(oldSha)).map(({ ref, oldSha }) => `${oldSha} ${ref}\n`)
   await Promise.all([
-    writeFile(join(room, 'config'), `[core]\n${format}\tbare = true\n`),
-    writeFile(join(room, 'objects/info/alternates'), `${join(repo.dir, 'objects')}\n`),
     writeFile(join(room, 'packed-refs'), packed.join('')),
     // Deleting the branch HEAD points to stays forbidden even where deleting is allowed.
     readFile(join(repo.dir, 'HEAD')).then((head) => writeFile(join(room, 'HEAD'), head)),

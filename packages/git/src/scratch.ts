@@ -1,5 +1,6 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ObjectFormat } from './object-format.ts'
 
 /** `standing` is of a git that stays: it lives as long as that one, not as long as one question. */
 type Purpose = 'scratch' | 'standing'
@@ -50,6 +51,22 @@ export async function borrowObjects(repositoryDir: string, dir: string): Promise
     GIT_OBJECT_DIRECTORY: objects,
     GIT_ALTERNATE_OBJECT_DIRECTORIES: quoteForList(join(repositoryDir, 'objects')),
   }
+}
+
+/** A bare repository without refs, that borrows all objects of another one. Whoever uses it gives it its HEAD. */
+export async function makeRoom(
+  room: string,
+  { borrowsFrom, format }: { borrowsFrom: string; format: ObjectFormat },
+): Promise<void> {
+  const version =
+    format === 'sha256'
+      ? '\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n[core]\n'
+      : '\trepositoryformatversion = 0\n'
+  await mkdir(join(room, 'objects/info'), { recursive: true })
+  await mkdir(join(room, 'objects/pack'))
+  await mkdir(join(room, 'refs/heads'), { recursive: true })
+  await writeFile(join(room, 'config'), `[core]\n${version}\tbare = true\n`)
+  await writeFile(join(room, 'objects/info/alternates'), `${join(borrowsFrom, 'objects')}\n`)
 }
 
 /** The list is separated by colons; a path in double quotes may hold them. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/contract'
-import { hasObjects, readTips, type Repository } from '@svc/git'
+import { GitError, hasObjects, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { bring } from '../projects/bring.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../projects/repository.ts'
@@ -79,15 +79,31 @@ async function requireObjects(
       throw unreachable(brought.reason)
     case 'missing':
       if (input.gone != null) throw refMissing(input.gone)
-      throw new ServiceError(
-        'repository_unreachable',
-        'The repository does not hand out the commits of this change request.',
-        {
-          hint: 'Its branches may have moved just now: try again.',
-          detail: { missing: brought.shas },
-        },
-      )
+      throw notHandedOut(brought.shas)
     default:
       return brought satisfies never
   }
+}
+
+/** What our own store of a merged one cannot read any more, its host most likely has. */
+export async function withHostsHelp<T>(
+  deps: PairDeps,
+  { project, repository }: { project: ProjectRow; repository: Repository },
+  work: (repository: Repository) => Promise<T>,
+): Promise<T> {
+  return work(repository).catch(async (error: unknown) => {
+    if (!(error instanceof GitError) || project.managed || repository.remote !== null) throw error
+    return work(await openRepository(deps, project))
+  })
+}
+
+export function notHandedOut(missing: string[]): ServiceError {
+  return new ServiceError(
+    'repository_unreachable',
+    'The repository does not hand out the commits of this change request.',
+    {
+      hint: 'Its branches may have moved just now: try again. A repository that is a shallow clone itself lacks them for good.',
+      detail: { missing },
+    },
+  )
 }

@@ -1,9 +1,8 @@
 import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
-import { diffCommits, GitError, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
+import { diffCommits, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
 import { accepts } from '../http/request-info.ts'
-import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { commitPair, type PairDeps } from './commit-pair.ts'
+import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
 import { requireChangeRequest } from './store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
 
@@ -28,7 +27,7 @@ export async function diffChangeRequest(
   const baseSha = input.since ?? pair.baseSha
   if (input.since !== null) await requireAncestor(repository, { since: input.since, headSha, signal })
   if (accepts(input.accept, 'text/x-diff'))
-    return new Response(await streamPatch(repository, { baseSha, headSha, renames }, { signal }), {
+    return new Response(await withinLimits(streamPatch(repository, { baseSha, headSha, renames }, { signal })), {
       headers: {
         'content-type': 'text/x-diff; charset=utf-8',
         'cache-control': 'no-store',
@@ -36,11 +35,7 @@ export async function diffChangeRequest(
       },
     })
   const of = (repo: Repository) => withinLimits(diffCommits(repo, { baseSha, headSha, renames }, { signal }))
-  const diff = await of(repository).catch(async (error: unknown) => {
-    // What our own store of a merged one cannot read any more, its host most likely has.
-    if (!(error instanceof GitError) || project.managed || repository.remote !== null) throw error
-    return of(await openRepository(deps, project))
-  })
+  const diff = await withHostsHelp(deps, { project, repository }, of)
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
 }
 

@@ -16,6 +16,7 @@ import { mergeLock } from './merge-lock.ts'
 import { mergeMessage } from './merge-message.ts'
 import { requireMove } from './moves.ts'
 import type { Merged } from './record-merge.ts'
+import { notHandedOut } from './commit-pair.ts'
 import { refMissing } from './ref-missing.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
@@ -60,7 +61,7 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   await requireSettled(deps, input.project, found.base_ref)
   await failpoint('merge.after_settle')
   const repository = await openRepository(deps, input.project)
-  let last: Landing = { kind: 'moved' }
+  let last: Landing | Lacking = { kind: 'moved' }
   for (let tries = 1; tries <= triesMax; tries++) {
     // Read anew each time: it can have been merged, closed or renamed while this one waited.
     const cr = await requireChangeRequest(deps.db, found.project_id, found.cr_id)
@@ -71,6 +72,7 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     if (last.kind === 'merged') return last.merged
   }
   if (last.kind === 'lost') throw unreachable(last.reason)
+  if (last.kind === 'lacking') throw notHandedOut(last.shas)
   throw new ServiceError(
     'base_moved',
     `Others push to ${JSON.stringify(found.base_ref)} faster than it can be merged into.`,
@@ -85,18 +87,24 @@ async function tryMerge(
   deps: MergeDeps,
   input: MergeChangeRequest,
   { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
-): Promise<Landing> {
+): Promise<Landing | Lacking> {
   const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, { repository, cr }))
-  if (planned === null) return { kind: 'moved' }
+  if ('kind' in planned) return planned
   return land(deps, repository, { cr, ...planned, caller: input.caller, idempotencyKey: input.idempotencyKey })
 }
 
-/** What would be pushed onto which base; null when the tips went away meanwhile. Until here nothing has happened. */
+/** The host names commits as its tips and does not hand them out: they moved just now, or its history is cut there. */
+interface Lacking {
+  kind: 'lacking'
+  shas: string[]
+}
+
+/** What would be pushed onto which base. Until here nothing has happened. */
 async function plan(
   deps: MergeDeps,
   input: MergeChangeRequest,
   { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
-): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | null> {
+): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | Lacking> {
   const { signal } = input
   const [{ baseSha, headSha }, user] = await Promise.all([
     expectedTips(repository, cr, input),
@@ -105,7 +113,7 @@ async function plan(
   await failpoint('merge.after_tips')
   const brought = await bring(repository, [baseSha, headSha], signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
-  if (brought.kind === 'missing') return null
+  if (brought.kind === 'missing') return { kind: 'lacking', shas: brought.shas }
   await failpoint('merge.after_objects')
   await refuseBrokenManifest(input.project, repository, headSha, signal)
   const message = mergeMessage(cr, user, input.message)

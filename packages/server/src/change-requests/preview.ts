@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
 import { collisionsOf } from './collisions.ts'
-import { commitPair, type PairDeps } from './commit-pair.ts'
+import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
 import { effectsOf } from './effects.ts'
 import { requireChangeRequest } from './store.ts'
 
@@ -17,7 +17,9 @@ export async function previewChangeRequest(
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const pair = await commitPair(deps, { project, cr, signal })
   const { repository, baseSha, headSha } = pair
-  const preview = await withinLimits(previewMerge(repository, { baseSha, headSha }, { signal }))
+  const preview = await withHostsHelp(deps, { project, repository }, (repo) =>
+    withinLimits(previewMerge(repo, { baseSha, headSha }, { signal })),
+  )
   const asks = (part: PreviewPart) => input.include.includes(part)
   const mergeBase = preview.merge_base
   return {

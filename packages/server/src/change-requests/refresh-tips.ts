@@ -11,6 +11,8 @@ export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'
 
 /** What a read waits for a repository at most: the stored data has to be out within two seconds. */
 const awayMs = 1_500
+/** And at least, of a host that hangs. Between the two by chance: hundreds who came together are not all answered, and back, in one moment. */
+const awayMsMin = 1_000
 
 /**
  * One as it is now. Many readers of it at the same time cost one look at its row. Each waits for the repository by
@@ -100,10 +102,11 @@ async function tipsUnlessAway(
 ): Promise<Map<string, string> | null> {
   const away = new AbortController()
   const late = Promise.withResolvers<{ kind: 'unreachable'; reason: string }>()
+  const patienceMs = awayMsMin + Math.round(Math.random() * (awayMs - awayMsMin))
   const timer = setTimeout(() => {
-    late.resolve({ kind: 'unreachable', reason: `no answer within ${awayMs} ms` })
+    late.resolve({ kind: 'unreachable', reason: `no answer within ${patienceMs} ms` })
     away.abort()
-  }, awayMs)
+  }, patienceMs)
   const asked = readTipsNow(deps, project, branches, away.signal)
   // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
   asked.catch(() => {})

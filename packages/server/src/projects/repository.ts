@@ -24,10 +24,15 @@ const judged = new LRUCache<string, Remote>({ max: 1000, ttl: judgedMs })
 
 /** The repository of a project, ready for the git engine: a bare folder, and for an external one the remote it mirrors, with its address checked and pinned. */
 export async function openRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
-  const repository = await openRepositoryQuietly(deps, project)
-  if (repository.remote !== null) await markUsed(repository.dir)
-  return repository
+  for (let tries = 1; ; tries++) {
+    const repository = await openRepositoryQuietly(deps, project)
+    // The first use after a long time may come in the very moment in which another server empties the mirror.
+    if (repository.remote === null || (await markUsed(repository.dir)) || tries === openTriesMax) return repository
+  }
 }
+
+/** The exchange of a mirror is two renames. */
+const openTriesMax = 10
 
 /** The same without taking note that it is used, for who only looks whether it is. */
 export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {

@@ -1,0 +1,98 @@
+/** A git host that takes every question and answers none, five hundred who read a project on it, and somebody who reads another one. */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Repository } from '../../packages/git/src/index.ts'
+import { commit, makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
+import type { Server } from '../../test/e2e/harness.ts'
+import { type Figure, median, percentile, timed } from '../report/figures.ts'
+import { Client } from './http.ts'
+
+const readerCount = 500
+/** How long a reader may have to wait for what is stored. */
+const promisedMs = 2_000
+const turns = 4
+const turnMs = 6_000
+
+export async function hangingFigures(server: Server): Promise<Figure[]> {
+  const origin = await makeRepo({ main: { 'README.md': 'hello\n' } })
+  await commit(origin, 'work', { 'work.txt': 'work\n' })
+  let isHanging = false
+  let [inFlight, inFlightMax] = [0, 0]
+  const host = await serveHttpBackend(origin.dir, {
+    before: async (request) => {
+      if (!isHanging) return
+      inFlightMax = Math.max(inFlightMax, ++inFlight)
+      await once(request.socket, 'close').catch(() => {})
+      inFlight--
+    },
+  })
+  try {
+    const hung = new Client(server, await Client.project(server, { repo_url: host.url, name: 'hanging' }))
+    const path = await hung.open({ base: 'main', head: 'work' })
+    const other = await othersProject(server)
+    // By turns, so that a machine that slows down slows both.
+    const alone: number[] = []
+    const beside: number[] = []
+    const waited: number[] = []
+    for (let turn = 0; turn < turns; turn++) {
+      await readFor(turnMs, other, alone)
+      isHanging = true
+      const readers = readersOf(server, path)
+      await Promise.all([readFor(turnMs, other, beside), readers.then((taken) => waited.push(...taken))])
+      isHanging = false
+    }
+    const another = (what: string, ms: number, floorMs: number): Figure => ({
+      what: `another project's read beside them, ${what}`,
+      ms,
+      floor: 'the same without them',
+      floorMs,
+    })
+    return [
+      {
+        what: `the slowest of ${readerCount} readers at once`,
+        ms: percentile(waited, 100),
+        floor: 'what is promised',
+        floorMs: promisedMs,
+        note: `${waited.length} reads, ${inFlightMax} questions to the host in flight at most`,
+      },
+      another('median', median(beside), median(alone)),
+      another('p99', percentile(beside, 99), percentile(alone, 99)),
+    ]
+  } finally {
+    await host.close()
+    await origin.remove()
+  }
+}
+
+async function othersProject(server: Server): Promise<() => Promise<unknown>> {
+  const project = await Client.project(server, { name: 'beside' })
+  const dir = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)
+  const repo: Repository = { dir, remote: null }
+  await commit(repo, 'main', { 'README.md': 'hello\n' }, { orphan: true })
+  await commit(repo, 'work', { 'work.txt': 'work\n' })
+  const client = new Client(server, project)
+  const path = await client.open({ base: 'main', head: 'work' })
+  return () => client.get(path)
+}
+
+async function readFor(ms: number, read: () => Promise<unknown>, taken: number[]): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end;) taken.push(await timed(read))
+}
+
+async function readersOf(server: Server, path: string): Promise<number[]> {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      join(import.meta.dir, 'hanging-readers.ts'),
+      server.url + path,
+      server.token,
+      String(readerCount),
+      String(turnMs),
+    ],
+    // As many connections as readers; the client's own limit is half of that.
+    { stdout: 'pipe', env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(readerCount * 2) } },
+  )
+  const { taken, failed } = JSON.parse(await new Response(child.stdout).text()) as { taken: number[]; failed: number }
+  if (failed > 0) throw new Error(`${failed} readers of the project whose host hangs were not answered.`)
+  return taken
+}
