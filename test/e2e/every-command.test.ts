@@ -30,6 +30,11 @@ prompt = "Look around."
 [[apps]]
 slug = "site"
 static_dir = "."
+
+[[connectors]]
+slug = "shop"
+type = "http"
+url = "http://127.0.0.1:9/api"
 `
 
 interface Described {
@@ -61,6 +66,42 @@ function remote(): string {
   url.username = 'x-access-token'
   url.password = server.token
   return url.href
+}
+
+/** The id of a question that an agent's call left behind; the agent itself is gone. */
+async function callThatWaits(): Promise<string> {
+  await until('the connector to have its tool', async () => {
+    const found = await server.json<{ status: string }>(['connectors', 'show', 'shop', '--project', project])
+    return found.status === 'ready'
+  })
+  const path = `/call-${++count}`
+  const call = { name: 'shop_request', arguments: { method: 'POST', path } }
+  const leaving = new AbortController()
+  const calling = server
+    .api('/v1/mcp', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'x-svc-project': project,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+      signal: leaving.signal,
+    })
+    .then((response) => response.text())
+    .catch(() => '')
+  interface Asked {
+    approval_id: string
+    arguments: { path?: string }
+  }
+  const found = await until('the call to wait', async () => {
+    const asked = ['connectors', 'approvals', '--project', project]
+    const { approvals } = await server.json<{ approvals: Asked[] }>(asked)
+    return approvals.find((approval) => approval.arguments.path === path)
+  })
+  leaving.abort()
+  await calling
+  return found.approval_id
 }
 
 async function openOne(): Promise<string> {
@@ -178,6 +219,13 @@ const good: Record<string, () => Call | Promise<Call>> = {
     await server.json(['triggers', 'disable', 'nightly', '--project', project])
     return { args: ['nightly'] }
   },
+  'connectors ls': () => ({ args: [] }),
+  'connectors show': () => ({ args: ['shop'] }),
+  'connectors check': () => ({ args: ['shop'] }),
+  'connectors policy': () => ({ args: ['shop', 'ask', '--tool', 'request'] }),
+  'connectors approvals': () => ({ args: [] }),
+  'connectors approve': async () => ({ args: [await callThatWaits()] }),
+  'connectors deny': async () => ({ args: [await callThatWaits()] }),
   'secrets set': () => ({ args: ['A_SECRET=-'], input: 'value\n' }),
   'secrets ls': () => ({ args: [] }),
   'secrets unset': async () => {

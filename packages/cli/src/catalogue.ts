@@ -108,6 +108,19 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'app',
   ),
+  connectors: group(
+    'Connectors: tools of other services for agents, from svc.toml',
+    {
+      ls: leaf(async () => (await import('./commands/connectors/ls.ts')).ls, 'list'),
+      show: leaf(async () => (await import('./commands/connectors/show.ts')).show, 'info'),
+      check: leaf(async () => (await import('./commands/connectors/check.ts')).check),
+      policy: leaf(async () => (await import('./commands/connectors/policy.ts')).policy),
+      approvals: leaf(async () => (await import('./commands/connectors/approvals.ts')).approvals),
+      approve: leaf(async () => (await import('./commands/connectors/decide.ts')).approve),
+      deny: leaf(async () => (await import('./commands/connectors/decide.ts')).deny),
+    },
+    'connector',
+  ),
   manifest: group('The manifest svc.toml', {
     validate: leaf(async () => (await import('./commands/manifest/validate.ts')).validate, 'check'),
   }),

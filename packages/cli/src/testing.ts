@@ -9,6 +9,7 @@ import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
+import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
@@ -274,6 +275,7 @@ export const usual: Answers = {
   ...appAnswers,
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
+  ...usualConnectors,
   fireTrigger: () => ({ session_id: ids.session }),
   enableTrigger: () => ({ change_request: null, merged: false }),
   ...channelAnswers,

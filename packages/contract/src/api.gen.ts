@@ -1399,6 +1399,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/connectors/{slug}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a connector for its tools now */
+        post: operations["checkConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/connector-approvals/{approvalId}/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve or deny a call that waits, once or from now on; a person does it, no agent */
+        post: operations["decideConnectorApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/connectors/{slug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One connector with its newest calls */
+        get: operations["getConnector"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/connector-approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Calls of connectors that wait for a person, or were decided lately; newest first */
+        get: operations["listConnectorApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/connectors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The connectors of svc.toml on the default branch with their tools, and why some have none */
+        get: operations["listConnectors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/connectors/{slug}/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Say what agents may do with the tools of a connector; a person says it, no agent */
+        patch: operations["setConnectorPolicy"];
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7233,6 +7335,381 @@ export interface operations {
                         secret: string | null;
                         last_call_at: string | null;
                         last_sender: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    checkConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        type: "mcp" | "http";
+                        url: string;
+                        auth: {
+                            /** @enum {string} */
+                            type: "bearer" | "header" | "oauth";
+                            secret_env: string | null;
+                            header: string | null;
+                        } | null;
+                        /** @enum {string} */
+                        status: "unchecked" | "ready" | "failed" | "off";
+                        error: string | null;
+                        hint: string | null;
+                        checked_at: string | null;
+                        policy: ("allow" | "ask" | "block") | null;
+                        tools: {
+                            name: string;
+                            offered_as: string;
+                            description: string;
+                            read_only: boolean;
+                            /** @enum {string} */
+                            policy: "allow" | "ask" | "block";
+                            decided: ("allow" | "ask" | "block") | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    decideConnectorApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                approvalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    decision: "approve" | "deny";
+                    always?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        approval_id: string;
+                        session_id: string | null;
+                        slug: string;
+                        tool: string;
+                        arguments: {
+                            [key: string]: unknown;
+                        };
+                        /** @enum {string} */
+                        status: "pending" | "approved" | "denied" | "used" | "expired";
+                        decided_by: string | null;
+                        decided_at: string | null;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        type: "mcp" | "http";
+                        url: string;
+                        auth: {
+                            /** @enum {string} */
+                            type: "bearer" | "header" | "oauth";
+                            secret_env: string | null;
+                            header: string | null;
+                        } | null;
+                        /** @enum {string} */
+                        status: "unchecked" | "ready" | "failed" | "off";
+                        error: string | null;
+                        hint: string | null;
+                        checked_at: string | null;
+                        policy: ("allow" | "ask" | "block") | null;
+                        tools: {
+                            name: string;
+                            offered_as: string;
+                            description: string;
+                            read_only: boolean;
+                            /** @enum {string} */
+                            policy: "allow" | "ask" | "block";
+                            decided: ("allow" | "ask" | "block") | null;
+                        }[];
+                        calls: {
+                            /** Format: date-time */
+                            at: string;
+                            session_id: string | null;
+                            tool: string;
+                            /** @enum {string} */
+                            outcome: "ok" | "tool_error" | "failed" | "blocked" | "denied" | "unanswered" | "refused";
+                            ms: number;
+                            arguments: string[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listConnectorApprovals: {
+        parameters: {
+            query?: {
+                status?: "pending" | "all";
+                session_id?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        approvals: {
+                            /** Format: uuid */
+                            approval_id: string;
+                            session_id: string | null;
+                            slug: string;
+                            tool: string;
+                            arguments: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            status: "pending" | "approved" | "denied" | "used" | "expired";
+                            decided_by: string | null;
+                            decided_at: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            expires_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listConnectors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        connectors: {
+                            slug: string;
+                            /** @enum {string} */
+                            type: "mcp" | "http";
+                            url: string;
+                            auth: {
+                                /** @enum {string} */
+                                type: "bearer" | "header" | "oauth";
+                                secret_env: string | null;
+                                header: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            status: "unchecked" | "ready" | "failed" | "off";
+                            error: string | null;
+                            hint: string | null;
+                            checked_at: string | null;
+                            policy: ("allow" | "ask" | "block") | null;
+                            tools: {
+                                name: string;
+                                offered_as: string;
+                                description: string;
+                                read_only: boolean;
+                                /** @enum {string} */
+                                policy: "allow" | "ask" | "block";
+                                decided: ("allow" | "ask" | "block") | null;
+                            }[];
+                        }[];
+                        errors: {
+                            path: string;
+                            message: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning";
+                            line: number | null;
+                            column: number | null;
+                        }[];
+                        /** @enum {string} */
+                        provider: "mcp" | "none";
+                        gateway_url: string;
+                        approvals_pending: number;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    setConnectorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    policy?: ("allow" | "ask" | "block") | null;
+                    tools?: {
+                        [key: string]: ("allow" | "ask" | "block") | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        slug: string;
+                        /** @enum {string} */
+                        type: "mcp" | "http";
+                        url: string;
+                        auth: {
+                            /** @enum {string} */
+                            type: "bearer" | "header" | "oauth";
+                            secret_env: string | null;
+                            header: string | null;
+                        } | null;
+                        /** @enum {string} */
+                        status: "unchecked" | "ready" | "failed" | "off";
+                        error: string | null;
+                        hint: string | null;
+                        checked_at: string | null;
+                        policy: ("allow" | "ask" | "block") | null;
+                        tools: {
+                            name: string;
+                            offered_as: string;
+                            description: string;
+                            read_only: boolean;
+                            /** @enum {string} */
+                            policy: "allow" | "ask" | "block";
+                            decided: ("allow" | "ask" | "block") | null;
+                        }[];
                     };
                 };
             };

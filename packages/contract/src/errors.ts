@@ -32,6 +32,7 @@ export const classOfCode = {
   concurrent_session_limit: 'limit_reached',
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
+  method_not_allowed: 'invalid',
   repository_unreachable: 'unavailable',
   preview_unreachable: 'unavailable',
   runtime_booting: 'unavailable',
@@ -41,9 +42,10 @@ export const classOfCode = {
 
 export type ErrorCode = ErrorClass | keyof typeof classOfCode
 
-/** The two codes whose status HTTP itself names more narrowly than their class does. */
+/** The codes whose status HTTP itself names more narrowly than their class does. */
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
+  method_not_allowed: 405,
   repository_unreachable: 502,
   preview_unreachable: 502,
   model_upstream_failed: 502,

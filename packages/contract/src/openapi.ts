@@ -6,6 +6,7 @@ import * as changeRequests from './change-requests.ts'
 import * as events from './events.ts'
 import * as hostWebhooks from './host-webhooks.ts'
 import * as channels from './channels.ts'
+import * as connectors from './connectors.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
@@ -36,6 +37,7 @@ const modules = [
   webhooks,
   apps,
   hostWebhooks,
+  connectors,
 ]
 
 /** Every route of the contract. Found by shape, so that a new route cannot be forgotten here. */

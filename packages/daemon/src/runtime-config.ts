@@ -14,6 +14,16 @@ export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
     permission: { '*': 'allow', question: 'deny' },
     autoupdate: false,
     share: 'disabled',
+    // The tools of the project and of its connectors. Their credentials stay with the server, which knows this sandbox by its token.
+    mcp: {
+      svc: {
+        type: 'remote',
+        url: `${config.apiUrl}/mcp`,
+        headers: { Authorization: 'Bearer {env:SVC_EXECUTOR_TOKEN}' },
+        oauth: false,
+        enabled: true,
+      },
+    },
   }
   const model = modelName(config)
   if (model === null) return shared

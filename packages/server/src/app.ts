@@ -9,6 +9,7 @@ import { authenticate } from './auth/authenticate.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
 import { channelDoorRoutes } from './channels/door.ts'
 import { channelRoutes } from './channels/routes.ts'
+import { connectorRoutes } from './connectors/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { hostWebhookDoor } from './host-webhooks/door.ts'
@@ -19,6 +20,7 @@ import { replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { installRoutes } from './install/routes.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
@@ -54,12 +56,14 @@ export function buildApp(deps: Deps): App {
     ...webhookRoutes(deps),
     ...appRoutes(deps),
     ...hostWebhookRoutes(deps),
+    ...connectorRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
   triggerDoor(app, deps)
   hostWebhookDoor(app, deps)
   channelDoorRoutes(app, deps)
   modelRoutes(app, deps)
+  mcpRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
   authorizeRoutes(app)

@@ -9,6 +9,7 @@ import { makeLinkCode } from '../channels/links.ts'
 import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/testing-slack.ts'
+import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
 import type { TestReply } from '../testing.ts'
@@ -20,10 +21,7 @@ beforeAll(async () => {
   app = await makeSessionApp({ configure: { slackApiUrl: slack.apiUrl } })
   base = `/v1/projects/${app.project.project_id}`
 }, 120_000)
-afterAll(async () => {
-  await app.close()
-  await slack.close()
-})
+afterAll(() => app.close().then(() => slack.close()))
 
 type Act = () => Promise<TestReply<unknown>>
 interface Change {
@@ -77,6 +75,7 @@ const approve = async () =>
   })
 
 const changes: Record<string, Change> = {
+  ...connectorChanges(() => app),
   createOwnerLink: { action: 'owner_link.create', prepare: async () => post('/v1/accounts/owner-links') },
   signInWithOwnerLink: {
     action: 'user.sign_in',

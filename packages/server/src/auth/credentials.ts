@@ -94,6 +94,17 @@ export async function isModelKeyInWaiting(deps: Pick<Deps, 'db'>, key: string): 
   return row !== undefined
 }
 
+/** The project of a token that was allotted to a sandbox which still waits for a session; null for any other. */
+export async function projectOfTokenInWaiting(deps: Pick<Deps, 'db'>, token: string): Promise<string | null> {
+  if (!isWellFormedToken(token)) return null
+  const row = await deps.db
+    .selectFrom('warm_sandboxes')
+    .select('project_id')
+    .where('token_sha256', '=', sha256(token))
+    .executeTakeFirst()
+  return row?.project_id ?? null
+}
+
 const kindOfPrefix = {
   [sandboxKeyPrefix]: 'service',
   [cloneCredentialPrefix]: 'clone',

@@ -103,4 +103,10 @@ export const answers: Record<string, number> = {
   readAppLogs: 404,
   getHostWebhook: 200,
   rotateHostWebhook: 200,
+  listConnectors: 200,
+  getConnector: 404,
+  checkConnector: 404,
+  setConnectorPolicy: 400,
+  listConnectorApprovals: 200,
+  decideConnectorApproval: 400,
 }

@@ -40,7 +40,11 @@ async function columns(): Promise<Column[]> {
 
 /** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
 function schemaType(): Map<string, Map<string, string>> {
-  return new Map([...tablesIn('schema.ts', 'Schema extends AppTables'), ...tablesIn('app-tables.ts', 'AppTables')])
+  return new Map([
+    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables'),
+    ...tablesIn('app-tables.ts', 'AppTables'),
+    ...tablesIn('connector-tables.ts', 'ConnectorTables'),
+  ])
 }
 
 function tablesIn(file: string, name: string): [string, Map<string, string>][] {

@@ -11,6 +11,7 @@ import type {
 } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
+import type { ConnectorTables } from './connector-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { SlotPlan } from '../triggers/slot-plan.ts'
 import type { ChannelPayload } from '../channels/incoming.ts'
@@ -22,7 +23,7 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables {
+export interface Schema extends AppTables, ConnectorTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
   accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }

@@ -154,6 +154,8 @@ describe('an id that is none', () => {
       editChannel: { allow_unlinked: true },
       createReview: { head_sha: 'a'.repeat(40), body: 'hello' },
       openChangeRequest: { title: 't', head_ref: 'work' },
+      setConnectorPolicy: { policy: 'ask' },
+      decideConnectorApproval: { decision: 'deny' },
     }
     return bodies[route.name] ?? {}
   }

@@ -59,6 +59,17 @@ test('runs the commands of a svc-script block instead', async () => {
   expect(last).toContain('All 2 commands')
 })
 
+test('calls a tool of the runtime where a line of the block names one, and says when there is none', async () => {
+  const prompt = '```svc-script\n@svc_notes_read {"page":2}\necho done\n```'
+  const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
+  const tools = [bash, { function: { name: 'svc_notes_read' } }]
+  const first = await ask(messages, { tools })
+  expect(first.tool_calls![0]!.function).toEqual({ name: 'svc_notes_read', arguments: '{"page":2}' })
+  messages.push({ role: 'assistant', ...first }, { role: 'tool', content: 'two notes' })
+  expect(commandOf(await ask(messages, { tools }))).toContain('echo done')
+  expect((await ask([{ role: 'user', content: prompt }])).content).toContain('there is no tool svc_notes_read')
+})
+
 test('stops at a command that fails or does not end, and says which', async () => {
   const failed = await converse([{ role: 'user', content: 'go' }], () => 'fatal: no\n[exit 128]')
   expect(failed.commands).toHaveLength(1)

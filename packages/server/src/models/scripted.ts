@@ -21,6 +21,8 @@ export interface ChatRequest {
 interface Step {
   say: string
   command: string
+  /** A tool of the runtime in place of the shell, with its input as JSON. */
+  tool?: { name: string; input: string }
 }
 
 /** What the tour shows: the path every agent takes here, one command a step. */
@@ -60,17 +62,24 @@ function nextMove(request: ChatRequest): { text: string; call?: ToolCall } {
   const script = scriptIn(textOf(request.messages[asked]))
   const steps = script ?? (opened(before) === null ? [...demonstration, proposal] : demonstration)
 
-  const failure = results.find((text) => exitMark.exec(text)?.[1] !== '0')
+  // A tool's answer is for the reader; only a command says whether it failed.
+  const failure = results.find((text, index) => steps[index]?.tool === undefined && exitMark.exec(text)?.[1] !== '0')
   if (failure !== undefined) return { text: explainFailure(steps[results.indexOf(failure)], failure) }
   const step = steps[results.length]
   if (step === undefined) return { text: closing(script !== null, results, opened(request.messages)) }
+  if (step.tool !== undefined) {
+    const { name, input } = step.tool
+    const offered = request.tools.map((tool) => tool.function.name)
+    if (!offered.includes(name)) return { text: `I stop here: there is no tool ${name} among ${offered.join(', ')}.` }
+    return { text: step.say, call: { id: `call_${asked}_${results.length}`, name, arguments: input } }
+  }
   return {
     text: step.say,
     call: bashCall(step, `call_${asked}_${results.length}`, shell.function.parameters?.properties ?? {}),
   }
 }
 
-/** A prompt may bring its own commands, one a line, in a fenced block that says svc-script. */
+/** A prompt may bring its own commands, one a line, in a fenced block that says svc-script. `@name {…}` calls a tool of the runtime. */
 function scriptIn(prompt: string): Step[] | null {
   const block = /^```svc-script[ \t]*\n([\s\S]*?)^```/m.exec(prompt)
   if (block === null) return null
@@ -83,7 +92,13 @@ function scriptIn(prompt: string): Step[] | null {
         : '',
     // In a subshell, so that a command that exits still lets its end be told.
     command: `(${command}\n)`,
+    ...toolIn(command),
   }))
+}
+
+function toolIn(line: string): Pick<Step, 'tool'> {
+  const [, name = '', input = ''] = /^@([\w-]+)\s*(\{.*\})?$/.exec(line) ?? []
+  return name === '' ? {} : { tool: { name, input: input || '{}' } }
 }
 
 function bashCall(step: Step, id: string, parameters: Record<string, unknown>): ToolCall {

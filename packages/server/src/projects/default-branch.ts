@@ -1,5 +1,5 @@
 /** Notices where the default branch of a project is. What follows from a move is for the jobs that read this. */
-import { emptyManifest } from '@svc/contract'
+import { emptyManifest, type Manifest } from '@svc/contract'
 import { readTips } from '@svc/git'
 import { sql } from 'kysely'
 import type { Row } from '../db/schema.ts'
@@ -79,6 +79,20 @@ export async function getDefaultBranch(db: Deps['db'], projectId: string): Promi
   return (
     (await db.selectFrom('default_branches').selectAll().where('project_id', '=', projectId).executeTakeFirst()) ?? null
   )
+}
+
+/** The manifest that is in force: as the branch is now, or as it was last seen while its host is away. */
+export async function currentManifest(
+  deps: NoticeDeps & Pick<Deps, 'log'>,
+  project: ProjectRow,
+  signal?: AbortSignal,
+): Promise<Manifest> {
+  try {
+    return (await noticeDefaultBranch(deps, project, signal)).manifest
+  } catch (error) {
+    deps.log.debug({ err: error, project_id: project.project_id }, 'the manifest is taken as it was last seen')
+    return (await getDefaultBranch(deps.db, project.project_id))?.manifest ?? emptyManifest
+  }
 }
 
 /** The job: first the projects with a merge since the last look, then those looked at longest ago. A host that is away stops nobody else's turn. */

@@ -7,6 +7,9 @@ import { forgetOldChat } from '../channels/forget.ts'
 import { tellSessions } from '../channels/tell-session.ts'
 import { workOffEvents } from '../channels/work.ts'
 import { reconcileApps } from '../apps/reconcile.ts'
+import { checkDueConnectors } from '../connectors/check.ts'
+import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
+import { forgetOldApprovals } from '../connectors/store.ts'
 import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
 import { keptHours } from '../http/idempotency.ts'
@@ -52,6 +55,9 @@ export function jobs(deps: Deps): Job[] {
     { name: 'forget old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
     { name: 'reconcile apps', everyMs: 1_000, run: (signal) => reconcileApps(deps, signal) },
     { name: 'settle apps', everyMs: 1_000, run: () => deps.apps.settle() },
+    { name: 'reconcile connectors', everyMs: 1_000, run: () => reconcileMovedConnectors(deps) },
+    { name: 'check connectors', everyMs: 2_000, run: (signal) => checkDueConnectors(deps, signal) },
+    { name: 'forget old approvals', everyMs: 3_600_000, run: () => forgetOldApprovals(deps.db) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]

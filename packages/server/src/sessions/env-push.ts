@@ -1,16 +1,17 @@
 /** A job: secrets that changed reach the sandboxes that run. */
 import type { Deps } from '../deps.ts'
 import { getProject } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { secretsForSandbox } from '../secrets/for-sandbox.ts'
+import { currentManifest } from '../projects/default-branch.ts'
 import { type DaemonAddress, sendEnv } from './daemon-client.ts'
 import { secretRevisions } from './env-store.ts'
 
 /** What each sandbox was told last; nothing for one that has just begun. */
 export class EnvPusher {
   readonly #told = new WeakMap<DaemonAddress, string>()
-  readonly #deps: Pick<Deps, 'db' | 'keyring' | 'redaction' | 'keeper' | 'log'>
+  readonly #deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'keeper' | 'log' | 'now'>
 
-  constructor(deps: Pick<Deps, 'db' | 'keyring' | 'redaction' | 'keeper' | 'log'>) {
+  constructor(deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'keeper' | 'log' | 'now'>) {
     this.#deps = deps
   }
 
@@ -30,7 +31,8 @@ export class EnvPusher {
   async #tell(daemon: DaemonAddress, { projectId, revision }: { projectId: string; revision: string }): Promise<void> {
     const project = await getProject(this.#deps.db, projectId)
     if (project === null) return
-    const outcome = await sendEnv(daemon, { revision, env: await openSecrets(this.#deps, project) })
+    const { env } = await secretsForSandbox(this.#deps, project, await currentManifest(this.#deps, project))
+    const outcome = await sendEnv(daemon, { revision, env })
     const about = { session_id: daemon.sessionId, revision }
     if (outcome.kind === 'away')
       return this.#deps.log.debug({ ...about, reason: outcome.reason }, 'secrets wait for a sandbox')

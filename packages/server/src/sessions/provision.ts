@@ -5,7 +5,7 @@ import '../failpoint.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { secretsForSandbox } from '../secrets/for-sandbox.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { baseTip, ensureSessionBranch } from './branch.ts'
 import { mintSandboxKeys, namesOfKeys, type SandboxKeys } from './credentials.ts'
@@ -65,7 +65,7 @@ export async function provision(
     const commit = await baseTip(repository, project.default_branch)
     const manifest = await readManifestAt(repository, commit)
     return {
-      env: await environment(deps, { project, session, sandboxId, keys, runtime: manifest.runtime }),
+      env: await environment(deps, { project, session, sandboxId, keys, manifest }),
       settings: manifest.sandbox,
       image: await projectImage(driver, repository, { commit, settings: manifest.sandbox }),
     }
@@ -111,10 +111,10 @@ async function environment(
     session: SessionWithSandbox
     sandboxId: string
     keys: SandboxKeys
-    runtime: Manifest['runtime']
+    manifest: Manifest
   },
 ): Promise<Record<string, string>> {
-  const secrets = await openSecrets(deps, input.project)
+  const secrets = await secretsForSandbox(deps, input.project, input.manifest)
   deps.redaction.sandboxBegins(input.project.project_id, input.sandboxId, namesOfKeys(input.keys))
   const model = input.session.model ?? deps.config.model?.name ?? null
   const platform = bootEnvironment(deps, {
@@ -122,12 +122,12 @@ async function environment(
     session: input.session,
     sandbox: { sandbox_id: input.sandboxId, generation: input.session.generation },
     keys: input.keys,
-    secretNames: Object.keys(secrets),
-    configDir: input.runtime.config_dir,
-    runtimeCommand: input.runtime.command,
+    secretNames: secrets.names,
+    configDir: input.manifest.runtime.config_dir,
+    runtimeCommand: input.manifest.runtime.command,
     model,
   })
-  return { ...secrets, ...platform }
+  return { ...secrets.env, ...platform }
 }
 
 type Step = Parameters<PhaseJournal['report']>[0][number]

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { secretsForSandbox } from '../secrets/for-sandbox.ts'
 import { bootEnvironment } from './boot-environment.ts'
 import { defaultAgent } from './create.ts'
 import { makeSandboxKeys, namesOfKeys, sandboxKey } from './credentials.ts'
@@ -82,7 +82,7 @@ async function allot(
   const { project, plan, sandboxId } = input
   const sessionId = deps.newId()
   const keys = makeSandboxKeys(deps, sandboxId)
-  const secrets = await openSecrets(deps, project)
+  const secrets = await secretsForSandbox(deps, project, plan.manifest)
   deps.redaction.sandboxBegins(project.project_id, sandboxId, namesOfKeys(keys))
   const platform = bootEnvironment(deps, {
     project,
@@ -96,7 +96,7 @@ async function allot(
     },
     sandbox: { sandbox_id: sandboxId, generation: 1 },
     keys,
-    secretNames: Object.keys(secrets),
+    secretNames: secrets.names,
     configDir: plan.manifest.runtime.config_dir,
     runtimeCommand: plan.manifest.runtime.command,
     model: plan.model ?? deps.config.model?.name ?? null,
@@ -115,7 +115,7 @@ async function allot(
     token_sha256: sha256(keys.projectToken),
     model_sha256: sha256(keys.modelKey),
   }
-  return { env: { ...secrets, ...platform, [warmName]: '1' }, row }
+  return { env: { ...secrets.env, ...platform, [warmName]: '1' }, row }
 }
 
 function makeReadCredential(deps: Pick<Deps, 'randomBytes' | 'now'>) {

@@ -28,6 +28,8 @@ export async function planWarm(
     secrets: project.secrets_revision,
     runtime: manifest.runtime,
     sandbox: manifest.sandbox,
+    // The runtime asks for their tools when it starts, and their secrets stay out of the sandbox.
+    connectors: manifest.connectors,
     // Agents and skills are read when the runtime starts, so other ones need another runtime.
     agents: await treeAt(repository, commit, manifest.runtime.config_dir),
     model,

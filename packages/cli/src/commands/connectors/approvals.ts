@@ -1,0 +1,40 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { argumentsLine } from './words.ts'
+
+export const approvals = command({
+  summary: 'List the calls of agents that wait for a person',
+  scope: 'project',
+  args: {},
+  flags: {
+    all: { kind: 'switch', summary: 'Also those that were decided, or that nobody decided in time' },
+    session: { kind: 'text', summary: 'Of one session', value: 'id' },
+  },
+  examples: ['svc connectors approvals', 'svc connectors approvals --all --json'],
+  async run(ctx, { flags }) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(
+      api.GET('/v1/projects/{projectId}/connector-approvals', {
+        params: {
+          path: { projectId },
+          query: {
+            status: flags.all ? 'all' : 'pending',
+            ...(flags.session === undefined ? {} : { session_id: flags.session }),
+          },
+        },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    if (found.approvals.length === 0) return out.note('No call waits.')
+    out.table(found.approvals, [
+      { title: 'ID', of: (approval) => approval.approval_id.slice(0, 8) },
+      { title: 'STATE', of: (approval) => approval.status },
+      { title: 'TOOL', of: (approval) => `${approval.slug}/${approval.tool}` },
+      { title: 'SESSION', of: (approval) => approval.session_id?.slice(0, 8) ?? '' },
+      { title: 'ASKED', of: (approval) => out.time(approval.created_at) },
+      { title: 'WITH', of: argumentsLine, shrink: true },
+    ])
+    if (!flags.all) out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
+  },
+})

@@ -1,0 +1,54 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { dim, green, red, yellow } from '../../output.ts'
+import { policyOfAll, policyWord, slugArg, stateOf } from './words.ts'
+
+export const show = command({
+  summary: 'Show one connector: its tools with their policies, and its newest calls',
+  scope: 'project',
+  args: { slug: slugArg },
+  flags: {},
+  examples: ['svc connectors show tracker', 'svc connectors show tracker --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(
+      api.GET('/v1/projects/{projectId}/connectors/{slug}', { params: { path: { projectId, slug: args.slug } } }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    const { auth } = found
+    out.fields([
+      ['slug', found.slug],
+      ['type', found.type],
+      ['url', found.url],
+      ['state', stateOf(found)],
+      ...(found.error === null ? [] : ([['why', found.error]] as const)),
+      ...(found.hint === null ? [] : ([['what to do', found.hint]] as const)),
+      ['credential', auth === null ? dim('none') : `${auth.secret_env ?? 'none'}, as ${auth.header ?? auth.type}`],
+      ['asked', found.checked_at === null ? dim('not yet') : out.time(found.checked_at)],
+      ['policy', policyOfAll(found)],
+    ])
+    if (found.tools.length > 0) {
+      out.line('')
+      out.table(found.tools, [
+        { title: 'TOOL', of: (tool) => tool.name },
+        { title: 'POLICY', of: (tool) => policyWord(tool.policy) },
+        { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
+        { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
+      ])
+    }
+    if (found.calls.length === 0) return
+    out.line('')
+    out.table(found.calls, [
+      { title: 'CALLED', of: (call) => out.time(call.at) },
+      { title: 'TOOL', of: (call) => call.tool },
+      {
+        title: 'OUTCOME',
+        of: ({ outcome }) => (outcome === 'ok' ? green : outcome === 'unanswered' ? yellow : red)(outcome),
+      },
+      { title: 'MS', of: (call) => String(call.ms) },
+      { title: 'SESSION', of: (call) => call.session_id?.slice(0, 8) ?? '' },
+      { title: 'WITH', of: (call) => call.arguments.join(', '), shrink: true },
+    ])
+  },
+})

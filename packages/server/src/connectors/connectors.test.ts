@@ -1,0 +1,368 @@
+/** Connectors from a merged svc.toml to an agent's call, by the doors: the API, and the gateway through the official client. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Connector, ConnectorApproval, ConnectorCall } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { buildApp } from '../app.ts'
+import { connectGateway, type Gateway } from '../mcp/testing.ts'
+import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
+import { checkDueConnectors } from './check.ts'
+import { type Served, serveApi, serveMcp } from './testing.ts'
+
+const credential = 'canary-4f7Tq/credential+value=9'
+const clock = { ahead: 0 }
+
+let app: SessionApp
+let notes: Served
+let api: Served
+let session: RunningSession
+let agent: Gateway
+let base: string
+
+beforeAll(async () => {
+  notes = await serveMcp(credential)
+  api = await serveApi('x-api-key', credential)
+  app = await makeSessionApp({ deps: { now: () => new Date(Date.now() + clock.ahead) } })
+  base = `/v1/projects/${app.project.project_id}`
+  await app.request('POST', `${base}/secrets`, { body: { name: 'NOTES_KEY', value: credential } })
+  await manifest()
+  session = await app.running()
+  agent = await gateway(session.env.SVC_EXECUTOR_TOKEN!)
+}, 120_000)
+afterAll(async () => {
+  await agent?.close()
+  await app?.close()
+  await notes?.close()
+  await api?.close()
+})
+
+const manifest = (more = '', url = notes.url) =>
+  commit(app.repo, 'main', {
+    'svc.toml': `
+[[connectors]]
+slug = "notes"
+type = "mcp"
+url = "${url}"
+auth = { type = "bearer", secret_env = "NOTES_KEY" }
+
+[[connectors]]
+slug = "shop"
+type = "http"
+url = "${api.url}"
+auth = { type = "header", header = "X-Api-Key", secret_env = "NOTES_KEY" }
+${more}`,
+  })
+
+async function look(): Promise<Connector[]> {
+  await list()
+  await checkDueConnectors(app.deps, new AbortController().signal)
+  return (await list()).connectors
+}
+
+interface Listed {
+  connectors: Connector[]
+  errors: unknown[]
+  approvals_pending: number
+}
+const list = async () => (await app.request<Listed>('GET', `${base}/connectors`)).body
+
+function gateway(token: string, options: { headers?: Record<string, string>; onProgress?(): void } = {}) {
+  const served = buildApp(app.deps)
+  const { publicUrl } = app.deps.config
+  return connectGateway({
+    ...options,
+    url: `${publicUrl}/v1/mcp`,
+    token,
+    fetch: async (url, init) => {
+      const headers = new Headers(init?.headers)
+      headers.set('host', new URL(publicUrl).host)
+      return served.request(String(url), { ...init, headers })
+    },
+  })
+}
+
+const policy = (slug: string, body: object, token?: string) =>
+  app.request<Connector>('PATCH', `${base}/connectors/${slug}/policies`, {
+    body,
+    ...(token === undefined ? {} : { token }),
+  })
+const pending = async () =>
+  (await app.request<{ approvals: ConnectorApproval[] }>('GET', `${base}/connector-approvals`)).body.approvals
+const decide = (approval: ConnectorApproval, body: object, token?: string) =>
+  app.request<ConnectorApproval>('POST', `${base}/connector-approvals/${approval.approval_id}/decide`, {
+    body,
+    ...(token === undefined ? {} : { token }),
+  })
+const oneWaits = () => until('a call waits', async () => (await pending())[0] ?? null)
+
+describe('the tools of connectors', () => {
+  test('are those of the default branch, with the credential nowhere in them', async () => {
+    const found = await look()
+    expect(found.map(({ slug, status, error }) => ({ slug, status, error }))).toEqual([
+      { slug: 'notes', status: 'ready', error: null },
+      { slug: 'shop', status: 'ready', error: null },
+    ])
+    expect(found[0]!.tools.map(({ name, policy }) => [name, policy])).toEqual([
+      ['read', 'allow'],
+      ['write', 'ask'],
+      ['break', 'allow'],
+      ['flood', 'allow'],
+    ])
+    expect(JSON.stringify(found)).not.toContain(credential)
+    const tools = await agent.tools()
+    expect(tools.map(({ name }) => name)).toContain('notes_read')
+    expect(tools.map(({ name }) => name)).toContain('shop_request')
+    expect(tools.find(({ name }) => name === 'notes_read')?.description).toBe(
+      '[connector notes] Read all notes (key [credential removed])',
+    )
+  })
+
+  test('are called with the credential, which no answer repeats', async () => {
+    const read = await agent.call('notes_read')
+    expect(read.isError).toBe(false)
+    expect(read.text).toContain('0 notes')
+    expect(read.text).toContain('asked with [credential removed], [credential removed]')
+    const broken = await agent.call('notes_break')
+    expect(broken).toEqual({ text: 'no luck with [credential removed]', isError: true })
+    expect(notes.seen.every((header) => header === `Bearer ${credential}`)).toBe(true)
+    const flood = await agent.call('notes_flood')
+    expect(flood.text.length).toBeLessThan(300_000)
+    expect(flood.text).toContain('the answer is cut here')
+  })
+
+  test('of an HTTP API reach what lies below its address, and nothing else', async () => {
+    const found = await agent.call('shop_request', { path: '/items/1', query: { page: 2, q: 'a b' } })
+    expect(found.isError).toBe(false)
+    expect(found.text).toContain('"path":"/api/v1/items/1?page=2&q=a+b"')
+    expect(found.text).toContain('"x-api-key":"[credential removed]"')
+    const before = api.seen.length
+    for (const path of [
+      ...['../secret', '/../../secret', '/%2e%2e/x', '/%252e%252e/x', '/a/..%2f..%2fx', '/..\\x', '/a?x=1', '/a#b'],
+      ...['/.', '/a\nb', '/a b', '%', '/%c0%ae%c0%ae/', 7, null],
+    ])
+      expect({ path, ...(await agent.call('shop_request', { path })) }).toMatchObject({ path, isError: true })
+    expect((await agent.call('shop_request', { path: 'x', method: 'TRACE' })).isError).toBe(true)
+    expect((await agent.call('shop_request', { path: 'x', body: {} })).isError).toBe(true)
+    expect(api.seen).toHaveLength(before)
+    const host = await agent.call('shop_request', { path: '//127.0.0.1:9/x' })
+    expect(host.text).toContain('"path":"/api/v1/127.0.0.1:9/x"')
+  })
+
+  test('follow nobody elsewhere, and take no more than they can hold', async () => {
+    const sent = await agent.call('shop_request', { path: '/elsewhere' })
+    expect(sent.text).toStartWith('HTTP 302')
+    expect(sent.text).toContain('location: http://127.0.0.1')
+    expect(sent.text).not.toContain(credential)
+    const big = await agent.call('shop_request', { path: '/big' })
+    expect(big).toMatchObject({ isError: true })
+    expect(big.text).toContain('larger than')
+  })
+
+  test('leave one audit row a call, with names and no values', async () => {
+    await agent.call('shop_request', { path: '/items/9', query: { key: 'value-to-hide' } })
+    const { body, text } = await app.request<Connector & { calls: ConnectorCall[] }>('GET', `${base}/connectors/shop`)
+    expect(body.calls[0]).toMatchObject({
+      session_id: session.session_id,
+      tool: 'request',
+      outcome: 'ok',
+      arguments: ['path', 'query'],
+    })
+    expect(text).not.toContain('value-to-hide')
+  })
+
+  test('of a connector that is away are absent, it says why, and the others stay', async () => {
+    const gone = await serveMcp(credential)
+    await manifest(`[[connectors]]\nslug = "gone"\ntype = "mcp"\nurl = "${gone.url}"\n`)
+    await gone.close()
+    const found = await look()
+    expect(found.find(({ slug }) => slug === 'gone')).toMatchObject({
+      status: 'failed',
+      error: 'Nothing listens at its address.',
+      tools: [],
+    })
+    const names = (await agent.tools()).map(({ name }) => name)
+    expect(names).toContain('notes_read')
+    expect(names.some((name) => name.startsWith('gone_'))).toBe(false)
+    expect((await agent.call('list_connectors')).text).toContain('Nothing listens at its address.')
+  })
+
+  test('need their secret, and come back with it', async () => {
+    await manifest(
+      '[[connectors]]\nslug = "late"\ntype = "http"\nurl = "https://api.example.com"\nauth = { type = "bearer", secret_env = "LATE_KEY" }\n',
+    )
+    const missing = (await look()).find(({ slug }) => slug === 'late')
+    expect(missing).toMatchObject({ status: 'failed', error: 'The secret LATE_KEY is not set.' })
+    await app.request('POST', `${base}/secrets`, { body: { name: 'LATE_KEY', value: 'a-late-credential' } })
+    expect((await look()).find(({ slug }) => slug === 'late')).toMatchObject({ status: 'ready' })
+  })
+
+  test('are refused to who has no business there', async () => {
+    const { publicUrl } = app.deps.config
+    const ask = (headers: Record<string, string>) =>
+      app.request('POST', '/v1/mcp', { token: null, headers, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
+    expect((await ask({})).status).toBe(401)
+    expect((await ask({ authorization: `Bearer ${session.env.SVC_TOKEN}` })).status).toBe(401)
+    expect((await ask({ authorization: `Bearer ${session.env.SVC_LLM_API_KEY}` })).status).toBe(401)
+    expect((await ask({ authorization: `Bearer ${app.ownerToken}` })).body.code).toBe('invalid')
+    const viewer = await app.makeUser('viewer')
+    const header = { 'x-svc-project': app.project.project_id }
+    expect((await ask({ ...header, authorization: `Bearer ${viewer.token}` })).status).toBe(403)
+    const other = await app.managedProject()
+    const elsewhere = { 'x-svc-project': other.project.project_id }
+    expect((await ask({ ...elsewhere, authorization: `Bearer ${session.env.SVC_CLI_TOKEN}` })).status).toBe(403)
+    expect((await app.request('GET', '/v1/mcp', { token: session.env.SVC_CLI_TOKEN! })).status).toBe(405)
+    const user = await gateway(app.ownerToken, { headers: header })
+    expect((await user.call('notes_read')).isError).toBe(false)
+    await user.close()
+    expect(publicUrl).toStartWith('http')
+  })
+})
+
+describe('what people say', () => {
+  test('is asked before a call that changes something, and holds for that call', async () => {
+    let progress = 0
+    const patient = await gateway(session.env.SVC_EXECUTOR_TOKEN!, { onProgress: () => (progress += 1) })
+    const calling = patient.call('notes_write', { text: `first ${credential}` })
+    const asked = await oneWaits()
+    expect(asked).toMatchObject({
+      session_id: session.session_id,
+      slug: 'notes',
+      tool: 'write',
+      arguments: { text: 'first [credential removed]' },
+      status: 'pending',
+    })
+    expect(notes.notes).toEqual([])
+    expect((await decide(asked, { decision: 'approve' }, session.env.SVC_CLI_TOKEN!)).status).toBe(403)
+    expect((await decide(asked, { decision: 'approve' })).body.status).toBe('approved')
+    expect(await calling).toEqual({ text: 'wrote first [credential removed]', isError: false })
+    expect(notes.notes).toEqual([`first ${credential}`])
+    expect((await decide(asked, { decision: 'deny' })).status).toBe(409)
+    expect(progress).toBeGreaterThanOrEqual(0)
+    await patient.close()
+    const again = agent.call('notes_write', { text: 'second' })
+    await decide(await oneWaits(), { decision: 'deny' })
+    expect((await again).text).toContain('A person has denied this call')
+    expect(notes.notes).toHaveLength(1)
+  })
+
+  test('can come later: the same call goes through then, once', async () => {
+    const calling = agent.call('notes_write', { text: 'later' })
+    const asked = await oneWaits()
+    clock.ahead += 121_000
+    const unanswered = await calling
+    expect(unanswered.isError).toBe(true)
+    expect(unanswered.text).toContain('Nobody has approved this call')
+    expect((await decide(asked, { decision: 'approve' })).status).toBe(200)
+    expect((await agent.call('notes_write', { text: 'later' })).isError).toBe(false)
+    expect(notes.notes.filter((note) => note === 'later')).toHaveLength(1)
+    const once = agent.call('notes_write', { text: 'later' })
+    await decide(await oneWaits(), { decision: 'deny' })
+    expect((await once).isError).toBe(true)
+    clock.ahead += 3_600_000
+    const expired = agent.call('notes_write', { text: 'x' })
+    const waits = await oneWaits()
+    clock.ahead += 16 * 60_000
+    await expired
+    expect((await decide(waits, { decision: 'approve' })).status).toBe(409)
+  })
+
+  test('can be said for good, by people alone, and ends with the address it was said for', async () => {
+    expect((await policy('notes', { tools: { write: 'allow' } }, session.env.SVC_CLI_TOKEN!)).status).toBe(403)
+    expect((await policy('notes', { tools: { nothing: 'allow' } })).status).toBe(400)
+    const allowed = await policy('notes', { policy: 'block', tools: { write: 'allow' } })
+    expect(allowed.body.tools.map(({ name, policy }) => [name, policy])).toEqual([
+      ['read', 'block'],
+      ['write', 'allow'],
+      ['break', 'block'],
+      ['flood', 'block'],
+    ])
+    expect((await agent.call('notes_write', { text: 'allowed' })).isError).toBe(false)
+    expect((await agent.tools()).map(({ name }) => name)).not.toContain('notes_read')
+    expect((await agent.call('call_connector', { connector: 'notes', tool: 'read' })).text).toContain('blocked')
+    await manifest('', `${notes.url}?v=2`)
+    const moved = (await look())[0]!
+    expect([moved.policy, moved.tools.find(({ name }) => name === 'write')?.policy]).toEqual([null, 'ask'])
+    await manifest()
+    await look()
+    await policy('notes', { policy: null, tools: { write: null } })
+    const calling = agent.call('notes_write', { text: 'always' })
+    await decide(await oneWaits(), { decision: 'approve', always: true })
+    await calling
+    expect((await agent.call('notes_write', { text: 'always' })).isError).toBe(false)
+  })
+})
+
+describe('the project’s own tools', () => {
+  test('open and show change requests as the agent that asks, and merge nothing', async () => {
+    await commit(app.repo, session.branch_name, { 'work.txt': 'work\n' })
+    const opened = JSON.parse((await agent.call('open_change_request', { title: 'From a tool' })).text)
+    expect(opened).toMatchObject({
+      origin_session_id: session.session_id,
+      head_ref: session.branch_name,
+      status: 'open',
+    })
+    const shown = JSON.parse((await agent.call('show_change_request', { number: opened.number })).text)
+    expect(shown.preview.can_merge).toBe(true)
+    expect(JSON.parse((await agent.call('list_change_requests')).text).change_requests).toHaveLength(1)
+    expect((await agent.call('open_change_request', { title: '' })).isError).toBe(true)
+    expect((await agent.call('show_change_request', { number: 99 })).text).toContain('no such change request')
+    expect((await agent.tools()).some(({ name }) => name.includes('merge'))).toBe(false)
+  })
+
+  test('name secrets without their values, and show sessions and triggers', async () => {
+    const names = await agent.call('list_secret_names')
+    expect(names.text).toContain('NOTES_KEY')
+    expect(names.text).not.toContain(credential)
+    expect((await agent.call('list_sessions')).text).toContain(session.session_id)
+    expect((await agent.call('show_session', { session_id: session.session_id })).text).toContain('running')
+    expect((await agent.call('show_session', { session_id: 'x' })).isError).toBe(true)
+    expect(JSON.parse((await agent.call('list_triggers')).text)).toEqual({ triggers: [], errors: [] })
+    expect((await agent.call('fire_trigger', { slug: 'none' })).isError).toBe(true)
+    expect((await agent.call('no_such_tool')).text).toContain('There is no tool')
+  })
+})
+
+test('the credential of a connector stays on the server: no sandbox has it, and other secrets are there', async () => {
+  await app.request('POST', `${base}/secrets`, { body: { name: 'PLAIN', value: 'a plain secret' } })
+  const { env } = await app.running()
+  expect(env.PLAIN).toBe('a plain secret')
+  expect(env.NOTES_KEY).toBeUndefined()
+  expect(Object.values(env).join('\n')).not.toContain(credential)
+  expect(env.SVC_PROJECT_SECRET_NAMES?.split(',')).toContain('NOTES_KEY')
+})
+
+test('no tool is offered where the operator switched connectors off, and the list says so', async () => {
+  app.deps.config.connectorProvider = 'none'
+  try {
+    const { connectors } = await list()
+    expect(connectors[0]).toMatchObject({ status: 'off', tools: [] })
+    expect(connectors[0]!.error).toContain('switched connectors off')
+    expect((await agent.tools()).some(({ name }) => name.startsWith('notes_'))).toBe(false)
+    expect((await agent.call('call_connector', { connector: 'notes', tool: 'read' })).isError).toBe(true)
+  } finally {
+    app.deps.config.connectorProvider = 'mcp'
+  }
+})
+
+test('an address inside is not called unless the operator allows it', async () => {
+  app.deps.config.allowPrivateGitHosts = false
+  try {
+    const before = notes.seen.length
+    const url = `${base}/connectors/notes/check`
+    const checked = await app.request<Connector>('POST', url)
+    expect(checked.body.status).toBe('failed')
+    expect(checked.body.error).toContain('https')
+    expect(notes.seen).toHaveLength(before)
+  } finally {
+    app.deps.config.allowPrivateGitHosts = true
+    await app.request('POST', `${base}/connectors/notes/check`)
+  }
+})
+
+test('a loop of calls is slowed down', async () => {
+  const fast = await app.running()
+  const hasty = await gateway(fast.env.SVC_EXECUTOR_TOKEN!)
+  let last = { text: '', isError: false }
+  for (let call = 0; call <= 60; call++) last = await hasty.call('shop_request', { path: '/items' })
+  expect(last.text).toContain('More than 60 calls')
+  await hasty.close()
+})

@@ -1,0 +1,74 @@
+import {
+  checkConnectorRoute,
+  decideConnectorApprovalRoute,
+  getConnectorRoute,
+  listConnectorApprovalsRoute,
+  listConnectorsRoute,
+  mcpGatewayPath,
+  setConnectorPolicyRoute,
+} from '@svc/contract'
+import { isUuid, notFound } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { decide, presentApproval } from './approvals.ts'
+import { checkNow } from './check.ts'
+import { setPolicies } from './policy.ts'
+import { callsOf, connectorIssues, connectorsOf } from './read.ts'
+import { bringUpToDate } from './reconcile.ts'
+import { getConnector, listApprovals } from './store.ts'
+
+export function connectorRoutes(deps: Deps): Mounted[] {
+  const shown = async (projectId: string, slug: string) => {
+    const found = (await connectorsOf(deps, projectId)).find((one) => one.slug === slug)
+    if (found === undefined) throw notFound('connector')
+    return found
+  }
+  const find = async (project: ProjectRow, slug: string, signal: AbortSignal) => {
+    await bringUpToDate(deps, project, signal)
+    const row = await getConnector(deps.db, project.project_id, slug)
+    if (row === null) throw notFound('connector')
+    return row
+  }
+  return [
+    handle(listConnectorsRoute, async ({ project, request }) => {
+      await bringUpToDate(deps, project, request.signal)
+      const { project_id: projectId } = project
+      const pending = await listApprovals(deps.db, { projectId, pendingAt: deps.now(), limit: 200 })
+      return {
+        connectors: await connectorsOf(deps, projectId),
+        errors: await connectorIssues(deps, projectId),
+        provider: deps.config.connectorProvider,
+        gateway_url: `${deps.config.publicUrl}${mcpGatewayPath}`,
+        approvals_pending: pending.length,
+      }
+    }),
+    handle(getConnectorRoute, async ({ project, params, request }) => {
+      const { slug } = await find(project, params.slug, request.signal)
+      return { ...(await shown(project.project_id, slug)), calls: await callsOf(deps, project.project_id, slug) }
+    }),
+    handle(checkConnectorRoute, async ({ project, params, caller, request }) => {
+      const row = await find(project, params.slug, request.signal)
+      await checkNow(deps, { project, row, caller, signal: request.signal })
+      return shown(project.project_id, row.slug)
+    }),
+    handle(setConnectorPolicyRoute, async ({ project, params, caller, body, request }) => {
+      const connector = await find(project, params.slug, request.signal)
+      await setPolicies(deps, { ...body, project, caller, connector })
+      return shown(project.project_id, connector.slug)
+    }),
+    handle(listConnectorApprovalsRoute, async ({ project, query }) => {
+      const { session_id: sessionId, limit } = query
+      if (sessionId !== undefined && !isUuid(sessionId)) return { approvals: [] }
+      const now = deps.now()
+      const pendingAt = query.status === 'pending' ? now : null
+      const rows = await listApprovals(deps.db, { projectId: project.project_id, sessionId, pendingAt, limit })
+      return { approvals: rows.map((row) => presentApproval(row, now)) }
+    }),
+    handle(decideConnectorApprovalRoute, async ({ project, params, caller, body }) => {
+      const { decision, always = false } = body
+      const row = await decide(deps, { project, caller, approvalId: params.approvalId, decision, always })
+      return presentApproval(row, deps.now())
+    }),
+  ]
+}

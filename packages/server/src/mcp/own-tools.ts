@@ -1,0 +1,200 @@
+/** The project's own tools: the acts of the API with the API's rules, for whoever the token is. None of them merges. */
+import { changeRequestStatuses, connectorPolicies, openChangeRequestRoute, sessionStatuses } from '@svc/contract'
+import { z } from 'zod'
+import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
+import { type AuthorizedProject, isUuid, notFound } from '../auth/allow.ts'
+import { openChangeRequest } from '../change-requests/open.ts'
+import { previewChangeRequest } from '../change-requests/preview.ts'
+import { readChangeRequest, refreshTips } from '../change-requests/refresh-tips.ts'
+import { listChangeRequests, presentChangeRequest } from '../change-requests/store.ts'
+import { type Answer, said } from '../connectors/answer.ts'
+import { callConnectorTool } from '../connectors/call.ts'
+import { connectorIssues, connectorsOf, type ownToolNames } from '../connectors/read.ts'
+import type { Deps } from '../deps.ts'
+import { parseWith } from '../http/body.ts'
+import { readManifest } from '../projects/manifest.ts'
+import { listSecrets } from '../secrets/store.ts'
+import { getSession, listSessions, presentSession } from '../sessions/store.ts'
+import { fireByHand } from '../triggers/ask.ts'
+import { triggersOf } from '../triggers/read.ts'
+import { presentTrigger } from '../triggers/store.ts'
+
+export interface ToolContext {
+  deps: Deps
+  caller: Caller<UserActor | ProjectActor>
+  project: AuthorizedProject
+  signal: AbortSignal
+  onProgress(): void
+}
+
+export interface OwnTool {
+  name: (typeof ownToolNames)[number]
+  description: string
+  readOnly: boolean
+  inputSchema: Record<string, unknown>
+  run(context: ToolContext, args: Record<string, unknown>): Promise<Answer>
+}
+
+const shownMax = 50
+
+function ownTool<S extends z.ZodObject>(
+  def: Pick<OwnTool, 'name' | 'description' | 'readOnly'> & {
+    input: S
+    run(context: ToolContext, input: z.output<S>): Promise<unknown>
+  },
+): OwnTool {
+  const { input, run, ...rest } = def
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' })
+  return {
+    ...rest,
+    inputSchema,
+    async run(context, args) {
+      const answer = await run(context, parseWith(input, args, `input of ${def.name}`))
+      return isAnswer(answer) ? answer : said(JSON.stringify(answer, null, 2))
+    },
+  }
+}
+
+const isAnswer = (value: unknown): value is Answer => typeof value === 'object' && value !== null && 'isError' in value
+
+const openInput = openChangeRequestRoute.body!.omit({ session_id: true, head_ref: true }).extend({
+  head_ref: openChangeRequestRoute.body!.shape.head_ref.optional(),
+})
+
+export const ownTools: OwnTool[] = [
+  ownTool({
+    name: 'open_change_request',
+    description:
+      'Propose merging a pushed branch into the default branch. head_ref is the branch of this session unless given. Push first (git push origin HEAD). A person merges it.',
+    readOnly: false,
+    input: openInput,
+    async run({ deps, caller, project, signal }, input) {
+      const session = await ownSession(deps, project, caller)
+      const head_ref = input.head_ref ?? session?.branch_name
+      if (head_ref === undefined) return said('head_ref is needed: this token belongs to no session.', true)
+      const session_id = session?.session_id ?? null
+      const row = await openChangeRequest(deps, {
+        ...input,
+        head_ref,
+        session_id,
+        project,
+        caller,
+        crId: deps.newId(),
+        signal,
+      })
+      return presentChangeRequest(row)
+    },
+  }),
+  ownTool({
+    name: 'show_change_request',
+    description:
+      'One change request by its number, with the merge preview while it is open: conflicts, fast-forward, effects.',
+    readOnly: true,
+    input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
+    async run({ deps, project, signal }, { number }) {
+      const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
+      if (rows[0] === undefined) throw notFound('change request')
+      const row = await readChangeRequest(deps, project, rows[0].cr_id)
+      const preview =
+        row.status === 'open'
+          ? await previewChangeRequest(deps, { project, crId: row.cr_id, include: ['effects'], signal })
+          : null
+      return { change_request: presentChangeRequest(row), preview }
+    },
+  }),
+  ownTool({
+    name: 'list_change_requests',
+    description: `The newest change requests, ${shownMax} at most.`,
+    readOnly: true,
+    input: z.object({ status: z.enum([...changeRequestStatuses, 'all']).default('open') }),
+    async run({ deps, project }, { status }) {
+      const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: shownMax, status })
+      return { change_requests: (await refreshTips(deps, project, rows)).map(presentChangeRequest) }
+    },
+  }),
+  ownTool({
+    name: 'list_secret_names',
+    description: 'Names of the secrets of the project, and those svc.toml needs that are missing. Never a value.',
+    readOnly: true,
+    input: z.object({}),
+    async run({ deps, project }) {
+      const names = (await listSecrets(deps.db, project.project_id)).map(({ name }) => name)
+      const { env } = await readManifest(deps, project)
+      return { names, required: env.required, missing: env.required.filter((name) => !names.includes(name)) }
+    },
+  }),
+  ownTool({
+    name: 'list_sessions',
+    description: `The newest sessions of the project, ${shownMax} at most.`,
+    readOnly: true,
+    input: z.object({ status: z.enum([...sessionStatuses, 'all']).default('all') }),
+    async run({ deps, project }, { status }) {
+      const { rows } = await listSessions(deps.db, project.project_id, { limit: shownMax, status })
+      return { sessions: rows.map((row) => presentSession(deps.config, row)) }
+    },
+  }),
+  ownTool({
+    name: 'show_session',
+    description: 'One session: status, branch, agent, error.',
+    readOnly: true,
+    input: z.object({ session_id: z.string() }),
+    async run({ deps, project }, { session_id }) {
+      const row = isUuid(session_id) ? await getSession(deps.db, project.project_id, session_id) : null
+      if (row === null) throw notFound('session')
+      return presentSession(deps.config, row)
+    },
+  }),
+  ownTool({
+    name: 'list_triggers',
+    description: 'The triggers of svc.toml on the default branch: when each fires next, and what is wrong with them.',
+    readOnly: true,
+    input: z.object({}),
+    async run({ deps, project, signal }) {
+      const { rows, errors } = await triggersOf(deps, project, signal)
+      return { triggers: rows.map((row) => presentTrigger(deps.config, row)), errors }
+    },
+  }),
+  ownTool({
+    name: 'fire_trigger',
+    description: 'Fire a trigger now: it starts a session of its own.',
+    readOnly: false,
+    input: z.object({ slug: z.string().max(64), message: z.string().trim().max(16_384).optional() }),
+    async run({ deps, caller, project }, { slug, message }) {
+      const asked = { project, slug, caller, requestKey: deps.newId(), message: message || null }
+      return { session_id: await fireByHand(deps, asked) }
+    },
+  }),
+  ownTool({
+    name: 'list_connectors',
+    description: 'The connectors of the project with their tools and policies, and why some offer none right now.',
+    readOnly: true,
+    input: z.object({}),
+    async run({ deps, project }) {
+      const connectors = await connectorsOf(deps, project.project_id)
+      const errors = await connectorIssues(deps, project.project_id)
+      // The credential's name is no secret, and no use to an agent either.
+      const shown = connectors.map(({ slug, type, status, error, hint, policy, tools }) => ({
+        ...{ slug, type, status, error, hint, policy, tools },
+      }))
+      return { connectors: shown, errors, policies: connectorPolicies }
+    },
+  }),
+  ownTool({
+    name: 'call_connector',
+    description:
+      'Call a tool of a connector that is not in your list of tools, because it appeared after you began. The same rules hold.',
+    readOnly: false,
+    input: z.object({
+      connector: z.string().max(64),
+      tool: z.string().max(200),
+      arguments: z.record(z.string(), z.unknown()).default({}),
+    }),
+    run: ({ deps, caller, project, signal, onProgress }, { connector, tool, arguments: args }) =>
+      callConnectorTool(deps, { project, caller, slug: connector, tool, arguments: args, signal, onProgress }),
+  }),
+]
+
+async function ownSession(deps: Pick<Deps, 'db'>, project: AuthorizedProject, caller: Caller) {
+  const sessionId = boundSession(caller.actor)
+  return sessionId === null ? null : getSession(deps.db, project.project_id, sessionId)
+}

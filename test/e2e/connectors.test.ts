@@ -1,0 +1,214 @@
+/** Real agents in real sandboxes: what they reach through connectors, what they never see, and what a merge gives the next of them. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { z } from 'zod'
+import { git, makeFirstCommit, Server, until } from './harness.ts'
+
+setDefaultTimeout(600_000)
+
+/** In two halves, so that a script can look for the whole without holding it. */
+const halves = ['canary-6Lw9', 'x2Pq-credential'] as const
+const credential = halves.join('')
+const plain = ['canary-of-a', 'plain-secret'] as const
+
+let server: Server
+let project: string
+let tree: string
+let notes: { url: string; kept: string[]; seen: Set<string | null>; stop(): void }
+
+beforeAll(async () => {
+  notes = serveNotes()
+  server = await Server.start()
+  project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'connected'])).project_id
+  await makeFirstCommit(server, project)
+  tree = join(server.dir, 'tree')
+  await git(server.dir, 'clone', '--quiet', remote(), tree)
+  for (const [name, value] of Object.entries({ NOTES_KEY: credential, PLAIN: plain.join('') })) {
+    const set = await server.svc(['secrets', 'set', `${name}=-`, '--project', project], { input: `${value}\n` })
+    expect(set.code).toBe(0)
+  }
+})
+afterAll(async () => {
+  await server?.end()
+  notes?.stop()
+})
+
+/** Tells and keeps notes for whoever has the credential, and repeats it like a careless server. */
+function serveNotes(): typeof notes {
+  const kept: string[] = []
+  const seen = new Set<string | null>()
+  const http = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      seen.add(request.headers.get('authorization'))
+      if (request.headers.get('authorization') !== `Bearer ${credential}`)
+        return new Response('who are you?', { status: 401 })
+      const mcp = new McpServer({ name: 'notes', version: '1.0.0' })
+      const about = { description: 'Read the notes', annotations: { readOnlyHint: true } }
+      mcp.registerTool('read', about, () => ({
+        content: [{ type: 'text', text: `The notes say: water the plants. (${credential})` }],
+      }))
+      mcp.registerTool('write', { description: 'Write a note', inputSchema: { text: z.string() } }, ({ text }) => {
+        kept.push(text)
+        return { content: [{ type: 'text', text: `noted: ${text}` }] }
+      })
+      const transport = new WebStandardStreamableHTTPServerTransport()
+      await mcp.connect(transport)
+      return transport.handleRequest(request)
+    },
+  })
+  return { url: `http://127.0.0.1:${http.port}/mcp`, kept, seen, stop: () => void http.stop(true) }
+}
+
+function remote(): string {
+  const url = new URL(`${server.url}/v1/projects/${project}/git`)
+  url.username = 'x-access-token'
+  url.password = server.token
+  return url.href
+}
+
+/** By a change request that a person merges, as everything reaches the default branch. */
+async function merge(branch: string, files: Record<string, string>): Promise<void> {
+  await git(tree, 'fetch', '--quiet', 'origin')
+  await git(tree, 'switch', '--quiet', '--create', branch, 'origin/main')
+  for (const [path, text] of Object.entries(files)) await Bun.write(join(tree, path), text)
+  await git(tree, 'add', '.')
+  await git(tree, 'commit', '--quiet', '-m', branch)
+  await git(tree, 'push', '--quiet', 'origin', branch)
+  const of = ['--project', project]
+  const { number } = await server.json<{ number: number }>(['cr', 'open', '--title', branch, '--head', branch, ...of])
+  await server.json(['cr', 'merge', String(number), ...of])
+}
+
+const scripted = (...lines: string[]) => ['Do this.', '', '```svc-script', ...lines, '```'].join('\n')
+
+async function start(prompt: string, more: string[] = []): Promise<string> {
+  const args = ['--no-wait', '--model', 'svc-scripted-demo', '--prompt', prompt, '--project', project, ...more]
+  return (await server.json<{ session_id: string }>(['sessions', 'new', ...args])).session_id
+}
+
+interface Part {
+  type: string
+  tool?: string
+  text?: string
+  output?: string
+  error?: string
+}
+
+async function partsOf(session: string): Promise<Part[]> {
+  const info = await server.json<{ session: { status: string; error: string | null } }>([
+    ...['sessions', 'info', session, '--project', project],
+  ])
+  if (info.session.status === 'failed') throw new Error(`The session failed: ${info.session.error}`)
+  const response = await server.api(`/v1/projects/${project}/sessions/${session}/transcript`)
+  const { messages } = (await response.json()) as { messages: { role: string; parts: Part[] }[] }
+  return messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts)
+}
+
+/** Everything the agent said and was told, once that is there. */
+const said = (session: string, mark: RegExp) =>
+  until(`the agent to come to ${mark}`, async () => {
+    const parts = await partsOf(session)
+    const text = parts.map(({ text, output, error }) => `${text ?? ''}\n${output ?? ''}\n${error ?? ''}`).join('\n')
+    if (/I stop here/.test(text)) throw new Error(text)
+    return mark.test(text) && { parts, text }
+  })
+
+/** Prints `name: n` with how many places inside hold the value: environment, processes, files. */
+function search(name: string, [first, second]: readonly [string, string]): string[] {
+  const needle = `n=$(printf '%s%s' '${first}' '${second}')`
+  return [
+    'mkdir -p /tmp/look && cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline > /tmp/look/processes 2>/dev/null; env > /tmp/look/env; true',
+    `${needle}; echo "${name} in environment: $(cat /tmp/look/env /tmp/look/processes | grep -acF -- "$n")"; rm -rf /tmp/look`,
+    `${needle}; echo "${name} in files: $(grep -rlsaF -- "$n" /workspace /opt /run /tmp /etc /home /root /var 2>/dev/null | wc -l)"`,
+  ]
+}
+
+test('an agent calls a tool of a connector and never sees the credential', async () => {
+  await merge('notes', {
+    'svc.toml': `[[connectors]]\nslug = "notes"\ntype = "mcp"\nurl = "${notes.url}"\nauth = { type = "bearer", secret_env = "NOTES_KEY" }\n`,
+  })
+  await until('the connector to have its tools', async () => {
+    const args = ['connectors', 'show', 'notes', '--project', project]
+    return (await server.json<{ status: string }>(args)).status === 'ready'
+  })
+  const session = await start(
+    scripted(
+      '@svc_notes_read',
+      ...search('credential', halves),
+      ...search('plain', plain),
+      '@svc_list_secret_names',
+      'echo "ALL LOOKED"',
+    ),
+  )
+  const { parts, text } = await said(session, /^ALL LOOKED/m)
+  expect(parts.find(({ tool }) => tool === 'svc_notes_read')?.output).toContain(
+    'water the plants. ([credential removed])',
+  )
+  expect([...notes.seen]).toEqual([`Bearer ${credential}`])
+  expect(text).toMatch(/^credential in environment: 0$/m)
+  expect(text).toMatch(/^credential in files: 0$/m)
+  // The same search finds what is there.
+  expect(text).not.toMatch(/^plain in environment: 0$/m)
+  expect(text).toMatch(/^plain in environment: \d+$/m)
+  expect(text).toContain('NOTES_KEY')
+  expect(JSON.stringify(parts)).not.toContain(credential)
+  expect(server.output).not.toContain(credential)
+})
+
+test('a call that changes something waits for a person, at the client', async () => {
+  const session = await start(scripted('@svc_notes_write {"text":"buy seeds"}', 'echo "AFTER THE NOTE"'))
+  interface Approval {
+    approval_id: string
+    tool: string
+    session_id: string
+  }
+  const asked = await until('the call to wait', async () => {
+    const args = ['connectors', 'approvals', '--project', project]
+    return (await server.json<{ approvals: Approval[] }>(args)).approvals[0]
+  })
+  expect(asked).toMatchObject({ tool: 'write', session_id: session })
+  expect(notes.kept).toEqual([])
+  const approved = await server.svc(['connectors', 'approve', asked.approval_id.slice(0, 8), '--project', project])
+  expect(approved.code).toBe(0)
+  const { text } = await said(session, /^AFTER THE NOTE/m)
+  expect(text).toContain('noted: buy seeds')
+  expect(notes.kept).toEqual(['buy seeds'])
+  const audit = await server.svc(['audit', '--json', '--project', project])
+  expect(audit.stdout).toContain('connector.approve')
+  expect(audit.stdout).toContain('notes/write')
+})
+
+test('a skill and an agent that were merged reach the next session, and not the one before', async () => {
+  const look = scripted(
+    'echo "agent: $SVC_AGENT_NAME"; ls "$OPENCODE_CONFIG_DIR/agents" "$OPENCODE_CONFIG_DIR/skills" 2>/dev/null; true',
+    '@skill {"name":"greet"}',
+    'echo "HAVE LOOKED"',
+  )
+  const before = await start(scripted('echo "BEFORE THE MERGE"'))
+  await said(before, /^BEFORE THE MERGE/m)
+  const unknown = await server.svc([
+    ...['sessions', 'new', '--no-wait', '--agent', 'gardener', '--model', 'svc-scripted-demo', '--project', project],
+  ])
+  expect(unknown.code).toBe(1)
+  await merge('skills', {
+    '.svc/runtime/skills/greet/SKILL.md':
+      '---\nname: greet\ndescription: How to greet here\n---\nSay "a very good morning to the garden".\n',
+    '.svc/runtime/agents/gardener.md': '---\ndescription: Gardens\nmode: primary\n---\nYou are the gardener.\n',
+  })
+  const after = await start(look, ['--agent', 'gardener'])
+  const { text } = await said(after, /^HAVE LOOKED/m)
+  expect(text).toMatch(/^agent: gardener$/m)
+  expect(text).toContain('gardener.md')
+  expect(text).toContain('a very good morning to the garden')
+  const again = scripted('ls "$OPENCODE_CONFIG_DIR/skills" "$OPENCODE_CONFIG_DIR/agents"; true', 'echo "STILL THE OLD"')
+  const chat = await server.svc(['sessions', 'chat', before, '--project', project, '--prompt', again])
+  expect(chat.stdout + chat.stderr).toContain('STILL THE OLD')
+  const old = await said(before, /^STILL THE OLD/m)
+  expect(old.text).not.toContain('gardener.md')
+  expect(old.text).not.toContain('greet')
+})
