@@ -159,6 +159,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   whoami: () => ({ args: [] }),
   status: () => ({ args: [] }),
   audit: () => ({ args: ['--limit', '5'] }),
+  usage: () => ({ args: ['--days', '7'] }),
   'projects create': () => ({ args: ['--name', freshName('made')] }),
   'projects ls': () => ({ args: [] }),
   'projects info': () => ({ args: [] }),

@@ -165,6 +165,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'token',
   ),
   audit: leaf(async () => (await import('./commands/audit.ts')).audit),
+  usage: leaf(async () => (await import('./commands/usage.ts')).usage),
   hosts: group(
     'Hosts: the servers this client knows',
     {

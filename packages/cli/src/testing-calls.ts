@@ -24,6 +24,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'tokens create': { args: ['--name', 'ci', '--expires', '30d'], speaks: true },
   'tokens revoke': { args: ['laptop'], speaks: true },
   audit: { args: [], speaks: true },
+  usage: { args: ['--days', '7'], speaks: true },
   completion: { args: ['bash'], speaks: false },
   'projects create': { args: ['--name', 'app'], speaks: true },
   'projects ls': { args: [], speaks: true },

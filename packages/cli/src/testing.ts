@@ -1,4 +1,5 @@
 /** Runs commands against a real HTTP server whose every answer passes the contract's own schemas, so that it cannot drift from them. */
+import { aUsage, settings } from './testing-usage.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +41,7 @@ export const aProject = (changes: Partial<Project> = {}): Project => ({
   managed: false,
   config_dir: '.svc/runtime',
   ssh_public_key: null,
-  settings: { agent_merge: 'deny', manifest_gate: 'off', git_host: 'auto', git_api_url: null },
+  settings,
   created_at: at(86_400 * 3),
   updated_at: at(86_400),
   ...changes,
@@ -203,6 +204,7 @@ export const usual: Answers = {
   changeRole: ({ body }) => aMember(body as { role: 'admin' }),
   removeMember: () => ({ ok: true }),
   listAudit: () => [anAuditRow()],
+  accountUsage: () => aUsage(),
   listUserTokens: () => [aToken()],
   listProjectTokens: () => [aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project })],
   mintUserToken: ({ body }) => ({ ...aToken(), ...(body as object), secret_key: token }),

@@ -20,6 +20,7 @@ export type MergePreview = Body<'previewChangeRequest'>
 export type Member = Body<'addMember'>['member']
 export type Token = Body<'listUserTokens'>[number]
 export type AuditRow = Body<'listAudit'>[number]
+export type Usage = Body<'accountUsage'>
 export type SessionEvent = Body<'streamSessionEvents'>
 export type Message = Body<'getTranscript'>['messages'][number]
 export type MessagePart = Message['parts'][number]

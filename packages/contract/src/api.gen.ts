@@ -692,6 +692,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts/{accountId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the models and sandboxes of an account were used for */
+        get: operations["accountUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Set how many tokens an account may use in a month */
+        patch: operations["capAccountUsage"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the models and sandboxes of a project were used for */
+        get: operations["projectUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the model and the sandboxes of a session were used for */
+        get: operations["sessionUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions/{sessionId}/wip/bundle": {
         parameters: {
             query?: never;
@@ -2615,6 +2667,10 @@ export interface operations {
                             git_host: "auto" | "plain" | "github";
                             /** @default null */
                             git_api_url: string | null;
+                            /** @default null */
+                            model_tokens_per_session: number | null;
+                            /** @default null */
+                            model_tokens_per_month: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2694,6 +2750,10 @@ export interface operations {
                             git_host: "auto" | "plain" | "github";
                             /** @default null */
                             git_api_url: string | null;
+                            /** @default null */
+                            model_tokens_per_session: number | null;
+                            /** @default null */
+                            model_tokens_per_month: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2761,6 +2821,10 @@ export interface operations {
                             git_host: "auto" | "plain" | "github";
                             /** @default null */
                             git_api_url: string | null;
+                            /** @default null */
+                            model_tokens_per_session: number | null;
+                            /** @default null */
+                            model_tokens_per_month: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2840,6 +2904,8 @@ export interface operations {
                         /** @enum {string} */
                         git_host?: "auto" | "plain" | "github";
                         git_api_url?: string | null;
+                        model_tokens_per_session?: number | null;
+                        model_tokens_per_month?: number | null;
                     };
                 };
             };
@@ -2882,6 +2948,10 @@ export interface operations {
                             git_host: "auto" | "plain" | "github";
                             /** @default null */
                             git_api_url: string | null;
+                            /** @default null */
+                            model_tokens_per_session: number | null;
+                            /** @default null */
+                            model_tokens_per_month: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -4158,6 +4228,247 @@ export interface operations {
                         /** @enum {string} */
                         status: "busy" | "idle" | "error";
                         error: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    accountUsage: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date */
+                        from: string;
+                        /** Format: date */
+                        to: string;
+                        models: {
+                            /** Format: date */
+                            day: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            model: string;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                        }[];
+                        sandboxes: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            seconds: number;
+                        }[];
+                        totals: {
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
+                        };
+                        caps: {
+                            /** @enum {string} */
+                            scope: "session" | "project" | "account";
+                            tokens: number;
+                            tokens_taken: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    capAccountUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    model_tokens_per_month: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        model_tokens_per_month: number | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    projectUsage: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date */
+                        from: string;
+                        /** Format: date */
+                        to: string;
+                        models: {
+                            /** Format: date */
+                            day: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            model: string;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                        }[];
+                        sandboxes: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            seconds: number;
+                        }[];
+                        totals: {
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
+                        };
+                        caps: {
+                            /** @enum {string} */
+                            scope: "session" | "project" | "account";
+                            tokens: number;
+                            tokens_taken: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sessionUsage: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date */
+                        from: string;
+                        /** Format: date */
+                        to: string;
+                        models: {
+                            /** Format: date */
+                            day: string;
+                            /** Format: uuid */
+                            project_id: string;
+                            model: string;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                        }[];
+                        sandboxes: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            seconds: number;
+                        }[];
+                        totals: {
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
+                        };
+                        caps: {
+                            /** @enum {string} */
+                            scope: "session" | "project" | "account";
+                            tokens: number;
+                            tokens_taken: number;
+                        }[];
                     };
                 };
             };

@@ -28,6 +28,7 @@ const statuses: Record<ErrorCode, number> = {
   body_too_large: 413,
   method_not_allowed: 405,
   agent_merge_forbidden: 403,
+  spend_cap_reached: 403,
   merge_conflict: 409,
   merge_rejected: 409,
   head_moved: 409,

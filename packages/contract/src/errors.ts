@@ -21,6 +21,7 @@ export const classOfCode = {
   reserved_name: 'invalid',
   repository_refused: 'invalid',
   agent_merge_forbidden: 'forbidden',
+  spend_cap_reached: 'forbidden',
   merge_conflict: 'conflict',
   merge_rejected: 'conflict',
   head_moved: 'conflict',

@@ -13,6 +13,7 @@ import * as reviews from './reviews.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
 import * as sessions from './sessions.ts'
+import * as usage from './usage.ts'
 import * as system from './system.ts'
 import * as tokens from './tokens.ts'
 import * as unfinishedWork from './unfinished-work.ts'
@@ -27,6 +28,7 @@ const modules = [
   browse,
   secrets,
   sessions,
+  usage,
   unfinishedWork,
   previews,
   changeRequests,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ok, page, route, timestamp, uuid } from './route.ts'
+import { tokenCap } from './usage.ts'
 
 export const gitHosts = ['auto', 'plain', 'github'] as const
 
@@ -12,6 +13,9 @@ export const projectSettings = z.object({
   git_host: z.enum(gitHosts).default('auto'),
   /** Where that API is; null: at github.com its own, elsewhere `https://<host>/api/v3`. */
   git_api_url: z.string().nullable().default(null),
+  /** Tokens of models, in and out together; null: no cap. */
+  model_tokens_per_session: tokenCap.default(null),
+  model_tokens_per_month: tokenCap.default(null),
 })
 export type ProjectSettings = z.infer<typeof projectSettings>
 
@@ -115,6 +119,8 @@ export const updateProjectRoute = route({
         manifest_gate: z.enum(['off', 'on']).optional(),
         git_host: z.enum(gitHosts).optional(),
         git_api_url: z.string().trim().min(1).max(2048).nullable().optional(),
+        model_tokens_per_session: tokenCap.optional(),
+        model_tokens_per_month: tokenCap.optional(),
       })
       .optional(),
   }),

@@ -22,6 +22,7 @@ import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { usageRoutes } from './models/usage.ts'
 import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
@@ -51,6 +52,7 @@ export function buildApp(deps: Deps): App {
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),
     ...triggerRoutes(deps),
+    ...usageRoutes(deps),
     ...eventRoutes(deps),
     ...channelRoutes(deps),
     ...webhookRoutes(deps),

@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type GitHostConfig, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
+import { type ModelConfig, readModels } from './config-models.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
-export interface Config {
+export interface Config extends ModelConfig {
   host: string
   port: number
   dataDir: string
@@ -21,7 +22,6 @@ export interface Config {
   egress: OperatorEgress
   /** Where container engines are looked for, and what network a project's Dockerfile is built with. */
   containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
-  model: { url: string; key: string | null; name: string } | null
   masterKeyFile: string
   sessionLimit: number | null
   /** How large the mirrors of external repositories may be together before the longest unused are emptied. */
@@ -61,6 +61,11 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
   const database = config.databaseUrl !== null && URL.canParse(config.databaseUrl) ? new URL(config.databaseUrl) : null
   return {
     SVC_LLM_UPSTREAM_KEY: config.model?.key ?? null,
+    ...Object.fromEntries(
+      config.modelUpstreams.list.flatMap(({ name, keys }) =>
+        keys.map((key, index) => [`model key ${index + 1} of ${name}`, key] as const),
+      ),
+    ),
     SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
     DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
   }
@@ -127,8 +132,7 @@ export function parseConfig(env: Env): Config {
   if (bootstrapToken !== null && !isWellFormedToken(bootstrapToken))
     problems.push('SVC_BOOTSTRAP_TOKEN is not a well-formed svc_pat_ token (its checksum does not fit).')
   const modelUrl = url('SVC_LLM_UPSTREAM_URL')
-  if (modelUrl !== null && !env.SVC_LLM_MODEL)
-    problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL has to name the model to use there.')
+  const callsPerMinute = read('SVC_LLM_CALLS_PER_MINUTE', 120, integer(1, 100_000))
   const roles = (env.SVC_ROLES || 'api,worker').split(',').map((role) => role.trim())
   for (const role of roles)
     if (role !== 'api' && role !== 'worker')
@@ -156,10 +160,7 @@ export function parseConfig(env: Env): Config {
       true,
     ),
     ...readSandboxes(env, problems),
-    model:
-      modelUrl === null
-        ? null
-        : { url: modelUrl, key: env.SVC_LLM_UPSTREAM_KEY || null, name: env.SVC_LLM_MODEL ?? '' },
+    ...readModels(env, modelUrl, callsPerMinute, problems),
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     mirrorBytesMax: read('SVC_MIRRORS_MAX_MB', 20_480, integer(1, 100_000_000)) * 1024 * 1024,
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),

@@ -1,4 +1,5 @@
 /** Exactly one row for every change somebody made, whichever route made it. */
+import { capAccountUsage } from './testing-usage.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AuditRow, ChangeRequest, MintedToken, Project } from '@svc/contract'
 import { createHash, randomUUID } from 'node:crypto'
@@ -13,7 +14,6 @@ import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
 import type { TestReply } from '../testing.ts'
-
 let app: SessionApp
 let base: string
 const slack = startSlack()
@@ -95,6 +95,7 @@ const changes: Record<string, Change> = {
     action: 'member.add',
     prepare: async () => post(members(), { email: `${randomUUID()}@example.test`, role: 'viewer' }),
   },
+  capAccountUsage: capAccountUsage(() => app),
   changeRole: {
     action: 'member.role',
     async prepare() {

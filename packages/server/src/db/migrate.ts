@@ -15,6 +15,7 @@ import webhooks from './migrations/0013_webhooks.sql' with { type: 'text' }
 import apps from './migrations/0014_apps.sql' with { type: 'text' }
 import looks from './migrations/0015_looks.sql' with { type: 'text' }
 import connectors from './migrations/0016_connectors.sql' with { type: 'text' }
+import modelUsage from './migrations/0017_model_usage.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -34,6 +35,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 14, name: 'apps', sql: apps },
   { version: 15, name: 'looks', sql: looks },
   { version: 16, name: 'connectors', sql: connectors },
+  { version: 17, name: 'model usage', sql: modelUsage },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -41,9 +41,10 @@ async function columns(): Promise<Column[]> {
 /** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
 function schemaType(): Map<string, Map<string, string>> {
   return new Map([
-    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables'),
+    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables, UsageTables'),
     ...tablesIn('app-tables.ts', 'AppTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
+    ...tablesIn('usage-tables.ts', 'UsageTables'),
   ])
 }
 
@@ -106,6 +107,7 @@ const kindOfType: Record<string, string> = {
   bool: 'boolean',
   bytea: 'Buffer',
   timestamptz: 'time',
+  date: 'string',
   jsonb: 'json',
 }
 
@@ -262,7 +264,15 @@ describe('the end of a project', () => {
       const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${table}`)
       if (rows[0]!.n > 0) left[table] = rows[0]!.n
     }
-    expect(left).toEqual({ accounts: 1, users: 1, projects: 1, change_requests: 1, audit_events: 1 })
+    expect(left).toEqual({
+      accounts: 1,
+      users: 1,
+      projects: 1,
+      change_requests: 1,
+      audit_events: 1,
+      // What was used was used.
+      deleted_sandboxes: 1,
+    })
     const survivor = await client.query('select origin_session_id from change_requests')
     expect(survivor.rows).toEqual([{ origin_session_id: null }])
   })

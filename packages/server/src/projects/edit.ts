@@ -22,6 +22,8 @@ export interface EditProject {
         manifest_gate?: 'on' | 'off' | undefined
         git_host?: 'auto' | 'plain' | 'github' | undefined
         git_api_url?: string | null | undefined
+        model_tokens_per_session?: number | null | undefined
+        model_tokens_per_month?: number | null | undefined
       }
     | undefined
 }

@@ -51,7 +51,14 @@ describe('a managed project', () => {
       managed: true,
       config_dir: '.svc/runtime',
       ssh_public_key: null,
-      settings: { agent_merge: 'deny', manifest_gate: 'off', git_host: 'auto', git_api_url: null },
+      settings: {
+        agent_merge: 'deny',
+        manifest_gate: 'off',
+        git_host: 'auto',
+        git_api_url: null,
+        model_tokens_per_session: null,
+        model_tokens_per_month: null,
+      },
       created_at: expect.any(String),
       updated_at: expect.any(String),
     } as never)
@@ -261,6 +268,8 @@ describe('editing a project', () => {
       manifest_gate: 'off',
       git_host: 'auto',
       git_api_url: null,
+      model_tokens_per_session: null,
+      model_tokens_per_month: null,
     })
   })
 

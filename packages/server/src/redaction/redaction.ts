@@ -31,14 +31,22 @@ const pastMax = 200
 
 export class Redaction {
   readonly #projects = new Map<string, KnownProject>()
+  readonly #ofOperator = new Map<string, string>()
   /** Keys of one sandbox generation each: apart from the project's, so that a start does not cost more the more there are. */
   readonly #keys = new Map<string, { projectId: string; matchers: Matcher[] }>()
-  readonly #operator: Matcher[]
+  #operator: Matcher[] = []
 
   /** What the operator configured and nobody should read: of upstreams, git hosts and the database. */
   constructor(operator: Record<string, string | null> = {}) {
-    const values = Object.entries(operator).filter((entry): entry is [string, string] => entry[1] !== null)
+    this.learnOperator(operator)
+  }
+
+  /** More of the operator's, beside what is known: a key that was replaced may still be in what is said. */
+  learnOperator(operator: Record<string, string | null>): void {
+    for (const [name, value] of Object.entries(operator)) if (value !== null) this.#ofOperator.set(value, name)
+    const values = [...this.#ofOperator].map(([value, name]) => [name, value] as const)
     this.#operator = [...matchersOf(values), tokenMatcher]
+    for (const known of this.#projects.values()) known.matchers = null
   }
 
   /** All secrets of a project as they are at that revision. What is older than what is known changes nothing. */

@@ -89,3 +89,20 @@ export async function archiveSandboxes(db: DbOrTransaction, endedBefore: Date): 
     .where('updated_at', '<', endedBefore.toISOString())
     .execute()
 }
+
+/** Marks a session that runs for stopping, with what it is to say of that. */
+export async function stopForReason(
+  db: DbOrTransaction,
+  session: { session_id: string; generation: number },
+  reason: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('project_sessions')
+    .set({ desired: 'stopped', stop_reason: reason, updated_at: new Date() })
+    .where('session_id', '=', session.session_id)
+    .where('generation', '=', session.generation)
+    .where('status', 'in', ['provisioning', 'running'])
+    .where('desired', '=', 'running')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}

@@ -158,7 +158,7 @@ export class SessionKeeper {
     const session = await getSessionById(this.#deps.db, sessionId)
     if (session === null) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
-    if (session.desired === 'stopped') return this.#stop(session, null)
+    if (session.desired === 'stopped') return this.#stopAsMeant(session)
     const { instanceId } = this.#deps
     if (await isKeptElsewhere(this.#deps.db, session, { instanceId, staleSeconds })) return
     if (session.status === 'running') return this.#checkRunning(session)
@@ -233,7 +233,7 @@ export class SessionKeeper {
       if (this.#closed || error instanceof ClaimedElsewhere) return
       const current = await getSessionById(db, session.session_id)
       if (current === null) return
-      if (current.desired === 'stopped') return await this.#stop(current, null)
+      if (current.desired === 'stopped') return await this.#stopAsMeant(current)
       if (warm !== null) return await this.#startCold(session, error)
       log.warn({ err: error, session_id: session.session_id }, 'a session could not be started')
       await this.#fail(session, trouble === null ? reasonOf(error) : `${reasonOf(error)} The sandbox ran ${trouble}.`)
@@ -316,6 +316,11 @@ export class SessionKeeper {
   /** The sandbox before the row: if we die here the sweep finds a row without a sandbox and finishes; the other order leaks a sandbox. */
   async #stop(session: SessionWithSandbox, reason: string | null): Promise<void> {
     await this.#end(session, { to: 'stopped', sandbox: reason === null ? 'stopped' : 'error', reason })
+  }
+
+  /** Its reason is not the sandbox's: that did nothing wrong. */
+  async #stopAsMeant(session: SessionWithSandbox): Promise<void> {
+    await this.#end(session, { to: 'stopped', sandbox: 'stopped', reason: session.stop_reason })
   }
 
   async #fail(session: SessionWithSandbox, reason: string): Promise<void> {

@@ -217,6 +217,7 @@ export async function beginGeneration(
       status: 'provisioning',
       desired: 'running',
       error: null,
+      stop_reason: null,
       is_busy: false,
       updated_at: new Date(),
       last_active_at: new Date(),

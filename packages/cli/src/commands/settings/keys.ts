@@ -13,6 +13,8 @@ export const meaning: Record<string, string> = {
   git_username: 'user name at the git host',
   git_token: 'credential of the git host; never shown',
   agent_merge: 'whether agents may merge into the default branch: deny, allow',
+  model_tokens_per_session: 'tokens of models that one session may use; none: no cap',
+  model_tokens_per_month: 'tokens of models that the project may use in a month; none: no cap',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
 }
 

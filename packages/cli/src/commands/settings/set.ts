@@ -24,7 +24,7 @@ export const set = command({
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
-    const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, value])
+    const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(key, value)])
     const project = await reply(
       api.PATCH('/v1/projects/{projectId}', {
         params: { path: { projectId } },
@@ -40,6 +40,12 @@ export const set = command({
       ctx.out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : value} now`)
   },
 })
+
+/** Caps are numbers on the wire, and no cap is null. */
+function typed(key: string, value: string): string | number | null {
+  if (!key.startsWith('model_tokens_')) return value
+  return value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
+}
 
 /** Never repeats the value in a message. */
 function splitPair(pair: string): { key: string; value: string } {

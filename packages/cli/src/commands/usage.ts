@@ -1,0 +1,103 @@
+import { reply } from '../api.ts'
+import { command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { bold, green } from '../output.ts'
+import type { Usage } from '../wire.ts'
+import { accountFlag, resolveAccountId } from './members/account.ts'
+import { resolveProjectId } from './projects/find.ts'
+import { resolveSessionId } from './sessions/find.ts'
+
+const daysMax = 366
+
+export const usage = command({
+  summary: 'Show what models and sandboxes were used for, in tokens and time',
+  about: [
+    'Of the account; with --project or --session of one. In a sandbox it is that of its session. --cap sets how many tokens the account may use in a month, for owners and admins; those of a project and of its sessions are settings: svc settings ls.',
+  ],
+  scope: 'host',
+  args: {},
+  flags: {
+    project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
+    session: { kind: 'text', summary: 'Only of this session, with --project', value: 'id', names: 'session' },
+    days: { kind: 'text', summary: 'Of this many days (default: 30)', value: 'n' },
+    cap: { kind: 'text', summary: 'Set the cap of the account; none lifts it', value: 'tokens|none' },
+    account: accountFlag,
+  },
+  examples: ['svc usage', 'svc usage --project my-app --days 7 --json', 'svc usage --cap 20000000'],
+  async run(ctx, { flags }) {
+    const days = wholeNumber('--days', flags.days ?? '30', 1, daysMax)
+    const api = await ctx.api()
+    if (flags.cap !== undefined) {
+      const model_tokens_per_month = flags.cap === 'none' ? null : wholeNumber('--cap', flags.cap, 0, 1_000_000_000_000)
+      const accountId = await resolveAccountId(api, flags.account)
+      const path = { accountId }
+      const set = await reply(
+        api.PATCH('/v1/accounts/{accountId}/usage', { params: { path }, body: { model_tokens_per_month } }),
+      )
+      if (ctx.out.json) return ctx.out.document(set)
+      const now =
+        model_tokens_per_month === null ? 'without a cap' : `capped at ${count(model_tokens_per_month)} tokens a month`
+      return ctx.out.line(green('✓ '), 'The account is ', bold(now))
+    }
+    const found = await read(ctx, flags, days)
+    if (ctx.out.json) return ctx.out.document(found)
+    show(ctx, found)
+  },
+})
+
+async function read(
+  ctx: Context,
+  flags: { project?: string | undefined; session?: string | undefined; account?: string | undefined },
+  days: number,
+): Promise<Usage> {
+  const api = await ctx.api()
+  const { env } = ctx.io
+  const query = { days }
+  const isInSandbox = Boolean(env.SVC_SESSION_ID && (env.SVC_CLI_TOKEN || env.SVC_EXECUTOR_TOKEN))
+  const named = flags.project ?? (isInSandbox || flags.session !== undefined ? env.SVC_PROJECT_ID : undefined)
+  if (flags.session !== undefined && named === undefined)
+    throw new UsageError('--session goes with --project', { next: ['svc usage --project <id> --session <id>'] })
+  if (named === undefined) {
+    const accountId = await resolveAccountId(api, flags.account)
+    return reply(api.GET('/v1/accounts/{accountId}/usage', { params: { path: { accountId }, query } }))
+  }
+  const projectId = await resolveProjectId(api, named)
+  const sessionId = flags.session ?? (isInSandbox && flags.project === undefined ? env.SVC_SESSION_ID : undefined)
+  if (sessionId === undefined)
+    return reply(api.GET('/v1/projects/{projectId}/usage', { params: { path: { projectId }, query } }))
+  const path = { projectId, sessionId: await resolveSessionId(api, projectId, sessionId) }
+  return reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/usage', { params: { path, query } }))
+}
+
+function show({ out }: Context, { from, to, models, totals, caps }: Usage): void {
+  if (models.length > 0)
+    out.table(models, [
+      { title: 'DAY', of: (row) => row.day },
+      { title: 'MODEL', of: (row) => row.model, shrink: true },
+      { title: 'CALLS', of: (row) => count(row.calls) },
+      { title: 'TOKENS IN', of: (row) => count(row.tokens_in) },
+      { title: 'TOKENS OUT', of: (row) => count(row.tokens_out) },
+    ])
+  out.note(
+    `${from} to ${to}: ${count(totals.calls)} calls, ${count(totals.tokens_in)} tokens in, ${count(totals.tokens_out)} out; sandboxes ran ${duration(totals.sandbox_seconds)}.`,
+  )
+  for (const cap of caps)
+    out.note(`Cap of the ${cap.scope}: ${count(cap.tokens_taken)} of ${count(cap.tokens)} tokens are taken.`)
+}
+
+function count(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+function duration(seconds: number): string {
+  const hours = Math.floor(seconds / 3600)
+  const minutes = Math.floor((seconds % 3600) / 60)
+  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min` : `${seconds} s`
+}
+
+function wholeNumber(name: string, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new UsageError(`${name} is a whole number from ${min} to ${max}; not ${JSON.stringify(text)}`)
+}

@@ -1,0 +1,24 @@
+import type { Project, Usage } from './wire.ts'
+
+const projectId = '33333333-3333-4333-8333-333333333333'
+const sessionId = '44444444-4444-4444-8444-444444444444'
+
+export const aUsage = (): Usage => ({
+  from: '2026-03-01',
+  to: '2026-03-07',
+  models: [
+    { day: '2026-03-07', project_id: projectId, model: 'a-model', calls: 12, tokens_in: 34_567, tokens_out: 890 },
+  ],
+  sandboxes: [{ project_id: projectId, session_id: sessionId, seconds: 4_000 }],
+  totals: { calls: 12, tokens_in: 34_567, tokens_out: 890, sandbox_seconds: 4_000 },
+  caps: [{ scope: 'account' as const, tokens: 1_000_000, tokens_taken: 35_457 }],
+})
+
+export const settings: Project['settings'] = {
+  agent_merge: 'deny',
+  manifest_gate: 'off',
+  git_host: 'auto',
+  git_api_url: null,
+  model_tokens_per_session: null,
+  model_tokens_per_month: null,
+}

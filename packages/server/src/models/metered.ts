@@ -1,0 +1,116 @@
+/** Passes an answer on as it comes and counts along. */
+import type { Shape } from './upstreams.ts'
+import { isCountAlone, type Tokens, UsageReader } from './shapes.ts'
+
+/** An event is a few words; one longer than this is passed on and not looked into. */
+const eventBytesMax = 4 * 1024 * 1024
+
+export interface Metering {
+  shape: Shape
+  hidesCount: boolean
+  estimated: { in: number }
+  /** Once, however it ends. */
+  ended: (tokens: Tokens) => void
+}
+
+export function meteredStream(body: ReadableStream<Uint8Array>, metering: Metering): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const usage = new UsageReader(metering.shape)
+  const events = new Events()
+  let isEnded = false
+  const end = () => {
+    if (isEnded) return
+    isEnded = true
+    metering.ended(usage.tokens(metering.estimated))
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          for (;;) {
+            const { done, value } = await reader.read()
+            if (done) {
+              const rest = events.rest()
+              if (metering.hidesCount && rest.length > 0) controller.enqueue(rest)
+              end()
+              controller.close()
+              return
+            }
+            const whole = events.push(value)
+            for (const event of whole) usage.read(event.data)
+            if (!metering.hidesCount) {
+              controller.enqueue(value)
+              return
+            }
+            const shown = whole.filter((event) => !isCountAlone(event.data)).map((event) => event.raw)
+            if (shown.length > 0) {
+              controller.enqueue(Buffer.concat(shown))
+              return
+            }
+          }
+        } catch (error) {
+          end()
+          controller.error(error)
+        }
+      },
+      async cancel(reason) {
+        end()
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** An answer in one piece. */
+export function meteredBody(text: string, metering: Metering): void {
+  const usage = new UsageReader(metering.shape)
+  try {
+    usage.read(JSON.parse(text))
+  } catch {
+    // What is no JSON counts nothing; it is passed on all the same.
+  }
+  metering.ended(usage.tokens(metering.estimated))
+}
+
+/** Server-sent events by their bytes, so that each can be passed on exactly as it came. */
+class Events {
+  #pending: Buffer = Buffer.alloc(0)
+
+  push(chunk: Uint8Array): { raw: Buffer; data: unknown }[] {
+    this.#pending = this.#pending.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#pending, chunk])
+    const found: { raw: Buffer; data: unknown }[] = []
+    for (let end = endOfEvent(this.#pending); end !== -1; end = endOfEvent(this.#pending)) {
+      const raw = this.#pending.subarray(0, end)
+      this.#pending = this.#pending.subarray(end)
+      found.push({ raw, data: dataOf(raw) })
+    }
+    if (this.#pending.length > eventBytesMax) found.push({ raw: this.rest(), data: null })
+    return found
+  }
+
+  rest(): Buffer {
+    const rest = this.#pending
+    this.#pending = Buffer.alloc(0)
+    return rest
+  }
+}
+
+/** Behind the empty line that ends the first event, or -1. */
+function endOfEvent(bytes: Buffer): number {
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) {
+    if (bytes[at + 1] === 10) return at + 2
+    if (bytes[at + 1] === 13 && bytes[at + 2] === 10) return at + 3
+  }
+  return -1
+}
+
+function dataOf(raw: Buffer): unknown {
+  const lines = raw.toString('utf8').split(/\r?\n/)
+  const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).replace(/^ /, ''))
+  try {
+    return JSON.parse(data.join('\n'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,92 @@
+/** Who used how much, and the cap of an account. */
+import {
+  accountUsageRoute,
+  capAccountUsageRoute,
+  projectUsageRoute,
+  ServiceError,
+  sessionUsageRoute,
+  type Usage,
+} from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import { isUuid } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { handle, type Mounted } from '../http/mount.ts'
+import { getSession } from '../sessions/store.ts'
+import { accountCap, capsOf, setAccountCap, usageOf, type UsageScope } from './store.ts'
+
+export function usageRoutes(deps: Deps): Mounted[] {
+  return [
+    handle(accountUsageRoute, async ({ account, query }) => {
+      const { cap, taken } = await accountCap(deps.db, account.account_id)
+      const usage = await readUsage(deps, { account_id: account.account_id }, query.days)
+      return { ...usage, caps: cap === null ? [] : [{ scope: 'account' as const, tokens: cap, tokens_taken: taken }] }
+    }),
+    handle(capAccountUsageRoute, async ({ account, body, caller }) => {
+      const { account_id } = account
+      const tokens = body.model_tokens_per_month
+      await deps.db.transaction().execute(async (trx) => {
+        const before = await setAccountCap(trx, account_id, tokens)
+        await recordAudit(trx, caller, {
+          account_id,
+          project_id: null,
+          action: 'account.cap',
+          object_type: 'account',
+          object_id: account_id,
+          before: { model_tokens_per_month: before },
+          after: { model_tokens_per_month: tokens },
+        })
+      })
+      return { model_tokens_per_month: tokens }
+    }),
+    handle(projectUsageRoute, async ({ project, query }) => {
+      const { account_id, project_id } = project
+      const usage = await readUsage(deps, { project_id }, query.days)
+      const nobody = '00000000-0000-0000-0000-000000000000'
+      const caps = await capsOf(deps.db, { account_id, project_id, session_id: nobody })
+      return { ...usage, caps: caps.filter(({ scope }) => scope === 'project').map(shownCap) }
+    }),
+    handle(sessionUsageRoute, async ({ project, params, query }) => {
+      const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null
+      if (session === null) throw new ServiceError('not_found', 'There is no such session.')
+      const { session_id, project_id, account_id } = session
+      const usage = await readUsage(deps, { session_id }, query.days)
+      const caps = await capsOf(deps.db, { session_id, project_id, account_id })
+      // What others of the account use is for its members to see on its own page.
+      return { ...usage, caps: caps.filter(({ scope }) => scope !== 'account').map(shownCap) }
+    }),
+  ]
+}
+
+function shownCap({
+  scope,
+  tokens,
+  taken,
+}: {
+  scope: 'session' | 'project' | 'account'
+  tokens: number
+  taken: number
+}) {
+  return { scope, tokens, tokens_taken: taken }
+}
+
+async function readUsage(
+  deps: Pick<Deps, 'db' | 'now'>,
+  scope: UsageScope,
+  days: number,
+): Promise<Omit<Usage, 'caps'>> {
+  const { models, sandboxes } = await usageOf(deps.db, scope, days)
+  const sum = (read: (row: (typeof models)[number]) => number) => models.reduce((total, row) => total + read(row), 0)
+  const to = deps.now()
+  return {
+    from: new Date(to.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10),
+    to: to.toISOString().slice(0, 10),
+    models,
+    sandboxes,
+    totals: {
+      calls: sum((row) => row.calls),
+      tokens_in: sum((row) => row.tokens_in),
+      tokens_out: sum((row) => row.tokens_out),
+      sandbox_seconds: sandboxes.reduce((total, row) => total + row.seconds, 0),
+    },
+  }
+}
