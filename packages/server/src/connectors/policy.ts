@@ -25,7 +25,7 @@ export function policyOf(
 export function refuseAgent(caller: Caller): void {
   if (boundSession(caller.actor) !== null)
     throw new ServiceError('forbidden', 'An agent does not decide what agents may do.', {
-      hint: 'A person does it on the page of the connectors, or with `svc connectors approvals`.',
+      hint: 'A person does it: `svc connectors approvals`.',
     })
 }
 
