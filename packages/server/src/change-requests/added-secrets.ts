@@ -3,6 +3,7 @@ import type { Repository, Sha } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { findAddedSecrets, findingWords } from '../secrets/find-added.ts'
+import { listSecrets } from '../secrets/store.ts'
 import { commitPair, type PairDeps } from './commit-pair.ts'
 import type { ChangeRequestRow } from './store.ts'
 
@@ -31,6 +32,8 @@ export async function doubtsAbout(
 ): Promise<string[]> {
   const signal = AbortSignal.any([input.signal, AbortSignal.timeout(lookMs)])
   try {
+    // Of an external repository the commits may have to be fetched first: not for nothing.
+    if ((await listSecrets(deps.db, input.project.project_id)).length === 0) return []
     const pair = await commitPair(deps, { ...input, signal })
     const found = await addedSecrets(deps, { ...pair, project: input.project, signal })
     return found.map((words) => `${words}: whoever can read the repository will read it there.`)
