@@ -26,12 +26,20 @@ export async function bringObjects(repo: Repository, shas: Sha[], options: CallO
     throw error
   })
   if (!(first instanceof Error) && first.kind === 'present') return first
-  if (await isSound(repo)) {
+  if (!failedOfDamage(repo, first) && (await isSound(repo))) {
     if (first instanceof Error) throw first
     return first
   }
   const rebuilt = await rebuildMirror(repo, options)
   return rebuilt.kind === 'present' ? bringIntoWhole(repo, shas, options) : rebuilt
+}
+
+/** A fetch reads what is here already, to build on it: then git blames a damaged pack of ours in the host's stead. */
+function failedOfDamage(repo: Repository, outcome: BringOutcome | Error): boolean {
+  if (outcome instanceof Error || outcome.kind !== 'unreachable') return false
+  if (!damage.test(outcome.reason) || mended.has(repo.dir)) return false
+  mended.set(repo.dir, true)
+  return true
 }
 
 /** Whether git can find its way in a store: its settings, and every ref and the object it names. */

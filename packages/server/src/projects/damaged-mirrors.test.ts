@@ -50,7 +50,10 @@ const lock = (path: string) => () => {
 }
 
 test.each<[string, () => void]>([
-  ['packs with another byte', everyPack('.pack', (path) => write(path, flipped(readFileSync(path))))],
+  ...[0.3, 0.5, 0.7].map((part): [string, () => void] => [
+    `packs with another byte at ${part}`,
+    everyPack('.pack', (path) => write(path, flipped(readFileSync(path), part))),
+  ]),
   ['packs that are gone', everyPack('.pack', (path) => rmSync(path))],
   ['indexes of nonsense', everyPack('.idx', (path) => write(path, 'nonsense'))],
   ['a commit-graph of nonsense', () => write(join(dir, 'objects/info/commit-graph'), 'nonsense')],
@@ -77,8 +80,8 @@ test.each<[string, () => void]>([
   expect(await read(merged, 'diff')).toBe(200)
 })
 
-function flipped(bytes: Buffer): Buffer {
-  const at = Math.floor(bytes.length / 2)
+function flipped(bytes: Buffer, part: number): Buffer {
+  const at = Math.floor(bytes.length * part)
   bytes[at] = bytes[at]! ^ 0xff
   return bytes
 }
