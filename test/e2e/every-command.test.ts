@@ -147,6 +147,21 @@ const newMember = async () => {
   return email
 }
 
+/** Nobody listens there: what is asked for is what counts here. */
+const receiver = 'http://127.0.0.1:1/hook'
+let madeWebhook: string | null = null
+
+/** The one made last, or a new one after it was removed: a project has room for a few. */
+async function webhook(): Promise<string> {
+  const { webhooks } = await server.json<{ webhooks: { webhook_id: string }[] }>([
+    ...['webhooks', 'ls', '--project', project],
+  ])
+  if (webhooks.some(({ webhook_id: id }) => id === madeWebhook)) return madeWebhook!
+  const made = await server.json<{ webhook_id: string }>(['webhooks', 'add', receiver, '--project', project])
+  madeWebhook = made.webhook_id
+  return madeWebhook
+}
+
 interface Call {
   args: (string | Promise<string>)[]
   input?: string
@@ -259,6 +274,20 @@ const good: Record<string, () => Call | Promise<Call>> = {
     return { args: [name, '--yes'] }
   },
   'self-host owner-link': () => ({ args: [] }),
+  events: () => ({ args: ['--after', '0'] }),
+  'webhooks ls': () => ({ args: [] }),
+  'webhooks add': () => ({ args: [receiver, '--events', 'deploy.*'] }),
+  'webhooks show': async () => ({ args: [await webhook()] }),
+  'webhooks edit': async () => ({ args: [await webhook(), '--pause'] }),
+  'webhooks rm': async () => ({ args: [await webhook(), '--yes'] }),
+  'webhooks ping': async () => ({ args: [await webhook()] }),
+  'webhooks deliveries': async () => ({ args: [await webhook()] }),
+  'webhooks redeliver': async () => {
+    const id = await webhook()
+    const made = await server.json<{ delivery_id: string }>(['webhooks', 'ping', id, '--project', project])
+    return { args: [made.delivery_id, id] }
+  },
+  'projects webhook': () => ({ args: ['--rotate'] }),
   'manifest validate': () => ({ args: ['-'], input: 'svc_version = 1\n' }),
   completion: () => ({ args: ['bash'] }),
   version: () => ({ args: [] }),

@@ -12,6 +12,8 @@ export type Named =
   | 'member'
   | 'token'
   | 'setting'
+  | 'webhook'
+  | 'event'
   | 'command'
   | 'shell'
   | 'file'

@@ -1,4 +1,5 @@
 /** What there is to name, newest first, as candidates of completion. */
+import { projectEventTypes } from '@svc/contract/event-types'
 import { reply } from './api.ts'
 import type { Named } from './command.ts'
 import type { Context } from './context.ts'
@@ -63,6 +64,15 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
     const projectId = ctx.globals.project === undefined ? null : await ctx.projectId()
     const tokens = await allTokens(api, projectId)
     return tokens.slice(0, most).map((token) => ({ value: token.token_id.slice(0, 8), about: token.name }))
+  },
+  async webhook(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
+    return found.webhooks.map((webhook) => ({ value: webhook.webhook_id.slice(0, 8), about: webhook.url }))
+  },
+  async event() {
+    const nouns = new Set(projectEventTypes.map((type) => `${type.split('.')[0]}.*`))
+    return [...nouns, ...projectEventTypes].map((value) => ({ value, about: '' }))
   },
   async setting(ctx) {
     const { api, projectId } = await ctx.project()

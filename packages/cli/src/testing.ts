@@ -12,6 +12,7 @@ import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
+import { webhookAnswers } from './testing-webhook.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
 import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
@@ -281,6 +282,7 @@ export const usual: Answers = {
   fireTrigger: () => ({ session_id: ids.session }),
   enableTrigger: () => ({ change_request: null, merged: false }),
   ...channelAnswers,
+  ...webhookAnswers,
   disableTrigger: () => ({ change_request: aChangeRequest({ status: 'merged' }), merged: true }),
 }
 

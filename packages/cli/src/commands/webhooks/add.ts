@@ -1,0 +1,42 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+import { shortId } from './find.ts'
+import { eventsFlag, eventsOf, secretFlag, secretOf } from './words.ts'
+
+export const add = command({
+  summary: 'Send events of the project to an address, signed, from the next one on',
+  about: [
+    'The secret that signs them is printed, this once; everything else goes to stderr. With --secret - it is yours, and is not printed.',
+  ],
+  scope: 'project',
+  args: { url: { summary: 'Where they are sent: an https address that answers 2xx' } },
+  flags: { events: { ...eventsFlag, summary: `${eventsFlag.summary} (default: all)` }, secret: secretFlag },
+  examples: [
+    'svc webhooks add https://ci.example.com/svc > webhook-secret',
+    "svc webhooks add https://ci.example.com/svc --events 'change_request.*,session.failed'",
+    'svc webhooks add https://ci.example.com/svc --secret - < webhook-secret',
+  ],
+  async run(ctx, { args, flags }) {
+    const secret = flags.secret === undefined ? undefined : await secretOf(ctx, flags.secret)
+    const { api, projectId } = await ctx.project()
+    const made = await reply(
+      api.POST('/v1/projects/{projectId}/webhooks', {
+        params: { path: { projectId } },
+        body: {
+          url: args.url,
+          events: flags.events === undefined ? ['*'] : eventsOf(flags.events),
+          ...(secret === undefined ? {} : { secret }),
+        },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(made)
+    out.progress(green('✓ '), 'Events go to ', bold(made.url), `: ${made.events.join(', ')}`)
+    if (secret === undefined) {
+      out.line(made.secret)
+      out.note('The secret is shown this once.')
+    }
+    out.note(`Try it: ${ctx.next(`svc webhooks ping ${shortId(made)} --wait`)}`)
+  },
+})

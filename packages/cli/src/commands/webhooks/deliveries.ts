@@ -1,0 +1,30 @@
+import { replyPage } from '../../api.ts'
+import { command } from '../../command.ts'
+import { limitFlag, limitOf } from '../../limit.ts'
+import { findWebhook, shortId, webhookArg } from './find.ts'
+import { deliveryColumns } from './words.ts'
+
+export const deliveries = command({
+  summary: 'List what a webhook was sent and how it went, newest first',
+  about: ['Kept for thirty days. --json has the beginning of what the receiver answered.'],
+  scope: 'project',
+  args: { webhook: webhookArg },
+  flags: { limit: limitFlag },
+  examples: ['svc webhooks deliveries', 'svc webhooks deliveries 0a1b2c3d --limit 5 --json'],
+  async run(ctx, { args, flags }) {
+    const limit = limitOf(flags.limit)
+    const at = await ctx.project()
+    const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'deliveries' })
+    const { data, cursor } = await replyPage(
+      at.api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
+        params: { path: { projectId: at.projectId, webhookId: webhook.webhook_id }, query: { limit } },
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(data)
+    if (data.deliveries.length === 0)
+      return out.note(`Nothing was sent yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`)
+    out.table(data.deliveries, deliveryColumns(out))
+    if (cursor !== null && limit < 1000) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
+  },
+})

@@ -1,0 +1,58 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { findWebhook, webhookArg } from './find.ts'
+import { eventsFlag, eventsOf, secretFlag, secretOf, stateOf } from './words.ts'
+
+export const edit = command({
+  summary: 'Change a webhook, pause or resume it, or give it a new secret',
+  about: [
+    'A webhook that resumes goes on where it stopped; with --from-now what waited is given up. --rotate-secret prints the new secret, this once; the one before signs nothing more.',
+  ],
+  scope: 'project',
+  args: { webhook: webhookArg },
+  flags: {
+    url: { kind: 'text', summary: 'Another address', value: 'url' },
+    events: eventsFlag,
+    pause: { kind: 'switch', summary: 'Send nothing until it is resumed' },
+    resume: { kind: 'switch', summary: 'Go on' },
+    'from-now': { kind: 'switch', summary: 'What was not sent yet is given up' },
+    'rotate-secret': { kind: 'switch', summary: 'Make a new secret' },
+    secret: secretFlag,
+  },
+  examples: [
+    'svc webhooks edit --resume',
+    "svc webhooks edit 0a1b2c3d --events 'change_request.merged,deploy.*'",
+    'svc webhooks edit 0a1b2c3d --rotate-secret > webhook-secret',
+  ],
+  async run(ctx, { args, flags }) {
+    if (flags.pause && flags.resume) throw new UsageError('--pause and --resume exclude each other')
+    if (flags['rotate-secret'] && flags.secret !== undefined)
+      throw new UsageError('--rotate-secret makes a secret, and --secret - takes yours: give one of them')
+    const body = {
+      ...(flags.url === undefined ? {} : { url: flags.url }),
+      ...(flags.events === undefined ? {} : { events: eventsOf(flags.events) }),
+      ...(flags.pause || flags.resume ? { paused: flags.pause } : {}),
+      ...(flags['from-now'] ? { from_now: true } : {}),
+      ...(flags['rotate-secret'] ? { rotate_secret: true } : {}),
+      ...(flags.secret === undefined ? {} : { secret: await secretOf(ctx, flags.secret) }),
+    }
+    if (Object.keys(body).length === 0)
+      throw new UsageError('Nothing to change is given', { next: ['svc webhooks edit --help'] })
+    const at = await ctx.project()
+    const { webhook_id: webhookId } = await findWebhook(ctx, at, { named: args.webhook, command: 'edit' })
+    const edited = await reply(
+      at.api.PATCH('/v1/projects/{projectId}/webhooks/{webhookId}', {
+        params: { path: { projectId: at.projectId, webhookId } },
+        body,
+      }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(edited)
+    out.progress(green('✓ '), bold(edited.url), ' is ', stateOf(edited), `: ${edited.events.join(', ')}`)
+    if (!flags['rotate-secret'] || edited.secret === null) return
+    out.line(edited.secret)
+    out.note('The secret is shown this once.')
+  },
+})

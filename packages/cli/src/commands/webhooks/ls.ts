@@ -1,0 +1,27 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { shortId } from './find.ts'
+import { stateOf } from './words.ts'
+
+export const ls = command({
+  summary: 'List where events of the project are sent',
+  scope: 'project',
+  args: {},
+  flags: {},
+  examples: ['svc webhooks ls', 'svc webhooks ls --json'],
+  async run(ctx) {
+    const { api, projectId } = await ctx.project()
+    const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    if (found.webhooks.length === 0)
+      return out.note(`Events are sent nowhere. ${ctx.next('svc webhooks add <url>')} names an address.`)
+    out.table(found.webhooks, [
+      { title: 'ID', of: (webhook) => (out.terminal ? shortId(webhook) : webhook.webhook_id) },
+      { title: 'STATE', of: stateOf },
+      { title: 'URL', of: (webhook) => webhook.url, shrink: true },
+      { title: 'EVENTS', of: (webhook) => webhook.events.join(','), shrink: true },
+      { title: 'WHY', of: (webhook) => webhook.reason ?? '', shrink: true },
+    ])
+  },
+})

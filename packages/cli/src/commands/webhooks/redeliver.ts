@@ -1,0 +1,30 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { findDelivery, findWebhook, webhookArg } from './find.ts'
+import { tellSent } from './sent.ts'
+
+export const redeliver = command({
+  summary: 'Send a delivery once more, under its id; one that waits is tried at once',
+  scope: 'project',
+  args: {
+    delivery: { summary: 'Its id, or the first characters of it', hint: 'svc webhooks deliveries lists them.' },
+    webhook: webhookArg,
+  },
+  flags: {},
+  examples: ['svc webhooks redeliver 4e5f6a7b', 'svc webhooks redeliver 4e5f6a7b 0a1b2c3d --json'],
+  async run(ctx, { args }) {
+    const at = await ctx.project()
+    const webhook = await findWebhook(ctx, at, {
+      named: args.webhook,
+      command: `redeliver ${args.delivery}`,
+    })
+    const { delivery_id: deliveryId } = await findDelivery(at, { webhook, named: args.delivery })
+    const path = { projectId: at.projectId, webhookId: webhook.webhook_id, deliveryId }
+    const delivery = await reply(
+      at.api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
+        params: { path },
+      }),
+    )
+    await tellSent(ctx, at, { webhook, delivery, wait: false })
+  },
+})

@@ -1,0 +1,63 @@
+/** What became of a delivery that was asked for. */
+import type { ApiClient } from '@svc/contract/api'
+import { reply } from '../../api.ts'
+import type { Context } from '../../context.ts'
+import { Refusal } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import type { Webhook, WebhookDelivery } from '../../wire.ts'
+import { shortId } from './find.ts'
+
+const lookEveryMs = 250
+/** A receiver may take ten seconds, and others may be before it. */
+const waitMaxMs = 60_000
+const newest = 100
+
+interface Asked {
+  webhook: Webhook
+  delivery: WebhookDelivery
+  wait: boolean
+}
+
+/** With `wait`, ends when the receiver took it, and throws when the next try failed. */
+export async function tellSent(
+  ctx: Context,
+  at: { api: ApiClient; projectId: string },
+  { webhook, delivery, wait }: Asked,
+): Promise<void> {
+  const { out } = ctx
+  const sent = wait ? await untilTried(ctx, at, { webhook, delivery }) : delivery
+  if (out.json) return out.document(sent)
+  const name = sent.event_id === null ? sent.event_type : `${sent.event_type} ${sent.event_id}`
+  if (wait) return out.line(green('✓ '), bold(webhook.url), ` took ${name}: ${sent.http_status}, ${sent.ms} ms`)
+  out.line(green('✓ '), 'On its way to ', bold(webhook.url), `: ${name}`)
+  out.note(`See how it went: ${ctx.next(`svc webhooks deliveries ${shortId(webhook)} --limit 5`)}`)
+}
+
+async function untilTried(
+  { io, out }: Context,
+  { api, projectId }: { api: ApiClient; projectId: string },
+  { webhook, delivery }: Omit<Asked, 'wait'>,
+): Promise<WebhookDelivery> {
+  const { webhook_id: webhookId } = webhook
+  const next = [`svc webhooks show ${shortId(webhook)}`]
+  const began = io.now()
+  while (io.now() - began < waitMaxMs) {
+    const { deliveries } = await reply(
+      api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
+        params: { path: { projectId, webhookId }, query: { limit: newest } },
+      }),
+    )
+    const found = deliveries.find(({ delivery_id: id }) => id === delivery.delivery_id)
+    const wasTried = found !== undefined && found.attempts > delivery.attempts
+    if (found?.status === 'delivered') return found
+    if (found === undefined || found.status === 'failed' || wasTried)
+      throw new Refusal('not_delivered', `${webhook.url} did not take it: ${found?.error ?? 'it is gone'}`, {
+        ...(found?.answer ? { lines: [found.answer] } : {}),
+        detail: { delivery_id: delivery.delivery_id, http_status: found?.http_status ?? null },
+        next,
+      })
+    out.passing('waiting for the receiver')
+    await io.sleep(lookEveryMs)
+  }
+  throw new Refusal('timed_out', 'It was not tried within a minute', { next })
+}
