@@ -297,7 +297,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
   ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
-  ...names.filter((name) => /^(self-host (?!owner-link)|channels|connectors |usage)/.test(name)),
+  ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 
 /** Those that ask no server, so that no server can refuse them. */
