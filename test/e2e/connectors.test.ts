@@ -1,12 +1,16 @@
 /** Real agents in real sandboxes: what they reach through connectors, what they never see, and what a merge gives the next of them. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
+import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server, until } from './harness.ts'
 
 setDefaultTimeout(600_000)
+/** Where the pictures go, to be looked at. */
+const pictures = join(import.meta.dir, '../../dist/screens')
 
 /** In two halves, so that a script can look for the whole without holding it. */
 const halves = ['canary-6Lw9', 'x2Pq-credential'] as const
@@ -181,6 +185,48 @@ test('a call that changes something waits for a person, at the client', async ()
   const audit = await server.svc(['audit', '--json', '--project', project])
   expect(audit.stdout).toContain('connector.approve')
   expect(audit.stdout).toContain('notes/write')
+})
+
+test.skipIf(!browserPath)('and in the pages, where what agents may do is decided, too', async () => {
+  const browser = await openBrowser()
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await page.goto((await server.json<{ url: string }>(['self-host', 'owner-link'])).url)
+  await page.getByRole('button', { name: /sign in/i }).click()
+  await page.getByText('Needs you').waitFor()
+
+  const session = await start(scripted('@svc_notes_write {"text":"mow the lawn"}', 'echo "AFTER THE LAWN"'))
+  await page.goto(`${server.url}/projects/connected/connectors`)
+  const waiting = page.getByRole('list', { name: 'Calls that wait for you' })
+  await waiting.getByText('mow the lawn').waitFor()
+  await page.getByRole('list', { name: 'Tools of notes' }).getByText('Write a note').waitFor()
+  await mkdir(pictures, { recursive: true })
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [360, 'dark'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+    expect(await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    await page.screenshot({ path: join(pictures, `connectors-${width}-${colorScheme}.png`), fullPage: true })
+  }
+  // On the page of the session the same call waits, and nothing else.
+  await page.goto(`${server.url}/projects/connected/sessions/${session}`)
+  await waiting.getByText('mow the lawn').waitFor()
+  await page.getByRole('button', { name: 'Always allow' }).click()
+  await said(session, /^AFTER THE LAWN/m)
+  expect(notes.kept).toEqual(['buy seeds', 'mow the lawn'])
+  await page.goto(`${server.url}/projects/connected/connectors`)
+  const write = page.getByLabel('Agents and write')
+  await until('the decision to be shown', async () => (await write.inputValue()) === 'allow')
+  await write.selectOption('block')
+  await until('the tool to be blocked', async () => {
+    const found = await server.json<{ tools: { name: string; policy: string }[] }>([
+      ...['connectors', 'show', 'notes', '--project', project],
+    ])
+    return found.tools.find(({ name }) => name === 'write')?.policy === 'block'
+  })
+  await browser.close()
 })
 
 test('a skill and an agent that were merged reach the next session, and not the one before', async () => {

@@ -108,6 +108,7 @@ const addresses = (slug: string) => ({
   sessions: `/projects/${slug}/sessions`,
   branches: `/projects/${slug}/branches`,
   triggers: `/projects/${slug}/triggers`,
+  connectors: `/projects/${slug}/connectors`,
   channels: `/projects/${slug}/channels`,
   apps: `/projects/${slug}/apps`,
   secrets: `/projects/${slug}/secrets`,

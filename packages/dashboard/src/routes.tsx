@@ -172,6 +172,12 @@ const channels = createRoute({
   component: lazyRouteComponent(() => import('./pages/channels/list.tsx'), 'ChannelsPage'),
 })
 
+const connectors = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.connectors),
+  component: lazyRouteComponent(() => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
+})
+
 const linkChat = createRoute({
   getParentRoute: () => shell,
   path: paths.linkChat,
@@ -212,6 +218,7 @@ const ofProject = project.addChildren([
   terminal,
   branches,
   triggers,
+  connectors,
   channels,
   apps,
   openApp,

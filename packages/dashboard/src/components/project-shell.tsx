@@ -20,6 +20,7 @@ const places = [
   [paths.sessions, 'Sessions'],
   [paths.branches, 'Branches'],
   [paths.triggers, 'Triggers'],
+  [paths.connectors, 'Connectors'],
   [paths.channels, 'Channels'],
   [paths.apps, 'Apps'],
   [paths.secrets, 'Secrets'],

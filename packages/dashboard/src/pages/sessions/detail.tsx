@@ -11,6 +11,7 @@ import { SessionActions } from './actions.tsx'
 import { Conversation } from './conversation.tsx'
 import { PromptBox } from './prompt-box.tsx'
 import { Timeline } from './timeline.tsx'
+import { Approvals } from '../connectors/approvals.tsx'
 import { UnfinishedWork } from './unfinished-work.tsx'
 import { useSessionStream } from './use-session-stream.ts'
 
@@ -54,6 +55,7 @@ function Live({ initial }: { initial: Session }) {
       <UnfinishedWork session={now} />
       <ItsChangeRequests session={now} />
       <Timeline session={now} />
+      <Approvals sessionId={now.session_id} />
       <Conversation messages={stream.messages} busy={busy} />
       {stream.turn === 'error' && stream.turnError !== null && <Notice title={stream.turnError} />}
       <PromptBox session={now} busy={busy} />

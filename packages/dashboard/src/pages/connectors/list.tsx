@@ -1,0 +1,157 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
+import { Answer } from '../../components/answer.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { useProject } from '../../components/project-shell.tsx'
+import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+import { Approvals } from './approvals.tsx'
+import { connectors, type Connector, type ConnectorTool, type Policy } from './queries.ts'
+
+const tones: Record<Connector['status'], Tone> = { ready: 'good', failed: 'bad', unchecked: 'neutral', off: 'neutral' }
+
+export function ConnectorsPage() {
+  const { project_id: projectId } = useProject()
+  const found = useQuery(connectors(projectId))
+  return (
+    <div className="flex flex-col gap-6">
+      <h1 className="text-xl font-semibold">Connectors</h1>
+      <Approvals />
+      <Answer of={found} what="connectors">
+        {({ connectors, errors, provider }) => (
+          <>
+            {provider === 'none' && (
+              <Notice tone="neutral" title="Connectors are switched off on this server">
+                Its operator turns them on with <code>svc self-host configure</code>.
+              </Notice>
+            )}
+            {errors.map((issue) => (
+              <Notice
+                key={`${issue.path} ${issue.message}`}
+                title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
+              />
+            ))}
+            {connectors.length === 0 ? (
+              <Card>
+                <Empty>No connector. They are written in svc.toml and work once that is on the default branch.</Empty>
+              </Card>
+            ) : (
+              connectors.map((each) => <ConnectorCard key={each.slug} projectId={projectId} connector={each} />)
+            )}
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}
+
+function ConnectorCard({ projectId, connector }: { projectId: string; connector: Connector }) {
+  const queries = useQueryClient()
+  const path = { projectId, slug: connector.slug }
+  const settle = { onSettled: askAgain(queries, ['project', projectId, 'connectors']) }
+  const check = useMutation({
+    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/connectors/{slug}/check', { params: { path } })),
+    ...settle,
+  })
+  const decide = useMutation({
+    mutationFn: (body: { policy?: Policy | null; tools?: Record<string, Policy | null> }) =>
+      reply(api.PATCH('/v1/projects/{projectId}/connectors/{slug}/policies', { params: { path }, body })),
+    ...settle,
+  })
+  const error = check.error ?? decide.error
+  return (
+    <Card
+      title={connector.slug}
+      aside={
+        <span className="flex flex-wrap items-center gap-2">
+          <Badge tone={tones[connector.status]}>{connector.status}</Badge>
+          <Button busy={check.isPending} onClick={() => check.mutate()}>
+            Check now
+          </Button>
+        </span>
+      }
+    >
+      <div className="flex flex-col gap-3 px-4 py-3 text-sm">
+        {error !== null && <Failure error={error} />}
+        {connector.error !== null && <Notice title={connector.error}>{connector.hint}</Notice>}
+        <p className="text-dim">
+          {connector.type === 'mcp' ? 'MCP server' : 'HTTP API'} at{' '}
+          <code className="font-mono break-all">{connector.url}</code>
+          {connector.auth?.secret_env != null && (
+            <>
+              , signed in with the secret <code className="font-mono">{connector.auth.secret_env}</code>
+            </>
+          )}
+          {connector.checked_at !== null && (
+            <>
+              {' '}
+              · looked at <Time at={connector.checked_at} />
+            </>
+          )}
+        </p>
+        <PolicySelect
+          label={`All tools of ${connector.slug}`}
+          undecided="Reading is allowed, the rest asks"
+          decided={connector.policy}
+          onChange={(policy) => decide.mutate({ policy })}
+        />
+      </div>
+      {connector.tools.length > 0 && (
+        <Rows label={`Tools of ${connector.slug}`}>
+          {connector.tools.map((tool) => (
+            <ToolRow
+              key={tool.name}
+              tool={tool}
+              onChange={(policy) => decide.mutate({ tools: { [tool.name]: policy } })}
+            />
+          ))}
+        </Rows>
+      )}
+    </Card>
+  )
+}
+
+function ToolRow({ tool, onChange }: { tool: ConnectorTool; onChange: (policy: Policy | null) => void }) {
+  return (
+    <Row>
+      <span className="min-w-48 flex-1">
+        <code className="font-mono break-all">{tool.name}</code> {tool.read_only && <Badge>reads only</Badge>}
+        {tool.description !== '' && <span className="line-clamp-2 block text-sm text-dim">{tool.description}</span>}
+      </span>
+      <PolicySelect
+        label={`Agents and ${tool.name}`}
+        undecided={`As usual: ${words[tool.policy]}`}
+        decided={tool.decided}
+        onChange={onChange}
+      />
+    </Row>
+  )
+}
+
+const words: Record<Policy, string> = { allow: 'allowed', ask: 'ask a person', block: 'blocked' }
+
+function PolicySelect({
+  label,
+  undecided,
+  decided,
+  onChange,
+}: {
+  label: string
+  undecided: string
+  decided: Policy | null
+  onChange: (policy: Policy | null) => void
+}) {
+  return (
+    <Select
+      label={label}
+      value={decided ?? ''}
+      options={[['', undecided], ...Object.entries(words)]}
+      onChange={({ target: { value } }) => onChange(value === '' ? null : (value as Policy))}
+    />
+  )
+}
