@@ -105,7 +105,8 @@ test.skipIf(!browserPath)(
       .getByRole('button', { name: /sign in/i })
       .first()
       .click()
-    await until('the sign-in', async () => (await context.cookies()).some(({ name }) => name === 'svc_session'))
+    // Signed in and led on: another way out of this page before that would be cut off by it.
+    await page.getByText('Needs you').waitFor()
     await page.goto(`${app.url}/some/page?a=b`)
     await page.getByRole('heading', { name: 'version one' }).waitFor()
     expect(page.url()).toBe(`${app.url}/some/page?a=b`)
