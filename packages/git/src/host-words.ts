@@ -23,6 +23,9 @@ const sentences: [RegExp, string][] = [
   ],
 ]
 
+/** Where a file of this server lies is nobody's business. */
+const placeOfOurs = / \(stored in [^)\n]*\)/g
+
 export function hostWords(stderr: string): string {
-  return sentences.find(([pattern]) => pattern.test(stderr))?.[1] ?? lastWords(stderr)
+  return sentences.find(([pattern]) => pattern.test(stderr))?.[1] ?? lastWords(stderr.replaceAll(placeOfOurs, ''))
 }
