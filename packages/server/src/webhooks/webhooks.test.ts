@@ -124,7 +124,7 @@ describe('a webhook', () => {
     receiver.answer = 500
     await happens(1)
     await send()
-    await sql`update webhooks set failing_since = now() - interval '25 hours', next_attempt_at = now()`.execute(
+    await sql`update webhooks set failing_since = now() - interval '25 hours', next_attempt_at = now() - interval '1 second'`.execute(
       app.deps.db,
     )
     await send()
