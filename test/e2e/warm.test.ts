@@ -86,10 +86,11 @@ async function said(sessionId: string, mark: string): Promise<string> {
   return until(`the agent to say ${mark}`, look, 240_000)
 }
 
-const script = ['```svc-script', 'printf "env%s]\\n" "[$(env -0 | base64 -w0)"', '```'].join('\n')
+// Packed, or what is secret in it would be taken out of the transcript.
+const script = ['```svc-script', 'printf "env%s]\\n" "[$(env -0 | gzip | base64 -w0)"', '```'].join('\n')
 
 async function environmentOf(sessionId: string): Promise<Record<string, string>> {
-  const text = Buffer.from(await said(sessionId, 'env'), 'base64').toString()
+  const text = Buffer.from(Bun.gunzipSync(Buffer.from(await said(sessionId, 'env'), 'base64'))).toString()
   return Object.fromEntries(
     text
       .split('\0')

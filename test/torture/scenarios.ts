@@ -2,7 +2,7 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events'
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -69,6 +69,11 @@ export const scenarios: Record<string, Scenario> = {
   'webhook.before_send': { by: 'events' },
   'webhook.after_send': { by: 'events' },
   'webhook.after_row': { by: 'events' },
+  'app.deploy.after_claim': { by: 'apps' },
+  'app.deploy.after_sandbox': { by: 'apps' },
+  'app.deploy.after_files': { by: 'apps' },
+  'app.deploy.before_switch': { by: 'apps' },
+  'app.deploy.after_switch': { by: 'apps' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {
