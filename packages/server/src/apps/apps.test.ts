@@ -373,6 +373,7 @@ describe('what dies', () => {
     'app.deploy.after_sandbox',
     'app.deploy.after_files',
     'app.deploy.before_switch',
+    'app.deploy.after_switch',
   ])('a step (%s) leaves a deploy with its end, and no sandbox that nobody knows', async (name) => {
     const project = await makeProject()
     armFailpoints(parseFailpoints(`${name}=throw@1`) as never)
