@@ -37,9 +37,7 @@ export async function bringObjects(repo: Repository, shas: Sha[], options: CallO
 /** A fetch reads what is here already, to build on it: then git blames a damaged pack of ours in the host's stead. */
 function failedOfDamage(repo: Repository, outcome: BringOutcome | Error): boolean {
   if (outcome instanceof Error || outcome.kind !== 'unreachable') return false
-  if (!damage.test(outcome.reason) || mended.has(repo.dir)) return false
-  mended.set(repo.dir, true)
-  return true
+  return isWorthMending(repo, outcome.reason)
 }
 
 /** Whether git can find its way in a store: its settings, and every ref and the object it names. */
@@ -106,13 +104,19 @@ const damage =
 /** Asking for what never existed looks like damage too, and must not make us fetch everything again and again. */
 const mended = new LRUCache<string, true>({ max: 1000, ttl: 600_000 })
 
+/** Whether git's words tell of damage that was not mended just now. Whoever is told yes mends it. */
+function isWorthMending(repo: Repository, words: string): boolean {
+  if (!damage.test(words) || mended.has(repo.dir)) return false
+  mended.set(repo.dir, true)
+  return true
+}
+
 /** Runs `work`; when it fails because the mirror is damaged, makes the mirror anew and tries once more. */
 export async function withMending<T>(repo: Repository, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!repo.remote || !(error instanceof GitError) || !damage.test(error.stderr) || mended.has(repo.dir)) throw error
-    mended.set(repo.dir, true)
+    if (!repo.remote || !(error instanceof GitError) || !isWorthMending(repo, error.stderr)) throw error
     const rebuilt = await rebuildMirror(repo)
     if (rebuilt.kind !== 'present') throw error
     return work()
