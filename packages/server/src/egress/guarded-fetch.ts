@@ -1,8 +1,8 @@
 /** `fetch` for addresses that a project names: judged, dialled at the very address that was judged, and bounded. */
 import http from 'node:http'
 import https from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
-import { closedNetwork } from '@svc/git'
+import { isIP } from 'node:net'
+import { closedNetwork, pinnedLookup } from '@svc/git'
 import { type DialPolicy, publicInternet } from './dial.ts'
 
 export interface GuardOptions {
@@ -82,13 +82,10 @@ function refuseAddress(host: string, address: string, allowPrivate: boolean): st
 }
 
 function send(url: URL, init: RequestInit, pin: string[], options: GuardOptions): Promise<Response> {
-  const answers = pin.map((address) => ({ address, family: isIP(address) }))
-  const lookup: LookupFunction = (_host, wanted, callback) =>
-    wanted.all ? callback(null, answers) : callback(null, answers[0]!.address, answers[0]!.family)
   const settings: https.RequestOptions = {
     method: init.method ?? 'GET',
     headers: { 'user-agent': 'svc', ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
-    lookup,
+    lookup: pinnedLookup(pin),
   }
   return new Promise((resolve, reject) => {
     const given = { up: null as unknown }
