@@ -7,6 +7,7 @@ import '../failpoint.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { BootQueue } from '../sessions/boot-queue.ts'
 import { staleSeconds } from '../sessions/jobs.ts'
+import { pause } from '../pause.ts'
 import { type AppDaemon, AppDaemonError, watchApp, type WatchReply } from './daemon-app.ts'
 import { appendLog, trimLog } from './log-store.ts'
 import { CannotDeploy, makeApp, reasonOf } from './make.ts'
@@ -318,15 +319,3 @@ const isAway = (error: unknown) =>
   error instanceof Error &&
   (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '') ||
     ['TimeoutError', 'AbortError', 'ZodError', 'SyntaxError'].includes(error.name))
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
-    function end() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-  })
-}

@@ -2,6 +2,7 @@
 import type { AppLogLine } from '@svc/contract'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
+import { pause } from '../pause.ts'
 import { chunksAfter, lastLines } from './log-store.ts'
 import { presentDeploy } from './present.ts'
 import { type AppRow, type DeployRow, getApp, getDeploy, listDeploys } from './store.ts'
@@ -111,16 +112,4 @@ function framed(lines: AppLogLine[], { deployId, chunk }: Position): string {
 function parseId(text: string | null): Position | null {
   const [, deployId = '', chunk] = /^([0-9a-f-]{36})\.(\d{1,15})$/.exec(text ?? '') ?? []
   return isUuid(deployId) ? { deployId, chunk: Number(chunk) } : null
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
-    function end() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-  })
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { pause } from '../pause.ts'
 
 export interface Job {
   name: string
@@ -20,20 +21,7 @@ async function runForEver(job: Job, signal: AbortSignal, log: Logger): Promise<v
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, job: job.name }, 'a job failed; it runs again')
     }
-    await waitFor(job.everyMs, signal)
+    await pause(job.everyMs, signal)
   }
   await job.ended?.()
-}
-
-function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
-    function end() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-  })
 }

@@ -5,6 +5,7 @@ import { setBusy } from './activity-store.ts'
 import { Conversation } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import type { Redactor } from '../redaction/redaction.ts'
+import { pause } from '../pause.ts'
 import { Said } from './said.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
 
@@ -307,16 +308,4 @@ export class Follower {
     this.#activeAt = now.getTime()
     await updateSession(this.#deps.db, this.#daemon.sessionId, { last_active_at: now.toISOString() })
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-    function done() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-  })
 }
