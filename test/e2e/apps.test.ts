@@ -137,7 +137,7 @@ test.skipIf(!browserPath)(
 
     // A person sees all of it, and stops it.
     await page.goto(`${server.url}/projects/${project}/apps`)
-    await page.getByText('rollback to #1').waitFor()
+    await page.getByText('rollback to #1', { exact: true }).waitFor()
     await page.getByText(/^Log of/).click()
     await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
     const broken = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')
