@@ -2,21 +2,18 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
-import { headerLines } from '@svc/contract/raw-headers'
 import { terminalPath, terminalRoute } from '@svc/contract/terminal'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import { allow, isUuid, notFound, refuseByPath } from '../auth/allow.ts'
-import { authenticate, type Credentials } from '../auth/authenticate.ts'
+import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
-import { type Door, writeResponse } from '../http/door.ts'
-import { isOwnHost } from '../http/host-allow-list.ts'
-import { replyError } from '../http/reply-error.ts'
+import type { Door } from '../http/door.ts'
 import { auditOf } from './audit.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { touchSession } from './preview-store.ts'
 import { getSession, type SessionWithSandbox } from './store.ts'
-import { passUpgrade } from './tunnel.ts'
+import { credentialsOfUpgrade, upgradeDoor } from './upgrade-door.ts'
 
 const pattern = new RegExp(`^${terminalRoute.replace(/:\w+/g, '([^/?#]+)')}(?:\\?|$)`)
 /** How long somebody who was sent away, or whose session is another's by now, still has a shell. */
@@ -24,39 +21,13 @@ const judgeEveryMs = 15_000
 const touchEveryMs = 60_000
 
 export function terminalDoor(deps: Deps): Door {
-  return {
-    takes: (request, upgrades) => upgrades && pattern.test(request.url ?? ''),
-    async request() {
-      throw new Error('Only upgrades come here.')
-    },
-    async upgrade(request, socket, head) {
-      const id = deps.newId()
-      const about = { id, method: request.method ?? '', path: (request.url ?? '').slice(0, 500) }
-      const refuse = (error: unknown) => writeResponse(socket, replyError(error, about, deps))
-      try {
-        const { session, daemon, caller, role } = await judge(deps, request, id)
-        await recordAudit(deps.db, caller, auditOf(session, 'terminal'))
-        watch(deps, request, socket, session)
-        await passUpgrade(
-          request,
-          socket,
-          head,
-          {
-            daemon,
-            path: terminalPath + new URL(request.url ?? '/', 'http://svc').search,
-            userId: caller.actor.user_id,
-            role,
-            credentials: 'for us',
-            extra: [],
-            answerExtra: { 'x-request-id': id },
-          },
-          () => void refuse(new ServiceError('unavailable', 'The daemon of this sandbox does not answer.')),
-        )
-      } catch (error) {
-        await refuse(error)
-      }
-    },
-  }
+  return upgradeDoor(deps, pattern, async (request, socket, id) => {
+    const { session, daemon, caller, role } = await judge(deps, request, id)
+    await recordAudit(deps.db, caller, auditOf(session, 'terminal'))
+    watch(deps, request, socket, session)
+    const path = terminalPath + new URL(request.url ?? '/', 'http://svc').search
+    return { daemon, path, userId: caller.actor.user_id, role }
+  })
 }
 
 interface Judged {
@@ -68,7 +39,7 @@ interface Judged {
 
 async function judge(deps: Deps, request: IncomingMessage, requestId: string): Promise<Judged> {
   const [, projectId = '', sessionId = ''] = pattern.exec(request.url ?? '') ?? []
-  const actor = await authenticate(deps, credentialsOf(deps, request))
+  const actor = await authenticate(deps, credentialsOfUpgrade(deps, request))
   refuseByPath(actor, `/v1/projects/${projectId}`)
   const { project } = await allow(deps, { access: 'project-write', actor, projectId })
   if (boundSession(actor) !== null)
@@ -83,23 +54,6 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
   if (daemon === null) throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
   const address = request.socket.remoteAddress ?? 'unknown'
   return { session, daemon, caller: { actor, requestId, address }, role: project.role }
-}
-
-/** A cookie is believed where it would be for a write: from this server's own pages. */
-function credentialsOf(deps: Pick<Deps, 'config'>, request: IncomingMessage): Credentials {
-  const { host = '', origin = null, cookie = null } = request.headers
-  if (headerLines(request.rawHeaders, 'host').length !== 1 || !isOwnHost(deps.config, host))
-    throw new ServiceError('forbidden', 'This server does not answer for that name.')
-  const authorization = headerLines(request.rawHeaders, 'authorization')
-  if (authorization.length > 1) throw new ServiceError('invalid', 'More than one Authorization header was sent.')
-  return {
-    authorization: authorization[0] ?? null,
-    cookie,
-    method: 'POST',
-    origin,
-    secFetchSite: (request.headers['sec-fetch-site'] as string | undefined) ?? null,
-    host,
-  }
 }
 
 /** While it is open: who has it is asked for again, and what passes keeps the session from falling asleep. */
