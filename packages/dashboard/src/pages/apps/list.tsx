@@ -2,12 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { type App, appLog, apps } from '../../queries.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 
 type Deploy = App['deploys'][number]
@@ -26,12 +26,7 @@ export function AppsPage() {
       <Answer of={found} what="apps">
         {({ apps: all, errors }) => (
           <>
-            {errors.map((issue) => (
-              <Notice
-                key={`${issue.path} ${issue.message}`}
-                title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
-              />
-            ))}
+            <ManifestIssues issues={errors} />
             {all.length === 0 ? (
               <Card>
                 <Empty>No app. They are written in svc.toml and deployed once that is on the default branch.</Empty>

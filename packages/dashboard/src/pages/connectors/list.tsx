@@ -3,6 +3,7 @@ import { api, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -30,12 +31,7 @@ export function ConnectorsPage() {
                 Its operator turns them on with <code>svc self-host configure</code>.
               </Notice>
             )}
-            {errors.map((issue) => (
-              <Notice
-                key={`${issue.path} ${issue.message}`}
-                title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
-              />
-            ))}
+            <ManifestIssues issues={errors} />
             {connectors.length === 0 ? (
               <Card>
                 <Empty>No connector. They are written in svc.toml and work once that is on the default branch.</Empty>

@@ -4,13 +4,13 @@ import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { trigger, triggers, type Trigger } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export function TriggersPage() {
@@ -22,12 +22,7 @@ export function TriggersPage() {
       <Answer of={found} what="triggers">
         {({ triggers, errors }) => (
           <>
-            {errors.map((issue) => (
-              <Notice
-                key={`${issue.path} ${issue.message}`}
-                title={`svc.toml${issue.line === null ? '' : `, line ${issue.line}`}: ${issue.path} ${issue.message}`}
-              />
-            ))}
+            <ManifestIssues issues={errors} />
             {triggers.length === 0 ? (
               <Card>
                 <Empty>No trigger. They are written in svc.toml and work once that is on the default branch.</Empty>
