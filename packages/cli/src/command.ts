@@ -40,6 +40,8 @@ interface TextFlag {
 interface SwitchFlag {
   kind: 'switch'
   summary: string
+  /** One letter that stands for it. */
+  short?: string
 }
 interface ChoiceFlag {
   kind: 'choice'
@@ -97,7 +99,7 @@ export interface Globals {
 const everywhere: Flags = {
   json: { kind: 'switch', summary: 'Print one JSON document; errors are JSON on stderr' },
   'no-color': { kind: 'switch', summary: 'No colour (as NO_COLOR)' },
-  help: { kind: 'switch', summary: 'Show this help' },
+  help: { kind: 'switch', summary: 'Show this help', short: 'h' },
 }
 const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name', names: 'host' } }
 const projectFlag: Flags = {

@@ -152,7 +152,8 @@ function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
 }
 
 function flagUsage(name: string, flag: Flag): string {
-  if (flag.kind === 'switch') return `--${name}`
+  if (flag.kind === 'switch')
+    return `${flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `}--${name}`
   return `--${name} <${flag.kind === 'text' ? flag.value : flag.choices.join('|')}>`
 }
 

@@ -25,8 +25,8 @@ export function parseCommandLine(
   for (const [name, flag] of Object.entries(flags)) {
     named.set(name, [name, flag])
     for (const alias of flag.kind === 'text' ? (flag.aliases ?? []) : []) named.set(alias, [name, flag])
+    if (flag.kind === 'switch' && flag.short !== undefined) named.set(flag.short, [name, flag])
   }
-  named.set('h', ['help', flags.help!])
   const command = ['svc', ...words].join(' ')
   const { tokens } = parseArgs({
     args: [...input],
@@ -36,7 +36,7 @@ export function parseCommandLine(
     options: Object.fromEntries(
       [...named].map(([name, [, flag]]) => [
         name,
-        { type: flag.kind === 'switch' ? 'boolean' : 'string', ...(name === 'h' ? { short: 'h' } : {}) },
+        { type: flag.kind === 'switch' ? 'boolean' : 'string', ...(name.length === 1 ? { short: name } : {}) },
       ]),
     ),
   })

@@ -4839,6 +4839,7 @@ export interface operations {
         parameters: {
             query?: {
                 renames?: "0" | "1";
+                ignore_whitespace?: "0" | "1";
                 since?: string;
             };
             header?: never;
@@ -4878,6 +4879,7 @@ export interface operations {
                         deletions: number;
                         patch: string;
                         truncated: boolean;
+                        whitespace_only?: string[];
                     };
                 };
             };

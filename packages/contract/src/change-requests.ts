@@ -122,6 +122,8 @@ export const diff = z.object({
   deletions: z.number().int(),
   patch: z.string(),
   truncated: z.boolean(),
+  /** Only when whitespace is ignored: the files that change nothing else, which are neither in `files` nor counted. */
+  whitespace_only: z.array(z.string()).optional(),
 })
 export type ChangeRequestDiff = z.infer<typeof diff>
 
@@ -133,6 +135,8 @@ export const diffChangeRequestRoute = route({
   access: 'project-write',
   query: z.object({
     renames: z.enum(['0', '1']).default('0'),
+    /** Lines that differ in whitespace alone count as the same, as with `git diff -w`. */
+    ignore_whitespace: z.enum(['0', '1']).default('0'),
     /** Only what came since this commit of the head branch, such as the one of a review. */
     since: sha.optional(),
   }),

@@ -16,6 +16,8 @@ const listBytesMax = 16 * 1024 * 1024
 
 export interface ReadDiff {
   files: DiffFile[]
+  /** Files that change nothing but whitespace, when that was left out of the comparison: they are not among `files`. */
+  whitespaceOnly: string[]
   patch: string
   truncated: boolean
 }
@@ -57,22 +59,39 @@ export class DiffReader {
   finish(counted: boolean): ReadDiff {
     const list = Buffer.concat(this.#list).toString('latin1')
     const isCut = this.#listBytes > listBytesMax
-    const files = parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isCut)
-    if (!counted || isCut)
-      return { files, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
+    const isWhole = counted && !isCut
+    const { files, whitespaceOnly } = parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isWhole)
+    if (!isWhole)
+      return { files, whitespaceOnly, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
     const { patch, truncated } = cutPatch(Buffer.concat(this.#patch))
-    return { files, patch, truncated }
+    return { files, whitespaceOnly, patch, truncated }
   }
 }
 
 /** Raw lines begin with a colon and tell what happened; counts follow in the same order. */
-function parseList(text: string, isCut: boolean): DiffFile[] {
+function parseList(text: string, isWhole: boolean): Pick<ReadDiff, 'files' | 'whitespaceOnly'> {
   const lines = text.split('\n').filter(Boolean)
   const raw = lines.filter((line) => line.startsWith(':'))
   const counts = lines.filter((line) => !line.startsWith(':'))
-  if (!isCut && counts.length > 0 && counts.length !== raw.length)
-    throw new Error('git counted other files than it listed.')
-  return raw.map((line, index) => parseFile(line, counts[index] ?? '0\t0\t'))
+  if (!isWhole)
+    return { files: raw.map((line, index) => parseFile(line, counts[index] ?? '0\t0\t')), whitespaceOnly: [] }
+  const files: DiffFile[] = []
+  const whitespaceOnly: string[] = []
+  let next = 0
+  for (const line of raw) {
+    const count = counts[next]
+    if (isLeftOut(line, count)) whitespaceOnly.push(parseFile(line, '0\t0\t').path)
+    else files.push(parseFile(line, counts[next++] ?? '0\t0\t'))
+  }
+  if (next !== counts.length) throw new Error('git counted other files than it listed.')
+  return { files, whitespaceOnly }
+}
+
+/** git counts no file in which nothing is left to tell, and that is one which kept its name and its mode. */
+function isLeftOut(raw: string, count: string | undefined): boolean {
+  const [head = '', path] = raw.split('\t')
+  const [oldMode = '', newMode, , , letter = ''] = head.slice(1).split(' ')
+  return letter === 'M' && oldMode === newMode && count?.split('\t')[2] !== path
 }
 
 const statuses: Record<string, DiffFile['status']> = { A: 'added', C: 'added', D: 'deleted', R: 'renamed' }

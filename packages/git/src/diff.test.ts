@@ -35,6 +35,49 @@ const file = (path: string, status: string, additions: number, deletions: number
 })
 
 describe('diffCommits', () => {
+  test('without whitespace: counts what is left, and names the files of which nothing is left', async () => {
+    const { repo, pair } = await changed(
+      {
+        'block.ts': 'if (a) {\nb()\n}\nc()\n',
+        'indent.ts': 'a\nb\n',
+        'lines.txt': 'a\r\nb\r\n',
+        'run.sh': 'a\n',
+        'old.txt': '1\n2\n3\n4\n5\n',
+        'bin.dat': 'a\0 b',
+      },
+      {
+        'block.ts': 'if (a) {\n  b()\n}\nd()\n',
+        'indent.ts': '\ta\n  b\n',
+        'lines.txt': 'a\nb\n',
+        'run.sh': { mode: '100755', content: ' a\n' },
+        'old.txt': null,
+        'new.txt': '1\n2\n3\n  4\n5\n',
+        'bin.dat': 'a\0b',
+        'blank.txt': '  \n',
+      },
+    )
+    const diff = await diffCommits(repo, { ...pair, ignoreWhitespace: true, renames: true })
+    expect(diff.files).toEqual([
+      file('bin.dat', 'modified', 0, 0, { binary: true }),
+      file('blank.txt', 'added', 1, 0),
+      file('block.ts', 'modified', 1, 1),
+      file('new.txt', 'renamed', 0, 0, { old_path: 'old.txt' }),
+      file('run.sh', 'modified', 0, 0),
+    ] as never)
+    expect(diff).toMatchObject({ files_changed: 5, additions: 2, deletions: 1, truncated: false })
+    expect(diff.whitespace_only).toEqual(['indent.ts', 'lines.txt'])
+    expect(diff.patch).not.toContain('indent.ts')
+    expect(diff.patch).toContain('   b()')
+    expect(await text(repo, { ...pair, ignoreWhitespace: true, renames: true })).toBe(diff.patch)
+    // Kept apart from the answer that tells all.
+    const all = await diffCommits(repo, { ...pair, renames: true })
+    expect(all).toMatchObject({ files_changed: 7, whitespace_only: [] })
+
+    const other = await changed({ a: 'x\n' }, { a: ' x\n' })
+    const none = await diffCommits(other.repo, { ...other.pair, ignoreWhitespace: true })
+    expect(none).toMatchObject({ files: [], files_changed: 0, patch: '', whitespace_only: ['a'] })
+  })
+
   test('added, modified, deleted, binary, mode, type, empty', async () => {
     const { repo, pair } = await changed(
       { 'mod.txt': '1\n2\n3\n', 'gone.txt': 'x\n', 'bin.dat': 'a\0b', 'run.sh': 'x\n', 'was-file': 'x\n', same: 'x\n' },

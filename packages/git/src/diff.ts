@@ -16,6 +16,8 @@ export interface Diff {
   deletions: number
   patch: string
   truncated: boolean
+  /** Files that were left out because they change nothing but whitespace; empty unless that is ignored. */
+  whitespace_only: string[]
 }
 
 export interface DiffPair {
@@ -23,9 +25,14 @@ export interface DiffPair {
   headSha: Sha
   /** Finds renamed files; otherwise a rename is a file deleted and a file added. */
   renames?: boolean
+  /** Lines that differ in whitespace alone count as the same. */
+  ignoreWhitespace?: boolean
 }
 
-const diffs = new SharedAnswers<Diff>(96 * 1024 * 1024, (diff) => 500 + 2 * diff.patch.length + 200 * diff.files.length)
+const diffs = new SharedAnswers<Diff>(
+  96 * 1024 * 1024,
+  (diff) => 500 + 2 * diff.patch.length + 200 * (diff.files.length + diff.whitespace_only.length),
+)
 /** Both together are less than an answer may take. */
 const timeoutMs = 5_000
 const listTimeoutMs = 3_000
@@ -33,7 +40,8 @@ const patchMemoryBytes = 384 * 1024 * 1024
 
 /** What head changed since it left base. Pure in the two commits, so worked out once. */
 export function diffCommits(repo: Repository, pair: DiffPair, options: CallOptions = {}): Promise<Diff> {
-  const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}${pair.renames ? 'R' : ''}`
+  const how = `${pair.renames ? 'R' : ''}${pair.ignoreWhitespace ? 'W' : ''}`
+  const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}${how}`
   return diffs.get(key, options, () => withMending(repo, () => workOutDiff(repo, pair)))
 }
 
@@ -56,6 +64,7 @@ async function workOutDiff(repo: Repository, pair: DiffPair): Promise<Diff> {
     deletions: sum((file) => file.deletions),
     patch: read.patch,
     truncated: read.truncated,
+    whitespace_only: read.whitespaceOnly,
   }
 }
 
@@ -148,7 +157,7 @@ const emptyTree = {
 } as Record<number, Sha>
 
 /** Plumbing, so that no setting of a user changes it. Unrelated histories are compared with nothing. */
-function diffArgs(ancestor: Sha | null, { headSha, renames }: DiffPair, parts: string[]): string[] {
+function diffArgs(ancestor: Sha | null, { headSha, renames, ignoreWhitespace }: DiffPair, parts: string[]): string[] {
   const fixed = [
     '--no-ext-diff',
     '--no-textconv',
@@ -165,6 +174,7 @@ function diffArgs(ancestor: Sha | null, { headSha, renames }: DiffPair, parts: s
     ...parts,
     ...fixed,
     ...(renames ? ['--find-renames', '-l1000'] : ['--no-renames']),
+    ...(ignoreWhitespace ? ['--ignore-all-space'] : []),
     from,
     headSha,
     '--',

@@ -55,6 +55,20 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text).not.toContain('changed on main')
   })
 
+  test('without whitespace says which files change nothing else', async () => {
+    const at = await makeProject()
+    const cr = await at.open('work', { 'keep.txt': '  same\n', 'edit.txt': ' one\ntwo\nthree\n' })
+    const { body } = await app.request<ChangeRequestDiff>('GET', `${at.path(cr.cr_id, 'diff')}?ignore_whitespace=1`)
+    expect(body).toMatchObject({ files_changed: 1, additions: 1, deletions: 0, whitespace_only: ['keep.txt'] })
+    const all = await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))
+    expect(all.body).toMatchObject({ files_changed: 2, additions: 3, deletions: 2 })
+    expect(all.body).not.toHaveProperty('whitespace_only')
+    const patch = await app.request('GET', `${at.path(cr.cr_id, 'diff')}?ignore_whitespace=1`, {
+      headers: { accept: 'text/x-diff' },
+    })
+    expect(patch.text).toBe(body.patch)
+  })
+
   test('of a closed one is live, and of one whose branch is gone is what was last seen', async () => {
     const at = await makeProject()
     const cr = await at.open('work', work)

@@ -10,6 +10,7 @@ export interface DiffChangeRequest {
   project: ProjectRow
   crId: string
   renames: boolean
+  ignoreWhitespace: boolean
   /** A commit of the head branch to start from instead of the base. */
   since: string | null
   /** The Accept header: `text/x-diff` asks for the patch alone, of any size, as a stream. */
@@ -21,22 +22,24 @@ export async function diffChangeRequest(
   deps: PairDeps,
   input: DiffChangeRequest,
 ): Promise<ChangeRequestDiff | Response> {
-  const { project, renames, signal } = input
+  const { project, renames, ignoreWhitespace, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   const { repository, headSha, ...pair } = await commitPair(deps, { project, cr, signal })
   const baseSha = input.since ?? pair.baseSha
   if (input.since !== null) await requireAncestor(repository, { since: input.since, headSha, signal })
+  const pairToCompare = { baseSha, headSha, renames, ignoreWhitespace }
   if (accepts(input.accept, 'text/x-diff'))
-    return new Response(await withinLimits(streamPatch(repository, { baseSha, headSha, renames }, { signal })), {
+    return new Response(await withinLimits(streamPatch(repository, pairToCompare, { signal })), {
       headers: {
         'content-type': 'text/x-diff; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
       },
     })
-  const of = (repo: Repository) => withinLimits(diffCommits(repo, { baseSha, headSha, renames }, { signal }))
-  const diff = await withHostsHelp(deps, { project, repository }, of)
-  return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff }
+  const of = (repo: Repository) => withinLimits(diffCommits(repo, pairToCompare, { signal }))
+  const { whitespace_only, ...diff } = await withHostsHelp(deps, { project, repository }, of)
+  const leftOut = ignoreWhitespace ? { whitespace_only } : {}
+  return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff, ...leftOut }
 }
 
 /** Only what the head branch itself holds: any other commit of the repository is not this change request's to show. */

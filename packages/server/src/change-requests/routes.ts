@@ -54,6 +54,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
           ...params,
           project,
           renames: query.renames === '1',
+          ignoreWhitespace: query.ignore_whitespace === '1',
           since: query.since ?? null,
           accept: headers.get('accept'),
           signal,

@@ -224,6 +224,18 @@ describe('svc cr diff', () => {
     await svc(['cr', 'diff', '3', '--renames'], { service, env })
     expect(service.of('diffChangeRequest').map((request) => request.query)).toEqual([{}, {}, { renames: '1' }])
   })
+
+  test.each(['-w', '--ignore-whitespace'])(
+    '%s leaves out whitespace and says of how many files nothing is left',
+    async (flag) => {
+      await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), whitespace_only: ['a', 'b'] }) })
+      const { code, stdout, stderr } = await svc(['cr', 'diff', '3', flag], { service, env })
+      expect({ code, stdout }).toEqual({ code: 0, stdout: aPatch })
+      expect(stderr).toContain('Whitespace is ignored: 2 files change nothing else and are left out.')
+      expect(service.of('diffChangeRequest').map((request) => request.query)).toEqual([{ ignore_whitespace: '1' }])
+      expect((await svc(['cr', 'diff', '--help'])).stdout).toContain('-w, --ignore-whitespace')
+    },
+  )
 })
 
 describe('svc cr open', () => {

@@ -14,15 +14,18 @@ export const diff = command({
   flags: {
     stat: { kind: 'switch', summary: 'Only the files with their counts' },
     renames: { kind: 'switch', summary: 'Find renamed files' },
+    'ignore-whitespace': { kind: 'switch', short: 'w', summary: 'Leave out what differs in whitespace alone' },
   },
-  examples: ['svc cr diff 3', 'svc cr diff @ | git apply --check'],
+  examples: ['svc cr diff 3', 'svc cr diff 3 -w', 'svc cr diff @ | git apply --check'],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
     const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const found = await getDiff(api, cr, flags.renames)
+    const found = await getDiff(api, cr, { renames: flags.renames, ignoreWhitespace: flags['ignore-whitespace'] })
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.files.length === 0) return out.note('No differences.')
+    const leftOut = found.whitespace_only?.length ?? 0
+    if (leftOut > 0) out.note(leftOutNote(leftOut))
+    if (found.files.length === 0) return out.note(leftOut > 0 ? 'No other differences.' : 'No differences.')
     if (flags.stat) printFiles(ctx, found)
     else await printPatch(ctx, found.patch)
     if (found.truncated) out.warn('The patch is too large and ends early; --stat lists every file.')
@@ -31,15 +34,26 @@ export const diff = command({
 
 type Diff = Awaited<ReturnType<typeof getDiff>>
 
-export function getDiff(api: ApiClient, cr: ChangeRequest, renames = false) {
+export function getDiff(
+  api: ApiClient,
+  cr: ChangeRequest,
+  how: { renames?: boolean; ignoreWhitespace?: boolean } = {},
+) {
   return reply(
     api.GET('/v1/projects/{projectId}/change-requests/{crId}/diff', {
       params: {
         path: { projectId: cr.project_id, crId: cr.cr_id },
-        query: renames ? { renames: '1' as const } : {},
+        query: {
+          ...(how.renames ? { renames: '1' as const } : {}),
+          ...(how.ignoreWhitespace ? { ignore_whitespace: '1' as const } : {}),
+        },
       },
     }),
   )
+}
+
+function leftOutNote(count: number): string {
+  return `Whitespace is ignored: ${count === 1 ? '1 file changes nothing else and is' : `${count} files change nothing else and are`} left out.`
 }
 
 export async function printPatch(
