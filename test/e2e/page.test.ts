@@ -1,6 +1,7 @@
 /** The page in a real browser: the owner link signs in once, the page shows what is there, and nothing it shows runs. */
 import { expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
+import { startTestProvider } from '../../packages/server/src/accounts/oidc/testing.ts'
 import { browserPath, openBrowser } from './browser.ts'
 import { join } from 'node:path'
 import { git, makeFirstCommit, Server } from './harness.ts'
@@ -47,6 +48,48 @@ test.skipIf(!browserPath)(
     } finally {
       await browser.close()
       await server.end()
+    }
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a member signs in at the provider of the operator, and a stranger is told who can add them',
+  async () => {
+    let url = ''
+    const provider = await startTestProvider({ redirectUri: () => `${url}/sign-in/oidc/callback` })
+    const server = await Server.start({
+      SVC_SANDBOX_DRIVER: 'none',
+      SVC_OIDC_ISSUER: provider.issuer,
+      SVC_OIDC_CLIENT_ID: provider.clientId,
+      SVC_OIDC_CLIENT_SECRET: provider.clientSecret,
+      SVC_OIDC_NAME: 'Our own',
+    })
+    url = server.url
+    const browser = await openBrowser()
+    try {
+      await server.json(['members', 'add', 'ada@example.test', '--role', 'member'])
+      const page = await (await browser.newContext({ viewport: { width: 360, height: 640 } })).newPage()
+      const complaints: string[] = []
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+      provider.person = { subject: 'eve', email: 'eve@example.test', email_verified: true }
+      await page.goto(`${url}/account/tokens`)
+      await page.getByRole('link', { name: 'Sign in with Our own' }).click()
+      await page.getByText('Nobody here has the e-mail address you signed in with.').waitFor()
+      provider.person = { subject: 'ada', email: 'ada@example.test', email_verified: true }
+      const ada = await (await browser.newContext()).newPage()
+      await ada.goto(`${url}/account/tokens`)
+      await ada.getByRole('link', { name: 'Sign in with Our own' }).click()
+      await ada.waitForURL(`${url}/account/tokens`)
+      await ada.goto(`${url}/account/profile`)
+      await ada.getByText('by single sign-on').waitFor()
+      expect(complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
+      expect(server.output).not.toContain(provider.clientSecret)
+    } finally {
+      await browser.close()
+      await server.end()
+      await provider.close()
     }
   },
   120_000,

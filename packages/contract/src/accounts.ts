@@ -127,6 +127,16 @@ export const signInRoute = route({
   reply: ok,
 })
 
+export const signInMethodsRoute = route({
+  name: 'getSignInMethods',
+  summary: 'The ways to sign in to the dashboard besides an owner link',
+  method: 'GET',
+  path: '/v1/sign-in',
+  access: 'public',
+  /** `oidc` is what its operator calls the provider; a browser goes to /sign-in/oidc for it. */
+  reply: z.object({ password: z.literal(true), oidc: z.string().nullable() }),
+})
+
 export const signOutRoute = route({
   name: 'signOut',
   summary: 'End this dashboard session',
@@ -170,9 +180,13 @@ export const setPasswordRoute = route({
   reply: ok,
 })
 
+/** How somebody signed in to the dashboard. */
+export const signInWay = z.enum(['link', 'password', 'oidc'])
+export type SignInWay = z.infer<typeof signInWay>
+
 export const dashboardSession = z.object({
   dashboard_session_id: uuid,
-  began_by: z.enum(['link', 'password']),
+  began_by: signInWay,
   address: z.string().nullable(),
   user_agent: z.string().nullable(),
   created_at: timestamp,

@@ -180,7 +180,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** The ways to sign in to the dashboard besides an owner link */
+        get: operations["getSignInMethods"];
         put?: never;
         /** Exchange the code of an owner link for a dashboard cookie; the code works once */
         post: operations["signInWithOwnerLink"];
@@ -2104,7 +2105,7 @@ export interface operations {
                         /** Format: uuid */
                         dashboard_session_id: string;
                         /** @enum {string} */
-                        began_by: "link" | "password";
+                        began_by: "link" | "password" | "oidc";
                         address: string | null;
                         user_agent: string | null;
                         /** Format: date-time */
@@ -2114,6 +2115,39 @@ export interface operations {
                         expires_at: string;
                         current: boolean;
                     }[];
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSignInMethods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        password: true;
+                        oidc: string | null;
+                    };
                 };
             };
             /** @description Refused or failed */

@@ -29,6 +29,11 @@ export const me = queryOptions({
   staleTime: 60_000,
 })
 
+export const signInMethods = queryOptions({
+  queryKey: ['sign-in-methods'],
+  queryFn: ({ signal }) => reply(api.GET('/v1/sign-in', { signal })),
+})
+
 export const projects = queryOptions({
   queryKey: ['projects'],
   queryFn: ({ signal }) => reply(api.GET('/v1/projects', { params: { query: { limit: 1000 } }, signal })),

@@ -26,7 +26,10 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: paths.signIn,
-  validateSearch: (search): { next?: string } => ({ ...(isOwnPath(search.next) ? { next: search.next } : {}) }),
+  validateSearch: (search): { next?: string; problem?: string } => ({
+    ...(isOwnPath(search.next) ? { next: search.next } : {}),
+    ...(typeof search.problem === 'string' ? { problem: search.problem } : {}),
+  }),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 })
 

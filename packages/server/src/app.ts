@@ -3,6 +3,7 @@ import { openApiDocument } from '@svc/contract/openapi'
 import { errorClass, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes.ts'
+import { oidcRoutes } from './accounts/oidc/routes.ts'
 import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
@@ -69,6 +70,7 @@ export function buildApp(deps: Deps): App {
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
   authorizeRoutes(app)
+  oidcRoutes(app, deps)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) => replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))

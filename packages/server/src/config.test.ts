@@ -132,6 +132,7 @@ const bad: [string, string][] = [
   ['SVC_GITHUB_HOSTS', 'ghe.example=ftp://x'],
   ['SVC_GITHUB_API_URL', 'ghe.example'],
   ['SVC_GITHUB_APP_ID', '1'],
+  ['SVC_OIDC_ISSUER', 'https://sign-in.example'],
   ['SVC_ROLES', 'api,admin'],
   ['SVC_LOG', 'verbose'],
 ]
@@ -160,6 +161,22 @@ test('a problem never repeats a secret', () => {
   const problems = problemsOf({ SVC_BOOTSTRAP_TOKEN: 'svc_pat_hunter2', DATABASE_URL: 'mysql://u:hunter2@h/d' })
   expect(problems).toHaveLength(2)
   expect(problems.join()).not.toContain('hunter2')
+})
+
+test('a sign-in provider is three settings, over https unless it is on this machine, and is called by its host', () => {
+  const env = { SVC_OIDC_CLIENT_ID: 'svc', SVC_OIDC_CLIENT_SECRET: 'hunter2' }
+  const oidc = (issuer: string, name?: string) =>
+    parseConfig({ ...env, SVC_OIDC_ISSUER: issuer, SVC_OIDC_NAME: name }).oidc
+  expect(oidc('https://sign-in.example/tenant')).toEqual({
+    issuer: 'https://sign-in.example/tenant',
+    clientId: 'svc',
+    clientSecret: 'hunter2',
+    name: 'sign-in.example',
+  })
+  expect(oidc('http://127.0.0.1:9000', 'Our own')).toMatchObject({ name: 'Our own' })
+  for (const issuer of ['http://sign-in.example', 'http://127.0.0.1.evil.example', 'ftp://sign-in.example', 'none'])
+    expect(problemsOf({ ...env, SVC_OIDC_ISSUER: issuer })).toEqual([expect.stringMatching(/^SVC_OIDC_ISSUER .*https/)])
+  expect(problemsOf(env)).toEqual([expect.stringMatching(/^SVC_OIDC_ISSUER(?!.*hunter2)/)])
 })
 
 test('a GitHub App is its id and its key, which is tried at once; it serves the first account unless others are named', async () => {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type GitHostConfig, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
+import { type OidcConfig, readOidc } from './config-oidc.ts'
 import { type ModelConfig, readModels } from './config-models.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
@@ -33,6 +34,8 @@ export interface Config extends ModelConfig {
   github: GitHubConfig
   /** The credential of projects on that host that bring none, for the first account alone. */
   gitHost: GitHostConfig | null
+  /** Where people sign in besides here; null: nowhere. */
+  oidc: OidcConfig | null
   /** Where Slack's API answers; ends in a slash. */
   slackApiUrl: string
   appProvider: 'local' | 'none'
@@ -67,6 +70,7 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
       ),
     ),
     SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
+    SVC_OIDC_CLIENT_SECRET: config.oidc?.clientSecret ?? null,
     DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
   }
 }
@@ -169,6 +173,7 @@ export function parseConfig(env: Env): Config {
     // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
     allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
     gitHost: readGitHost(env, problems),
+    oidc: readOidc(env, problems),
     slackApiUrl: `${url('SVC_SLACK_API_URL') ?? 'https://slack.com/api'}/`,
     appProvider: choice('SVC_APP_PROVIDER', ['local', 'none']),
     connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),

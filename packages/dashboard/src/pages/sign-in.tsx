@@ -1,18 +1,32 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
 import { EmailField, PasswordField } from '../components/credential-fields.tsx'
 import { Failure } from '../components/failure.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonClass } from '../ui/button.tsx'
 import { Command } from '../ui/copy.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { signInMethods } from '../queries.ts'
 
 const route = getRouteApi('/sign-in')
+
+/** What the provider's redirect came back with, by its name in the address. */
+const problems: Readonly<Record<string, string>> = {
+  unknown: 'Nobody here has the e-mail address you signed in with. Ask an owner of the account to add you.',
+  unverified: 'The provider does not say that your e-mail address is yours, so it cannot tell who you are here.',
+  another: 'Your e-mail address belongs to somebody who signs in with another account of the provider. Ask an owner.',
+  expired: 'That took too long, or began in another browser. Try again.',
+  refused: 'The provider did not sign you in.',
+  away: 'The provider does not answer. Try again, or use another way.',
+  failed: 'What the provider answered does not fit. Try again; the server’s log says more.',
+}
 
 /** The owner link's code is in the fragment; a click spends it, so that a mail scanner's look does not. */
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
-  const { next = '/' } = route.useSearch()
+  const { next = '/', problem } = route.useSearch()
+  const methods = useQuery(signInMethods)
   const link = useMutation({
     mutationFn: () => reply(api.POST('/v1/sign-in', { body: { code } })),
     onSuccess: () => location.replace('/'),
@@ -30,7 +44,14 @@ export function SignInPage() {
       ) : (
         <>
           {link.isError && <Failure error={link.error} />}
+          {problem !== undefined && problems[problem] !== undefined && <Notice title={problems[problem]} />}
           <p>You are not signed in.</p>
+          {methods.data?.oidc != null && (
+            // A real link: it leaves for another site.
+            <a className={buttonClass('primary')} href={`/sign-in/oidc?${new URLSearchParams({ next })}`}>
+              Sign in with {methods.data.oidc}
+            </a>
+          )}
           <PasswordForm next={next} />
           <div className="flex flex-col gap-2">
             <p className="text-dim">Or make a link that signs you in, where the server runs:</p>

@@ -6,6 +6,7 @@ import { mayAdminister } from '../auth/actor.ts'
 import { type AuthorizedAccount, isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { forgetIdentities } from './oidc/identities.ts'
 import { makeOwnerLink } from './owner-link.ts'
 import {
   countOwners,
@@ -72,6 +73,7 @@ export async function removeMember(deps: Pick<Deps, 'db'>, input: Change & { use
     if (!leaves) refuseOwnersMatter(account, before.role)
     if (before.role === 'owner') await refuseLastOwner(trx, account)
     await deleteMember(trx, account.account_id, userId)
+    await forgetIdentities(trx, userId)
     await record(trx, input, 'member.remove', userId, { before: { email: before.email, role: before.role } })
   })
 }

@@ -11,6 +11,8 @@ import {
   removeMemberRoute,
   ServiceError,
   setPasswordRoute,
+  type SignInWay,
+  signInMethodsRoute,
   signInRoute,
   signInWithPasswordRoute,
   signOutRoute,
@@ -83,6 +85,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
         return link
       })
     }),
+    handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
     handle(signInRoute, async ({ body, request }) => {
       refuseForeignOrigin(originOf(request))
       return deps.db.transaction().execute(async (trx) => {
@@ -139,7 +142,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
   ]
 }
 
-function browserOf(request: RequestInfo, began_by: 'link' | 'password') {
+function browserOf(request: RequestInfo, began_by: SignInWay) {
   return { began_by, address: request.address, user_agent: request.headers.get('user-agent')?.slice(0, 300) ?? null }
 }
 

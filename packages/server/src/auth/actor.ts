@@ -1,4 +1,4 @@
-import type { Role } from '@svc/contract'
+import type { Role, SignInWay } from '@svc/contract'
 
 export interface UserActor {
   kind: 'user'
@@ -7,7 +7,7 @@ export interface UserActor {
   token_id: string | null
   expires_at: string | null
   /** The browser that speaks, when one does. */
-  dashboard_session?: { id: string; began_by: 'link' | 'password'; created_at: string }
+  dashboard_session?: { id: string; began_by: SignInWay; created_at: string }
 }
 
 export interface ProjectActor {

@@ -1,6 +1,6 @@
 /** The dashboard's cookie: who it is, and that the request comes from our own page. */
 import { parse } from 'hono/utils/cookie'
-import { base62, ServiceError } from '@svc/contract'
+import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
@@ -78,7 +78,7 @@ export function refuseForeignOrigin(request: {
 export async function startDashboardSession(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'randomBytes'>,
   userId: string,
-  browser: { began_by: 'link' | 'password'; address: string | null; user_agent: string | null } = {
+  browser: { began_by: SignInWay; address: string | null; user_agent: string | null } = {
     began_by: 'link',
     address: null,
     user_agent: null,

@@ -13,6 +13,7 @@ export const answers: Record<string, number> = {
   projectUsage: 200,
   sessionUsage: 404,
   createOwnerLink: 201,
+  getSignInMethods: 200,
   signInWithOwnerLink: 400,
   signInWithPassword: 400,
   signOut: 200,

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { appDeployStatuses, changeRequestStatuses, roles, sandboxStatuses, sessionStatuses } from '@svc/contract'
+import {
+  appDeployStatuses,
+  changeRequestStatuses,
+  roles,
+  sandboxStatuses,
+  sessionStatuses,
+  signInWay,
+} from '@svc/contract'
 import pg from 'pg'
 import { migrate } from './migrate.ts'
 import { createTestDatabase, type TestDatabase } from './testing-cluster.ts'
@@ -41,9 +48,10 @@ async function columns(): Promise<Column[]> {
 /** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
 function schemaType(): Map<string, Map<string, string>> {
   return new Map([
-    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables, UsageTables'),
+    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables, SignInTables, UsageTables'),
     ...tablesIn('app-tables.ts', 'AppTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
+    ...tablesIn('sign-in-tables.ts', 'SignInTables'),
     ...tablesIn('usage-tables.ts', 'UsageTables'),
   ])
 }
@@ -76,6 +84,7 @@ const namedUnions: Record<string, readonly string[]> = {
   SandboxStatus: sandboxStatuses,
   ChangeRequestStatus: changeRequestStatuses,
   AppDeployStatus: appDeployStatuses,
+  SignInWay: signInWay.options,
 }
 
 /** What the written type says of a column, in the words of PostgreSQL. */

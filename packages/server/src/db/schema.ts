@@ -12,6 +12,7 @@ import type {
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
+import type { SignInTables } from './sign-in-tables.ts'
 import type { UsageTables } from './usage-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { SlotPlan } from '../triggers/slot-plan.ts'
@@ -24,11 +25,10 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables, ConnectorTables, UsageTables {
+export interface Schema extends AppTables, ConnectorTables, SignInTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
   users: { user_id: string; name: string; email: string | null; created_at: Now }
-  user_passwords: { user_id: string; hash: string; changed_at: Timestamp }
   account_members: { account_id: string; user_id: string; role: Role; created_at: Now }
   projects: {
     project_id: string
@@ -183,27 +183,6 @@ export interface Schema extends AppTables, ConnectorTables, UsageTables {
     revoked_at: Timestamp | null
     created_at: Now
   }
-  owner_links: { sha256: Buffer; user_id: string; expires_at: Timestamp; used_at: Timestamp | null }
-  dashboard_sessions: {
-    sha256: Buffer
-    user_id: string
-    created_at: Now
-    expires_at: Timestamp
-    dashboard_session_id: Default<string>
-    began_by: Default<'link' | 'password'>
-    address: string | null
-    user_agent: string | null
-    last_used_at: Timestamp | null
-  }
-  cli_logins: {
-    sha256: Buffer
-    challenge: string
-    name: string
-    user_id: string
-    expires_at: Timestamp
-    used_at: Timestamp | null
-  }
-  sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
   secrets: {
     project_id: string
     name: string

@@ -93,7 +93,8 @@ function SignedIn() {
                 <span className="min-w-0 flex-1">
                   {each.user_agent ?? 'An unknown browser'}
                   <span className="block text-sm text-dim">
-                    {each.address ?? 'unknown address'}, by {each.began_by}
+                    {each.address ?? 'unknown address'}, by{' '}
+                    {each.began_by === 'oidc' ? 'single sign-on' : each.began_by}
                   </span>
                 </span>
                 <Time at={each.last_used_at ?? each.created_at} />

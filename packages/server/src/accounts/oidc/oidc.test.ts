@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import { makeTestApp, type TestApp } from '../../testing.ts'
+import { startTestProvider, type TestPerson, type TestProvider } from './testing.ts'
+
+const ours = 'http://127.0.0.1:8420'
+const redirectUri = () => `${ours}/sign-in/oidc/callback`
+let app: TestApp
+let provider: TestProvider
+beforeAll(async () => {
+  provider = await startTestProvider({ redirectUri })
+  app = await makeTestApp({ configure: { publicUrl: ours, oidc: { ...provider, name: 'Our own' } } })
+}, 120_000)
+afterAll(async () => {
+  await app?.close()
+  await provider?.close()
+})
+
+/** A browser: follows redirects, keeps each side's cookies, and stops at a page of ours. */
+class Browser {
+  readonly jars = new Map<string, Map<string, string>>()
+
+  async open(address: string): Promise<{ page: string; cookies: string[] }> {
+    let url = new URL(address, ours)
+    for (let step = 0; step < 12; step++) {
+      const { status, headers } = await this.#get(url)
+      const cookies = headers.getSetCookie()
+      for (const cookie of cookies) this.#keep(url.origin, cookie)
+      const location = headers.get('location')
+      if (location === null) throw new Error(`${url.pathname} answered ${status}`)
+      url = new URL(location, url)
+      if (url.origin === ours && !url.pathname.startsWith('/sign-in/oidc'))
+        return { page: url.pathname + url.search, cookies }
+    }
+    throw new Error('too many redirects')
+  }
+
+  async leave(path = '/sign-in/oidc'): Promise<URL> {
+    const { headers } = await this.#get(new URL(path, ours))
+    for (const cookie of headers.getSetCookie()) this.#keep(ours, cookie)
+    return new URL(headers.get('location')!, ours)
+  }
+
+  cookie(origin = ours): string {
+    return [...(this.jars.get(origin) ?? [])].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  async whoami(): Promise<string | null> {
+    const headers = { cookie: this.cookie(), origin: ours }
+    const me = await app.request<{ user?: { user_id: string } }>('GET', '/v1/accounts/me', { token: null, headers })
+    return me.body.user?.user_id ?? null
+  }
+
+  async #get(url: URL): Promise<{ status: number; headers: Headers }> {
+    const headers = { cookie: this.cookie(url.origin), 'sec-fetch-site': 'same-origin' }
+    if (url.origin === ours) return app.request('GET', url.pathname + url.search, { token: null, headers })
+    return fetch(url, { headers, redirect: 'manual' })
+  }
+
+  #keep(origin: string, cookie: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+    const jar = this.jars.get(origin) ?? this.jars.set(origin, new Map()).get(origin)!
+    if (/max-age=0/i.test(cookie) || value === '') jar.delete(name)
+    else jar.set(name, value)
+  }
+}
+
+async function member(): Promise<{ user_id: string; email: string }> {
+  const email = `${randomUUID()}@example.test`
+  const added = await app.request<{ member: { user_id: string } }>('POST', membersOf(), {
+    body: { email, role: 'member' },
+  })
+  expect(added.status).toBe(201)
+  return { user_id: added.body.member.user_id, email }
+}
+const membersOf = () => `/v1/accounts/${app.owner.account_id}/members`
+const somebody = (email?: string, email_verified = true): TestPerson => ({
+  subject: randomUUID(),
+  ...(email === undefined ? {} : { email, email_verified }),
+})
+
+async function comesBack(person: TestPerson | null, browser = new Browser()) {
+  provider.person = person
+  return browser.open('/sign-in/oidc')
+}
+
+describe('who signs in at the provider', () => {
+  test('is the member whom an owner added by that address, whatever its case, and goes on where they were', async () => {
+    const { user_id, email } = await member()
+    provider.person = somebody(email.toUpperCase())
+    const browser = new Browser()
+    const { page, cookies } = await browser.open('/sign-in/oidc?next=%2Fprojects%2Fa%2Fapps%3Fx%3D1')
+    expect(page).toBe('/projects/a/apps?x=1')
+    expect(await browser.whoami()).toBe(user_id)
+    expect(cookies.find((cookie) => cookie.startsWith('svc_session='))).toContain('HttpOnly; SameSite=Lax')
+    expect(browser.cookie()).not.toContain('svc_oidc')
+    const audit = await app.request<{ action: string; after: object; actor_user_id: string }[]>(
+      'GET',
+      `/v1/accounts/${app.owner.account_id}/audit?action=user.sign_in&actor_user_id=${user_id}`,
+    )
+    expect(audit.body).toMatchObject([{ after: { issuer: provider.issuer, email } }])
+    const headers = { cookie: browser.cookie(), origin: ours }
+    const mine = await app.request('GET', '/v1/accounts/dashboard-sessions', { token: null, headers })
+    expect(mine.body).toMatchObject([{ began_by: 'oidc', current: true }])
+  })
+
+  test('stays that user when the address changes there, and an address that somebody else has by then opens nothing', async () => {
+    const { user_id, email } = await member()
+    const person = somebody(email)
+    await comesBack(person)
+    const browser = new Browser()
+    expect((await comesBack({ ...person, email: 'married@example.test' }, browser)).page).toBe('/')
+    expect(await browser.whoami()).toBe(user_id)
+    const successor = new Browser()
+    expect((await comesBack(somebody(email), successor)).page).toBe('/sign-in?problem=another')
+    expect(await successor.whoami()).toBeNull()
+  })
+
+  test('is nobody without an address that is theirs, or whom no owner added', async () => {
+    const { email } = await member()
+    const refused: [TestPerson | null, string][] = [
+      [somebody(email, false), 'unverified'],
+      [somebody(), 'unverified'],
+      [somebody('stranger@example.test'), 'unknown'],
+      [null, 'refused'],
+    ]
+    for (const [person, problem] of refused) {
+      const browser = new Browser()
+      expect((await comesBack(person, browser)).page).toBe(`/sign-in?problem=${problem}`)
+      expect(browser.cookie()).toBe('')
+    }
+  })
+
+  test('who left every account is nobody, and is known by their address again once they are added again', async () => {
+    const { user_id, email } = await member()
+    const person = somebody(email)
+    await comesBack(person)
+    expect((await app.request('DELETE', `${membersOf()}/${user_id}`)).status).toBe(200)
+    expect((await comesBack(person)).page).toBe('/sign-in?problem=unknown')
+    await app.request('POST', membersOf(), { body: { email, role: 'viewer' } })
+    const browser = new Browser()
+    expect((await comesBack(somebody(email), browser)).page).toBe('/')
+    expect(await browser.whoami()).toBe(user_id)
+  })
+
+  test('two windows that come for the first time at once are one person', async () => {
+    const { user_id, email } = await member()
+    provider.person = somebody(email)
+    const browsers = Array.from({ length: 6 }, () => new Browser())
+    const pages = await Promise.all(browsers.map((browser) => browser.open('/sign-in/oidc')))
+    expect(pages.map(({ page }) => page)).toEqual(Array(6).fill('/'))
+    expect(new Set(await Promise.all(browsers.map((browser) => browser.whoami())))).toEqual(new Set([user_id]))
+  })
+})
+
+describe('the way there and back', () => {
+  test('asks with state, nonce and a challenge of its own each time', async () => {
+    const [first, second] = [await new Browser().leave(), await new Browser().leave()]
+    expect(first.origin).toBe(provider.issuer)
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      expect(first.searchParams.get(name)!.length).toBeGreaterThan(20)
+      expect(first.searchParams.get(name)).not.toBe(second.searchParams.get(name)!)
+    }
+    expect(first.searchParams.get('code_challenge_method')).toBe('S256')
+  })
+
+  test('is finished only by the browser that began it, once', async () => {
+    const { email } = await member()
+    provider.person = somebody(email)
+    const theirs = new Browser()
+    const callback = await callbackOf(theirs)
+    const other = new Browser()
+    expect((await other.open(callback)).page).toBe('/sign-in?problem=expired')
+    await other.leave()
+    expect((await other.open(callback)).page).toBe('/sign-in?problem=failed')
+    expect(await other.whoami()).toBeNull()
+    expect((await theirs.open(callback)).page).toBe('/')
+    expect((await theirs.open(callback)).page).toBe('/sign-in?problem=expired')
+  })
+
+  test.each([
+    ['a code of nobody', (url: URL) => url.searchParams.set('code', 'x'.repeat(43))],
+    ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://elsewhere.example')],
+    ['no code', (url: URL) => url.searchParams.delete('code')],
+    ['two states', (url: URL) => url.searchParams.append('state', 'x')],
+  ])('%s signs nobody in', async (_, change) => {
+    const { email } = await member()
+    provider.person = somebody(email)
+    const browser = new Browser()
+    const url = new URL(await callbackOf(browser), ours)
+    change(url)
+    expect((await browser.open(url.pathname + url.search)).page).toBe('/sign-in?problem=failed')
+    expect(await browser.whoami()).toBeNull()
+  })
+
+  test.each(['//evil.example', '/\\evil.example', 'https://evil.example', '/a\\b', '/x\r\nset-cookie:a=b', ''])(
+    'goes on at the first page, not at %j',
+    async (next) => {
+      const { email } = await member()
+      provider.person = somebody(email)
+      expect((await new Browser().open(`/sign-in/oidc?${new URLSearchParams({ next })}`)).page).toBe('/')
+    },
+  )
+
+  test('begins at no other site', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' }
+    expect((await app.request('GET', '/sign-in/oidc', { token: null, headers })).status).toBe(403)
+  })
+})
+
+test('a provider that is away is said at the page; a server without one offers none', async () => {
+  const closed = await startTestProvider({ redirectUri })
+  await closed.close()
+  const other = await makeTestApp({ configure: { publicUrl: ours, oidc: { ...closed, name: 'Away' } } })
+  try {
+    const left = await other.request('GET', '/sign-in/oidc', { token: null })
+    expect(left.headers.get('location')).toBe('/sign-in?problem=away')
+    expect((await other.request('GET', '/v1/sign-in', { token: null })).body).toEqual({ password: true, oidc: 'Away' })
+  } finally {
+    await other.close()
+  }
+  const without = await makeTestApp()
+  try {
+    expect((await without.request('GET', '/sign-in/oidc', { token: null })).status).toBe(404)
+    expect((await without.request('GET', '/v1/sign-in', { token: null })).body).toEqual({ password: true, oidc: null })
+  } finally {
+    await without.close()
+  }
+})
+
+test.each(['client_secret_basic', 'client_secret_post'] as const)(
+  'providers that take %s and put the address into the ID token are understood, too',
+  async (clientAuth) => {
+    const kept = provider
+    const keptApp = app
+    provider = await startTestProvider({ redirectUri, clientAuth, claimsIn: 'id_token' })
+    app = await makeTestApp({ configure: { publicUrl: ours, oidc: { ...provider, name: 'Other' } } })
+    try {
+      const { user_id, email } = await member()
+      const browser = new Browser()
+      expect((await comesBack(somebody(email), browser)).page).toBe('/')
+      expect(await browser.whoami()).toBe(user_id)
+    } finally {
+      await app.close()
+      await provider.close()
+      provider = kept
+      app = keptApp
+    }
+  },
+)
+
+/** Where the provider sends this browser back to, not yet opened. */
+async function callbackOf(browser: Browser): Promise<string> {
+  let url = await browser.leave()
+  const jar = new Map<string, string>()
+  while (url.origin !== ours) {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(url, { redirect: 'manual', headers: { cookie } })
+    for (const each of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(each) ?? []
+      jar.set(name, value)
+    }
+    url = new URL(answer.headers.get('location')!, url)
+  }
+  return url.pathname + url.search
+}

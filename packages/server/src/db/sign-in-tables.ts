@@ -1,0 +1,29 @@
+/** The ways people come in, and where they are signed in. */
+import type { SignInWay } from '@svc/contract'
+import type { Default, Now, Timestamp } from './schema.ts'
+
+export interface SignInTables {
+  user_passwords: { user_id: string; hash: string; changed_at: Timestamp }
+  owner_links: { sha256: Buffer; user_id: string; expires_at: Timestamp; used_at: Timestamp | null }
+  dashboard_sessions: {
+    sha256: Buffer
+    user_id: string
+    created_at: Now
+    expires_at: Timestamp
+    dashboard_session_id: Default<string>
+    began_by: Default<SignInWay>
+    address: string | null
+    user_agent: string | null
+    last_used_at: Timestamp | null
+  }
+  cli_logins: {
+    sha256: Buffer
+    challenge: string
+    name: string
+    user_id: string
+    expires_at: Timestamp
+    used_at: Timestamp | null
+  }
+  user_identities: { issuer: string; subject: string; user_id: string; created_at: Now }
+  sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
+}
