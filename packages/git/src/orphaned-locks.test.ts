@@ -75,6 +75,24 @@ describe('a lock whose git is gone', () => {
   })
 })
 
+describe('an object that is not written to its end', () => {
+  const draftOf = (pid: number) => `objects/ab/tmp_obj_svc-${pid}-0123456789ab`
+
+  test('stays while the server or the git lives that may be writing it', async () => {
+    const repo = await repository()
+    const other = Bun.spawn(['sleep', '60'])
+    const stop = await workIn(repo, ['merge-tree', '--stdin', '--write-tree'])
+    for (const name of [draftOf(process.pid), draftOf(other.pid), 'objects/ab/tmp_obj_XyZ123'])
+      await Bun.write(join(repo.dir, name), 'half')
+    expect(await removeOrphanedLocks(repo.dir)).toEqual([])
+    await stop()
+    expect(await removeOrphanedLocks(repo.dir)).toEqual([join(repo.dir, 'objects/ab/tmp_obj_XyZ123')])
+    other.kill()
+    await other.exited
+    expect(await removeOrphanedLocks(repo.dir)).toEqual([join(repo.dir, draftOf(other.pid))])
+  }, 30_000)
+})
+
 describe('a lock that some git may hold', () => {
   test('is left alone, and a merge is told to come again, without a path of this machine', async () => {
     const repo = await repository()

@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { GitError } from './git.ts'
+import { isDraftOfTheLiving } from './loose-object.ts'
 
 /**
  * A git that was killed leaves its lock file behind, and every later change of that ref fails. A lock is a file without a
@@ -13,7 +14,9 @@ const unprovenAgeMs = 30_000
 const ticksPerSecond = 100
 const toleranceMs = 100
 
-const readsOnly = /\0(?:cat-file|merge-tree|diff-tree)\0/
+const readsOnly = /\0(?:cat-file|diff-tree)\0/
+/** It takes no lock either, but it writes objects. */
+const takesNoLock = /\0merge-tree\0/
 
 /** The lock that git could not take, by what it said. Only one inside the repository is ours to judge. */
 export function lockInTheWay(dir: string, stderr: string): string | null {
@@ -27,7 +30,7 @@ export async function removeIfOrphaned(dir: string, path: string): Promise<boole
   if (lock === null) return true
   // Whatever else has that name was not made by a git that died.
   if (!lock.isFile()) return false
-  const isHeld = await mayBeHeld(dir, lock.mtimeMs)
+  const isHeld = await mayBeHeld(dir, lock.mtimeMs, path.endsWith('.lock'))
   if (isHeld ?? Date.now() - lock.mtimeMs < unprovenAgeMs) return false
   // Between the look and the removal somebody may have taken it anew; that one's lock is another file.
   const now = await stat(path).catch(() => null)
@@ -76,12 +79,12 @@ async function listUnfinished(dir: string): Promise<string[]> {
   for (const folder of await readdir(objects).catch(() => []))
     if (/^(?:[0-9a-f]{2}|pack)$/.test(folder))
       for (const name of await readdir(join(objects, folder)).catch(() => []))
-        if (/^\.?tmp[-_]/.test(name)) found.push(join(objects, folder, name))
+        if (/^\.?tmp[-_]/.test(name) && !isDraftOfTheLiving(name)) found.push(join(objects, folder, name))
   return found
 }
 
 /** null: this machine does not show its processes. */
-async function mayBeHeld(dir: string, since: number): Promise<boolean | null> {
+async function mayBeHeld(dir: string, since: number, isLock: boolean): Promise<boolean | null> {
   const uptime = await readFile('/proc/uptime', 'utf8').catch(() => null)
   if (uptime === null) return null
   const bootedAt = Date.now() - Number(uptime.split(' ')[0]) * 1000
@@ -93,18 +96,18 @@ async function mayBeHeld(dir: string, since: number): Promise<boolean | null> {
     const fields = status.slice(end + 2).split(' ')
     if (end < 0 || fields[0] === 'Z' || !/\((git|prlimit)/.test(status.slice(0, end))) continue
     const startedAt = bootedAt + (Number(fields[19]) / ticksPerSecond) * 1000
-    if (startedAt <= since + toleranceMs && (await mayWorkIn(pid, [dir, place]))) return true
+    if (startedAt <= since + toleranceMs && (await mayWorkIn(pid, [dir, place], isLock))) return true
   }
   return false
 }
 
 /** A process of another user may work anywhere. */
-async function mayWorkIn(pid: string, places: string[]): Promise<boolean> {
+async function mayWorkIn(pid: string, places: string[], isLock: boolean): Promise<boolean> {
   try {
     const cwd = await readlink(`/proc/${pid}/cwd`)
     const argv = await readFile(`/proc/${pid}/cmdline`, 'utf8')
     // These never take a lock, and some of them stay for minutes.
-    if (readsOnly.test(argv)) return false
+    if (readsOnly.test(argv) || (isLock && takesNoLock.test(argv))) return false
     const words = `${argv}\0${await readFile(`/proc/${pid}/environ`, 'utf8')}`
     return places.some((place) => cwd === place || cwd.startsWith(join(place, '/')) || words.includes(place))
   } catch (error) {

@@ -34,7 +34,8 @@ export async function sweepScratch(repositoryDir: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is such a process. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
