@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { rename } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git } from './git.ts'
 import { landMerge, planMerge } from './merge.ts'
@@ -135,6 +135,32 @@ describe('landMerge', () => {
     await host.close()
     await temp.remove()
   })
+
+  test.each(['http', 'file'])(
+    'what was lost before it could be pushed over %s is no refusal, and is there again for the next try',
+    async (protocol) => {
+      const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
+      const host = await serveHttpBackend(repo.dir)
+      const temp = await tempDir()
+      const url = protocol === 'http' ? host.url : `file://${repo.dir}`
+      const mirror = await openMirror(join(temp.path, 'm.git'), { url, credential: null, allowProtocols: [protocol] })
+      const [baseSha, headSha] = [await commit(repo, 'main', { c: '1\n' }), await repo.tip('work')]
+      await bringObjects(mirror, [baseSha, headSha])
+      const lose = await plan(mirror, baseSha, headSha)
+      if (lose.kind !== 'merge-commit') throw new Error(lose.kind)
+      await rm(join(mirror.dir, 'objects', lose.treeSha.slice(0, 2), lose.treeSha.slice(2)))
+      const outcome = await landMerge(mirror, { baseRef: 'main', baseSha, resultSha: lose.resultSha })
+      expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringContaining('could not be packed') })
+      expect(await repo.tip('main')).toBe(baseSha)
+      const again = await plan(mirror, baseSha, headSha)
+      if (again.kind !== 'merge-commit') throw new Error(again.kind)
+      expect(await landMerge(mirror, { baseRef: 'main', baseSha, resultSha: again.resultSha })).toEqual({
+        kind: 'landed',
+      })
+      await host.close()
+      await temp.remove()
+    },
+  )
 
   test('a host that is away, hangs up before or after the push, or lets nobody in', async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })

@@ -92,6 +92,7 @@ function reasonFor(pushed: PushOutcome, ref: string): string | null {
     return `the git host did not say whether it took the push; fetch to see, then push again: ${pushed.reason}`
   const outcome = pushed.refs.get(ref)
   if (outcome?.kind === 'done') return null
+  if (outcome?.kind === 'failed') return `nothing was changed; push again in a moment: ${outcome.reason}`
   return outcome?.kind === 'rejected' ? outcome.reason : movedReason
 }
 

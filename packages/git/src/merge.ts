@@ -4,10 +4,10 @@ import { GitError } from './git.ts'
 import { doubtAboutMerge } from './merge-check.ts'
 import { mergeByStanding } from './merge-standing.ts'
 import { mergeTrees } from './merge-tree.ts'
-import { bringObjects, withMending } from './mirror-repair.ts'
-import { pushRefs } from './push.ts'
+import { bringObjects, mendMirror, withMending } from './mirror-repair.ts'
+import { pushRefs, type PushOutcome } from './push.ts'
 import { busyReason, durable, isAncestor, type KeptCommits, mergeBase, moveRefs } from './refs.ts'
-import { requireSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
+import { requireSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 import { withScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
 
@@ -83,6 +83,8 @@ export type LandOutcome =
   | { kind: 'moved' }
   /** For good, in the host's own words. */
   | { kind: 'rejected'; reason: string }
+  /** Nothing was moved, by trouble of the moment: planned and sent again, it may work. */
+  | { kind: 'failed'; reason: string }
   /** The host may have done it and may yet. Nothing may be assumed; the tip will tell. */
   | { kind: 'unknown'; reason: string }
 
@@ -118,22 +120,45 @@ async function landOnHost(
   repo: Repository,
   remote: Remote,
   input: LandInput,
-  update: { ref: string; oldSha: Sha; newSha: Sha },
+  update: RefUpdate,
   options: CallOptions,
 ): Promise<LandOutcome> {
-  const pushed = await pushRefs(repo.dir, remote, [update], options)
+  const pushed = await pushTwice(repo, remote, update, options)
   if (pushed.kind === 'not-sent') {
     return pushed.denied ? { kind: 'rejected', reason: pushed.reason } : { kind: 'unknown', reason: pushed.reason }
   }
   const answer = pushed.kind === 'answered' ? pushed.refs.get(update.ref) : undefined
   if (answer?.kind === 'done') return { kind: 'landed' }
   if (answer?.kind === 'rejected') return answer
+  if (answer?.kind === 'failed') return { kind: 'failed', reason: answer.reason }
   // Either the lease failed or the connection did. A push of ours that got through before also looks like that.
   const where = await containsResult(repo, input)
   if (where === true) return { kind: 'landed' }
   if (answer?.kind === 'stale') return { kind: 'moved' }
   const reason = pushed.kind === 'unknown' ? pushed.reason : 'The git host did not say what it did.'
   return { kind: 'unknown', reason }
+}
+
+/**
+ * Another server on the same folder joins packs at any time, and a git that is just packing may lose one from under its
+ * hands; the next one finds everything in its new place. When that one does not either, something is missing for good.
+ */
+async function pushTwice(
+  repo: Repository,
+  remote: Remote,
+  update: RefUpdate,
+  options: CallOptions,
+): Promise<PushOutcome> {
+  const brokeDown = (pushed: PushOutcome) => {
+    const answer = pushed.kind === 'answered' ? pushed.refs.get(update.ref) : undefined
+    return answer?.kind === 'failed' && answer.isOurs ? answer.reason : null
+  }
+  const first = await pushRefs(repo.dir, remote, [update], options)
+  if (brokeDown(first) === null) return first
+  const second = await pushRefs(repo.dir, remote, [update], options)
+  const words = brokeDown(second)
+  if (words !== null) await mendMirror(repo, words)
+  return second
 }
 
 /** Whether base holds the result now, read from where the truth is. null: it cannot be told. */

@@ -111,6 +111,11 @@ function isWorthMending(repo: Repository, words: string): boolean {
   return true
 }
 
+/** Makes a mirror anew when git's words tell that it is damaged. What was written to it and is on no branch is gone then. */
+export async function mendMirror(repo: Repository, words: string): Promise<void> {
+  if (repo.remote && isWorthMending(repo, words)) await rebuildMirror(repo)
+}
+
 /** Runs `work`; when it fails because the mirror is damaged, makes the mirror anew and tries once more. */
 export async function withMending<T>(repo: Repository, work: () => Promise<T>): Promise<T> {
   try {

@@ -12,6 +12,8 @@ export type RefPush =
   | { kind: 'done'; unchanged: boolean }
   /** The ref was not where the update says it was; trying again from its new place may work. */
   | { kind: 'stale' }
+  /** What was sent did not arrive whole (`isOurs`: it did not leave whole), or could not be stored there. Nothing moved, and later it may work. */
+  | { kind: 'failed'; reason: string; isOurs: boolean }
   | { kind: 'rejected'; reason: string }
 
 export type PushOutcome =
@@ -101,17 +103,16 @@ function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushO
     const [flag = '', names = '', summary = ''] = line.split('\t')
     const ref = updates.find((update) => names.endsWith(`:${update.ref}`))?.ref
     if (!ref || flag.length !== 1) continue
-    // Our own half of the push broke down; what the host says about what it got is of no interest then.
-    if (flag === '!' && /unpacker error/.test(summary) && ownFailure.test(stderr))
-      return { kind: 'unknown', reason: `What was to be pushed could not be packed: ${hostWords(stderr)}` }
-    refs.set(
-      ref,
-      flag === '!'
-        ? rejection(summary, [...remarks, ...unpackFailure(stderr)])
-        : { kind: 'done', unchanged: flag === '=' },
-    )
+    // The host went away, or its half of the push died, after it was given everything.
+    if (/\(remote failed to report status\)/.test(summary)) return { kind: 'unknown', reason: hostWords(stderr) }
+    refs.set(ref, flag === '!' ? refusal(summary, stderr, remarks) : { kind: 'done', unchanged: flag === '=' })
   }
   if (updates.some(({ ref }) => !refs.has(ref))) {
+    // Over HTTP the host never answers to half a pack; it cannot have taken it either.
+    if (ownLoss.test(stderr)) {
+      const failed: RefPush = { kind: 'failed', reason: notPacked(stderr), isOurs: true }
+      return { kind: 'answered', refs: new Map(updates.map(({ ref }) => [ref, failed])), remarks }
+    }
     return /unexpected disconnect|RPC failed|hung up/i.test(stderr)
       ? { kind: 'unknown', reason: hostWords(stderr) }
       : { kind: 'not-sent', reason: hostWords(stderr), denied: true }
@@ -119,18 +120,38 @@ function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushO
   return { kind: 'answered', refs, remarks }
 }
 
-const ownFailure = /pack-objects died|fatal: (?:unable to read|bad object|missing)|out of memory/i
+/** The host did not get a whole pack out of what it was sent, or found that its own store has not all the pack builds on. */
+const notStored = /unpacker error|missing necessary objects/
+/** What it says when it got the pack whole and does not want what is in it. Sent again, it is refused again. */
+const unwanted = /fsck error|exceeds maximum allowed size/i
+/** Our own half of the push broke down: objects it was to send were moved from one pack into another under its hands. */
+const ownFailure = /eof before pack header|pack-objects died|^fatal: /m
+const ownLoss =
+  /^(?:error|fatal): (?:unable to read |bad (?:tree )?object|(?:loose|packed) object |packfile |missing |inflate|unable to unpack )/m
+
+function notPacked(stderr: string): string {
+  const words = ownLoss.exec(stderr) ? stderr.slice(stderr.search(ownLoss)).split('\n')[0] : undefined
+  return `What was to be pushed could not be packed: ${hostWords(words ?? stderr)}`
+}
+
+/**
+ * Everything else that keeps a host from storing a pack is trouble of the moment, on its machine or on ours: no space,
+ * no memory, a helper that was killed. To call that a refusal would tell people to change what is right as it is.
+ */
+function refusal(summary: string, stderr: string, remarks: string[]): RefPush {
+  if (movedPhrases.test(summary)) return { kind: 'stale' }
+  const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
+  const why = [...remarks, ...unpackFailure(stderr), inBrackets].join(' ').slice(0, 2000)
+  if (!notStored.test(summary) || unwanted.test(stderr)) return { kind: 'rejected', reason: why }
+  const isOurs = ownFailure.test(stderr)
+  const reason = isOurs ? notPacked(stderr) : `The git host could not store what was pushed: ${why}`
+  return { kind: 'failed', reason, isOurs }
+}
 
 /** Why the host could not take the pack, where it says so. */
 function unpackFailure(stderr: string): string[] {
   const why = /^error: (?:remote )?unpack failed: ([^\n]+)$/m.exec(stderr)?.[1]
   return why === undefined ? [] : [why]
-}
-
-function rejection(summary: string, remarks: string[]): RefPush {
-  if (movedPhrases.test(summary)) return { kind: 'stale' }
-  const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
-  return { kind: 'rejected', reason: [...remarks, inBrackets].join(' ').slice(0, 2000) }
 }
 
 /** What the host's hooks said. */

@@ -20,6 +20,7 @@ export async function createBranchByPush(
   const answer = pushed.kind === 'answered' ? pushed.refs.get(update.ref) : undefined
   if (answer?.kind === 'done') return { kind: answer.unchanged ? 'exists' : 'created' }
   if (answer?.kind === 'rejected') return answer
+  if (answer?.kind === 'failed') return { kind: 'unreachable', reason: answer.reason }
   // A stale lease, or no answer: only the host's refs tell whether the branch is there.
   const now = await readTips(repo, [branch], options)
   if (now.kind === 'unreachable') return now

@@ -56,6 +56,9 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     case 'moved':
       await abandon(deps, attempt, 'The base moved.')
       return { kind: 'moved' }
+    case 'failed':
+      await abandon(deps, attempt, outcome.reason)
+      return { kind: 'lost', reason: outcome.reason }
     case 'rejected':
       await abandon(deps, attempt, outcome.reason)
       throw new ServiceError('merge_rejected', `The git host refused the merge: ${outcome.reason}`, {

@@ -71,7 +71,14 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     last = await tryMerge(deps, input, { repository, cr })
     if (last.kind === 'merged') return last.merged
   }
-  if (last.kind === 'lost') throw unreachable(last.reason)
+  if (last.kind === 'lost')
+    throw new ServiceError(
+      'repository_unreachable',
+      `The merge did not get through to the repository: ${last.reason}`,
+      {
+        hint: 'It is not on the branch, and the change request is open as before. Try again in a moment.',
+      },
+    )
   if (last.kind === 'lacking') throw notHandedOut(last.shas)
   throw new ServiceError(
     'base_moved',
