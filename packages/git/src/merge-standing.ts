@@ -1,8 +1,9 @@
+import { durable } from './durable.ts'
 import { couldAttributesMatter } from './merge-attributes.ts'
 import { readStreamed, type StreamedResult } from './merge-conflicts.ts'
 import { resultOf } from './merge-each.ts'
 import type { MergeResult } from './merge-tree.ts'
-import { durable, mergeBases } from './refs.ts'
+import { mergeBases } from './refs.ts'
 import { isSha, requireSha, type Repository, type Sha } from './repository.ts'
 import { askStanding, type StandingKind } from './standing.ts'
 

@@ -1,4 +1,5 @@
 import { requireBranchName } from './branch-name.ts'
+import { durable } from './durable.ts'
 import { writeCommit } from './loose-object.ts'
 import { GitError } from './git.ts'
 import { doubtAboutMerge } from './merge-check.ts'
@@ -6,7 +7,7 @@ import { mergeByStanding } from './merge-standing.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { bringObjects, mendMirror, withMending } from './mirror-repair.ts'
 import { pushRefs, type PushOutcome } from './push.ts'
-import { busyReason, durable, isAncestor, type KeptCommits, mergeBase, moveRefs } from './refs.ts'
+import { busyReason, isAncestor, type KeptCommits, mergeBase, moveRefs } from './refs.ts'
 import { requireSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
 import { withScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
@@ -102,7 +103,7 @@ export async function landMerge(repo: Repository, input: LandInput, options: Cal
   const ref = `refs/heads/${requireBranchName(input.baseRef)}`
   const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
   if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
-  const outcome = await moveRefs(repo, [update], { keep: input.keep }).catch(whenKilled)
+  const outcome = await moveRefs(repo, [update], { keep: input.keep, mayRepeat: true }).catch(whenKilled)
   if (outcome.kind === 'moved') return { kind: 'landed' }
   if (outcome.kind === 'killed') return { kind: 'unknown', reason: outcome.reason }
   if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }

@@ -2,6 +2,7 @@ import { readdir, readFile, readlink, realpath, rm, stat } from 'node:fs/promise
 import { isAbsolute, join } from 'node:path'
 import { GitError } from './git.ts'
 import { isDraftOfTheLiving } from './loose-object.ts'
+import { endUpdaters } from './refs-standing.ts'
 
 /**
  * A git that was killed leaves its lock file behind, and every later change of that ref fails. A lock is a file without a
@@ -17,6 +18,7 @@ const toleranceMs = 100
 const readsOnly = /\0(?:cat-file|diff-tree)\0/
 /** It takes no lock either, but it writes objects. */
 const takesNoLock = /\0merge-tree\0/
+const writesNoObject = /\0update-ref\0/
 
 /** The lock that git could not take, by what it said. Only one inside the repository is ours to judge. */
 export function lockInTheWay(dir: string, stderr: string): string | null {
@@ -85,6 +87,8 @@ async function listUnfinished(dir: string): Promise<string[]> {
 
 /** null: this machine does not show its processes. */
 async function mayBeHeld(dir: string, since: number, isLock: boolean): Promise<boolean | null> {
+  // It may be older than the lock and hold another one, or none.
+  if (isLock) await endUpdaters(dir)
   const uptime = await readFile('/proc/uptime', 'utf8').catch(() => null)
   if (uptime === null) return null
   const bootedAt = Date.now() - Number(uptime.split(' ')[0]) * 1000
@@ -106,8 +110,8 @@ async function mayWorkIn(pid: string, places: string[], isLock: boolean): Promis
   try {
     const cwd = await readlink(`/proc/${pid}/cwd`)
     const argv = await readFile(`/proc/${pid}/cmdline`, 'utf8')
-    // These never take a lock, and some of them stay for minutes.
-    if (readsOnly.test(argv) || (isLock && takesNoLock.test(argv))) return false
+    // These never take a lock, or never write an object, and some of them stay for minutes.
+    if (readsOnly.test(argv) || (isLock ? takesNoLock : writesNoObject).test(argv)) return false
     const words = `${argv}\0${await readFile(`/proc/${pid}/environ`, 'utf8')}`
     return places.some((place) => cwd === place || cwd.startsWith(join(place, '/')) || words.includes(place))
   } catch (error) {

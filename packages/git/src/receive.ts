@@ -5,7 +5,7 @@ import { explainEnd, lastWords, startGit, type GitChild } from './git.ts'
 import { objectFormat } from './object-format.ts'
 import { readReport, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
-import { durable } from './refs.ts'
+import { durable } from './durable.ts'
 import { makeRoom } from './scratch.ts'
 import { isZero, type Repository } from './repository.ts'
 

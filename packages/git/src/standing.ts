@@ -7,8 +7,8 @@ import { borrowObjects, makeScratch, removeScratch } from './scratch.ts'
 
 /**
  * A git that stays for the next question of its kind. Most of what a small question costs is starting a process; these
- * few read only, take no lock and answer line by line. Nobody depends on them: when one does not answer, the same
- * question goes to a git of its own, which also has the right words for what is wrong.
+ * few answer line by line, and hold no lock once they have answered. Nobody depends on them: when one does not answer,
+ * the same question goes to a git of its own, which also has the right words for what is wrong.
  */
 export interface StandingKind {
   name: string
@@ -16,6 +16,8 @@ export interface StandingKind {
   config?: [string, string][]
   /** Objects it writes go into a folder that is thrown away with it. */
   discards?: boolean
+  /** How long it may live at most, where the usual is too long. */
+  lifeMs?: number
 }
 
 /** Looks at what came so far. undefined: not all is there yet. What it throws ends the child. */
@@ -33,6 +35,7 @@ const answerMsMax = 2_000
 const answerBytesMax = 1024 * 1024
 
 interface Child {
+  key: string
   git: GitChild
   /** Which folder it was started in: a mirror that is made anew has the same path. */
   place: string
@@ -60,7 +63,7 @@ export async function askStanding<T>(
   question: string | Buffer,
   read: ReadAnswer<T>,
 ): Promise<T | null> {
-  const key = `${kind.name}\0${repo.dir}`
+  const key = keyOf(kind, repo.dir)
   if (slow.has(key)) return null
   const info = await stat(repo.dir).catch(() => null)
   if (!info) return null
@@ -79,6 +82,19 @@ export async function endStanding(): Promise<void> {
   await Promise.all([...alive].map((child) => child.tail.then(() => end(child))))
 }
 
+/** The same for those of one kind in one repository. */
+export async function endStandingOf(kind: StandingKind, dir: string): Promise<void> {
+  const key = keyOf(kind, dir)
+  const found = children.get(key)
+  if (found) drop(key, found)
+  await found
+  await Promise.all([...alive].filter((one) => one.key === key).map((one) => one.tail.then(() => end(one))))
+}
+
+function keyOf(kind: StandingKind, dir: string): string {
+  return `${kind.name}\0${dir}`
+}
+
 async function findChild(key: string, repo: Repository, kind: StandingKind, place: string): Promise<Child | null> {
   const found = children.get(key)
   if (found) {
@@ -88,7 +104,7 @@ async function findChild(key: string, repo: Repository, kind: StandingKind, plac
       !child.ended &&
       child.place === place &&
       child.asked < questionsMax &&
-      Date.now() - child.startedAt < lifeMs
+      Date.now() - child.startedAt < (kind.lifeMs ?? lifeMs)
     if (isGood) {
       if (children.get(key) === found) {
         children.delete(key)
@@ -132,6 +148,7 @@ async function startChild(key: string, repo: Repository, kind: StandingKind, pla
     // It must not keep a program from ending; its pipes end with that program, and it with them.
     git.background()
     const child: Child = {
+      key,
       git,
       place,
       scratch,
