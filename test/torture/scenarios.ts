@@ -2,7 +2,7 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps'
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps' | 'keys'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -74,6 +74,12 @@ export const scenarios: Record<string, Scenario> = {
   'app.deploy.after_files': { by: 'apps' },
   'app.deploy.before_switch': { by: 'apps' },
   'app.deploy.after_switch': { by: 'apps' },
+  'rotate.after_batch': { by: 'keys' },
+  'rotate.after_key': { by: 'keys' },
+  'rotate.after_wrap': { by: 'keys' },
+  'rotate.after_file': { by: 'keys' },
+  'rotate.before_retire': { by: 'keys' },
+  'rotate.after_retire': { by: 'keys' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {

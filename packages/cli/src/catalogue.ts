@@ -204,6 +204,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     unit: leaf(async () => (await import('./commands/self-host/unit.ts')).unit),
     doctor: leaf(async () => (await import('./commands/self-host/doctor.ts')).doctor),
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
+    'rotate-key': leaf(async () => (await import('./commands/self-host/rotate-key.ts')).rotateKey),
   }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
   update: leaf(async () => (await import('./commands/update.ts')).update),

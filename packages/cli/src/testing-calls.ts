@@ -40,6 +40,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'sessions preview': { args: [ids.session, '5173'], speaks: true },
   'self-host start': { args: ['--yes'], speaks: false },
   'self-host doctor': { args: [], speaks: false },
+  'self-host rotate-key': { args: [], speaks: false },
   'self-host configure': { args: [], speaks: false },
   'self-host env': { args: ['ls'], speaks: false },
   'self-host logs': { args: [], speaks: false },
@@ -117,7 +118,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
 /** They need more than one usual answer, or a repository; their own tests have it. */
 export const elsewhere = new Set([
   ...['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm', 'update'],
-  ...['self-host start', 'self-host configure', 'self-host logs', 'self-host doctor'],
+  ...['self-host start', 'self-host configure', 'self-host logs', 'self-host doctor', 'self-host rotate-key'],
 ])
 
 /** Every command by its words. */

@@ -11,11 +11,9 @@ import { startEmbeddedPostgres } from './db/embedded.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
-import type { Db } from './db/schema.ts'
 import { closingEgress, makeEgressGate } from './egress/gate.ts'
 import { EventWire } from './events/wire.ts'
-import { type Keyring, makeKeyring } from './keyring/keyring.ts'
-import { createMasterKey, MasterKeyError, readMasterKey } from './keyring/master-key.ts'
+import { openKeyring } from './keyring/open-keyring.ts'
 import { forgettingKeys } from './redaction/forgetting-driver.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
@@ -45,7 +43,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
   try {
     await migrate(url)
     const database = openDatabase(url, log)
-    const keyring = watchedKeyring(await openKeyring(config, database.db), redaction)
+    const keyring = watchedKeyring(await openKeyring({ config, db: database.db, log }), redaction)
     const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
     const driver = await chooseDriver(config, runDir, log)
     const base = {
@@ -93,30 +91,4 @@ export async function makeRunDir(config: Config): Promise<string> {
       : join(tmpdir(), `svc-${process.getuid?.() ?? 0}-${id}`)
   await mkdir(runDir, { recursive: true, mode: 0o700 })
   return runDir
-}
-
-/** The master key lies outside the data folder. It is made once, for data that has none; never anew for data that was sealed under another. */
-async function openKeyring(config: Config, db: Db): Promise<Keyring> {
-  const found = await db.selectFrom('installation').select('master_key_id').executeTakeFirst()
-  let key = await readMasterKey(config.masterKeyFile)
-  if (key === null) {
-    if (found !== undefined)
-      throw new MasterKeyError(
-        `The master key ${config.masterKeyFile} is gone, and the secrets in ${config.dataDir} cannot be opened without it. Put it back, or name its file with SVC_MASTER_KEY_FILE.`,
-      )
-    key = await createMasterKey(config.masterKeyFile)
-  }
-  const keyring = makeKeyring(key)
-  if (found === undefined)
-    await db
-      .insertInto('installation')
-      .values({ installation_id: randomUUID(), master_key_id: keyring.masterKeyId })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-  const { master_key_id } = await db.selectFrom('installation').select('master_key_id').executeTakeFirstOrThrow()
-  if (master_key_id !== keyring.masterKeyId)
-    throw new MasterKeyError(
-      `The master key ${config.masterKeyFile} is not the one the data in ${config.dataDir} was sealed under. Put the right one there, or name its file with SVC_MASTER_KEY_FILE.`,
-    )
-  return keyring
 }

@@ -30,6 +30,11 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
       process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
       return
     }
+    if (args.includes('--rotate-key')) {
+      const { rotateKeyOf } = await import('./keyring/rotate-command.ts')
+      process.stdout.write(`${JSON.stringify(await rotateKeyOf(config))}\n`)
+      return
+    }
     await serve(config, hooks)
   } catch (error) {
     const line = startupLine(error, config)

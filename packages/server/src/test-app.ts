@@ -81,7 +81,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   const { deps, request } = first
   await deps.db
     .insertInto('installation')
-    .values({ installation_id: randomUUID(), master_key_id: keyring.masterKeyId })
+    .values({ installation_id: randomUUID(), master_key_id: keyring.rootKeyId })
     .execute()
   const owner = await ensureOwner(deps)
   const closers: (() => Promise<void>)[] = []

@@ -27,7 +27,20 @@ type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string
 
 export interface Schema extends AppTables, ConnectorTables, SignInTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
-  server_instances: { instance_id: string; started_at: Now; heartbeat_at: Now; lock_taken_at: Timestamp | null }
+  root_keys: {
+    root_key_id: string
+    master_key_id: string
+    wrapped: Buffer
+    position: Generated<number>
+    created_at: Now
+  }
+  server_instances: {
+    instance_id: string
+    started_at: Now
+    heartbeat_at: Now
+    lock_taken_at: Timestamp | null
+    knows_root_key: Default<boolean>
+  }
   users: { user_id: string; name: string; email: string | null; created_at: Now }
   account_members: { account_id: string; user_id: string; role: Role; created_at: Now }
   projects: {
@@ -42,6 +55,7 @@ export interface Schema extends AppTables, ConnectorTables, SignInTables, UsageT
     settings: Json
     next_cr_number: Default<number>
     data_key: Buffer
+    data_key_wrapped_by: string | null
     git_username: string | null
     git_token: Buffer | null
     ssh_public_key: string | null

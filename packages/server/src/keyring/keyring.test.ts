@@ -45,10 +45,10 @@ describe('a sealed value', () => {
     expect(() => keyring.open({ projectId, dataKey: keyring.newDataKey(projectId), aad, sealed })).toThrow()
   })
 
-  test('does not open under another master key', () => {
+  test('does not open under another root key', () => {
     const another = makeKeyring(randomBytes(32))
     expect(() => another.open({ projectId, dataKey, aad, sealed })).toThrow()
-    expect(another.masterKeyId).not.toBe(keyring.masterKeyId)
+    expect(another.rootKeyId).not.toBe(keyring.rootKeyId)
   })
 
   test('with any one bit changed, or cut anywhere, does not open', () => {

@@ -1,12 +1,10 @@
-/** Envelope encryption: AES-256-GCM under a data key per project, that key wrapped by the master key. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
-
-const nonceBytes = 12
-const tagBytes = 16
+/** Envelope encryption: values under a data key per project, data keys and derived keys under one root key, the root key wrapped by the master key. */
+import { createHmac, randomBytes } from 'node:crypto'
+import { decrypt, encrypt, keyId } from './cipher.ts'
 
 export interface Keyring {
-  /** First 16 hex digits of the master key's hash: names the key without telling it. */
-  masterKeyId: string
+  /** Names the root key without telling it; a project says by it what wraps its data key. */
+  rootKeyId: string
   newDataKey(projectId: string): Buffer
   /** `aad` names where the value lies; a sealed value moved to another row does not open. */
   seal(input: { projectId: string; dataKey: Buffer; aad: readonly (string | number)[]; value: string }): Buffer
@@ -15,32 +13,59 @@ export interface Keyring {
   derive(label: string): Buffer
 }
 
-export function makeKeyring(masterKey: Buffer): Keyring {
-  const masterKeyId = createHash('sha256').update(masterKey).digest('hex').slice(0, 16)
-  const wrapAad = (projectId: string) => JSON.stringify(['data key', projectId, masterKeyId])
-  const unwrap = (projectId: string, wrapped: Buffer) => decrypt(masterKey, wrapped, wrapAad(projectId))
+/** `masterKey` opens data keys that were wrapped before there was a root key; null where there are none. */
+export function makeKeyring(rootKey: Buffer, masterKey: Buffer | null = null): Keyring {
+  const unwrap = (projectId: string, wrapped: Buffer): Buffer => {
+    if (masterKey === null) return unwrapDataKey(rootKey, projectId, wrapped)
+    try {
+      return unwrapDataKey(rootKey, projectId, wrapped)
+    } catch {
+      // Whoever holds a row may hold it from before it was moved: the tag says which of the two keys it is.
+      return unwrapByMasterKey(masterKey, projectId, wrapped)
+    }
+  }
   const valueAad = (projectId: string, aad: readonly (string | number)[]) => JSON.stringify([projectId, ...aad])
   return {
-    masterKeyId,
-    newDataKey: (projectId) => encrypt(masterKey, randomBytes(32), wrapAad(projectId)),
+    rootKeyId: keyId(rootKey),
+    newDataKey: (projectId) => wrapDataKey(rootKey, projectId, randomBytes(32)),
     seal: ({ projectId, dataKey, aad, value }) =>
       encrypt(unwrap(projectId, dataKey), Buffer.from(value, 'utf8'), valueAad(projectId, aad)),
     open: ({ projectId, dataKey, aad, sealed }) =>
       decrypt(unwrap(projectId, dataKey), sealed, valueAad(projectId, aad)).toString('utf8'),
-    derive: (label) => createHmac('sha256', masterKey).update(`svc derive v1 ${label}`).digest(),
+    derive: (label) => createHmac('sha256', rootKey).update(`svc derive v1 ${label}`).digest(),
   }
 }
 
-function encrypt(key: Buffer, value: Buffer, aad: string): Buffer {
-  const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce)
-  cipher.setAAD(Buffer.from(aad))
-  return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()])
+export function wrapDataKey(rootKey: Buffer, projectId: string, dataKey: Buffer): Buffer {
+  return encrypt(wrappingKey(rootKey), dataKey, dataKeyAad(projectId, rootKey))
 }
 
-function decrypt(key: Buffer, sealed: Buffer, aad: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
-  decipher.setAAD(Buffer.from(aad))
-  decipher.setAuthTag(sealed.subarray(-tagBytes))
-  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()])
+export function unwrapDataKey(rootKey: Buffer, projectId: string, wrapped: Buffer): Buffer {
+  return decrypt(wrappingKey(rootKey), wrapped, dataKeyAad(projectId, rootKey))
+}
+
+/** A data key from before there was a root key. */
+export function unwrapByMasterKey(masterKey: Buffer, projectId: string, wrapped: Buffer): Buffer {
+  return decrypt(masterKey, wrapped, dataKeyAad(projectId, masterKey))
+}
+
+export function wrapRootKey(masterKey: Buffer, rootKey: Buffer): Buffer {
+  return encrypt(masterKey, rootKey, rootKeyAad(masterKey, keyId(rootKey)))
+}
+
+export function unwrapRootKey(masterKey: Buffer, rootKeyId: string, wrapped: Buffer): Buffer {
+  return decrypt(masterKey, wrapped, rootKeyAad(masterKey, rootKeyId))
+}
+
+/** The root key itself derives and encrypts nothing with one and the same bytes. */
+function wrappingKey(rootKey: Buffer): Buffer {
+  return createHmac('sha256', rootKey).update('svc wrap v1').digest()
+}
+
+function dataKeyAad(projectId: string, wrappedBy: Buffer): string {
+  return JSON.stringify(['data key', projectId, keyId(wrappedBy)])
+}
+
+function rootKeyAad(masterKey: Buffer, rootKeyId: string): string {
+  return JSON.stringify(['root key', rootKeyId, keyId(masterKey)])
 }

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+/** The file of the master key: 32 bytes in base64, for its owner alone. Never half written, never readable by others for a moment. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export class MasterKeyError extends Error {
@@ -23,16 +24,36 @@ export async function readMasterKey(file: string): Promise<Buffer | null> {
   return key
 }
 
-/** Makes the key for data that has none yet. Never over an existing file: O_EXCL. */
+/** Makes a key. Never over an existing file: EEXIST then. */
 export async function createMasterKey(file: string): Promise<Buffer> {
   const key = randomBytes(32)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const handle = await open(file, 'wx', 0o600)
+  const aside = `${file}.${randomUUID()}.tmp`
+  const handle = await open(aside, 'wx', 0o600)
   try {
     await handle.writeFile(`${key.toString('base64')}\n`)
+    await handle.sync()
+    // A link, unlike a rename, does not write over what is there.
+    await link(aside, file)
+  } finally {
+    await handle.close()
+    await rm(aside, { force: true })
+  }
+  await syncFolder(dirname(file))
+  return key
+}
+
+/** The new file is the key from here on: there is no moment without one, nor with half of one. */
+export async function replaceMasterKey(file: string, by: string): Promise<void> {
+  await rename(by, file)
+  await syncFolder(dirname(file))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
     await handle.sync()
   } finally {
     await handle.close()
   }
-  return key
 }

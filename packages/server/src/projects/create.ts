@@ -46,6 +46,7 @@ export async function createProject(
     managed: input.repo_url === undefined,
     settings: '{}',
     data_key: dataKey,
+    data_key_wrapped_by: deps.keyring.rootKeyId,
     ssh_public_key: repository.publicKey ?? null,
     git_username: input.git_token === undefined ? null : (input.git_username ?? null),
     git_token:

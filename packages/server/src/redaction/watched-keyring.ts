@@ -4,8 +4,8 @@ import type { Redaction } from './redaction.ts'
 /** A keyring that tells what it opens: the credential of a git host is looked for in that host's words, and everywhere else. */
 export function watchedKeyring(keyring: Keyring, redaction: Redaction): Keyring {
   return {
-    get masterKeyId() {
-      return keyring.masterKeyId
+    get rootKeyId() {
+      return keyring.rootKeyId
     },
     newDataKey: (projectId) => keyring.newDataKey(projectId),
     seal: (input) => keyring.seal(input),

@@ -13,14 +13,17 @@ type InstanceDeps = Pick<Deps, 'db' | 'instanceId'>
 
 /** A row without a lock: others know it by its heartbeat. */
 export async function registerInstance(deps: InstanceDeps): Promise<void> {
-  await deps.db.insertInto('server_instances').values({ instance_id: deps.instanceId, lock_taken_at: null }).execute()
+  await deps.db
+    .insertInto('server_instances')
+    .values({ instance_id: deps.instanceId, lock_taken_at: null, knows_root_key: true })
+    .execute()
 }
 
 /** A row that was forgotten while its server could not be heard of comes back. */
 export async function beat(deps: InstanceDeps): Promise<void> {
   await deps.db
     .insertInto('server_instances')
-    .values({ instance_id: deps.instanceId, lock_taken_at: null })
+    .values({ instance_id: deps.instanceId, lock_taken_at: null, knows_root_key: true })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
     .execute()
   await deps.db
@@ -98,7 +101,7 @@ async function holdLock(deps: InstanceDeps & Pick<Deps, 'locks'>): Promise<Locke
   const times = { heartbeat_at: sql<string>`now()`, lock_taken_at: sql<string>`clock_timestamp()` }
   await deps.db
     .insertInto('server_instances')
-    .values({ instance_id: deps.instanceId, ...times })
+    .values({ instance_id: deps.instanceId, knows_root_key: true, ...times })
     .onConflict((conflict) => conflict.column('instance_id').doUpdateSet(times))
     .execute()
     .catch((error: Error) => {

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { command } from '../../command.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, dim, green, red, type Styled, yellow } from '../../output.ts'
-import { serverCommand, serverEnvironment } from '../../self-host/launch.ts'
+import { askServerProgram } from '../../self-host/ask-program.ts'
 
 const doctorMs = 60_000
-const run = promisify(execFile)
 
 interface Report {
   driver: string | null
@@ -32,7 +29,10 @@ export const doctor = command({
   examples: ['svc self-host doctor', 'svc self-host doctor --json'],
   async run(ctx) {
     const { out } = ctx
-    const report = await examine(await serverEnvironment(ctx))
+    const report = await askServerProgram<Report>(ctx, '--doctor', {
+      ms: doctorMs,
+      otherwise: 'This machine could not be examined.',
+    })
     if (out.json) out.document(report)
     else {
       for (const { name, findings } of report.drivers) {
@@ -49,15 +49,3 @@ export const doctor = command({
     throw new Refusal('not_available', `Sessions cannot start on this machine. ${why}`)
   },
 })
-
-/** The server's own program looks: it knows what it needs, and with which settings it would start. */
-async function examine(env: Record<string, string>): Promise<Report> {
-  const [program, ...args] = serverCommand()
-  try {
-    const { stdout } = await run(program, [...args, '--doctor'], { env, timeout: doctorMs })
-    return JSON.parse(stdout) as Report
-  } catch (error) {
-    const said = String((error as { stderr?: string }).stderr ?? '').trim()
-    throw new Refusal('not_available', said || 'This machine could not be examined.', { cause: error })
-  }
-}

@@ -1,0 +1,27 @@
+/** What the server's own program does and answers without serving: it knows its settings and its data. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { serverCommand, serverEnvironment } from './launch.ts'
+
+const run = promisify(execFile)
+
+/** The one JSON document it prints; its own words when it refuses, `otherwise` when it has none. */
+export async function askServerProgram<T>(
+  ctx: Context,
+  flag: '--doctor' | '--rotate-key',
+  { ms, otherwise }: { ms: number; otherwise: string },
+): Promise<T> {
+  const [program, ...args] = serverCommand()
+  try {
+    const env = await serverEnvironment(ctx)
+    const { stdout } = await run(program, [...args, flag], { env, timeout: ms })
+    return JSON.parse(stdout) as T
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    const said = String((error as { stderr?: string }).stderr ?? '').trim()
+    const reason = said.split('\n').findLast((line) => line.startsWith('svc server: '))
+    throw new Refusal('not_available', reason?.slice('svc server: '.length) ?? (said || otherwise), { cause: error })
+  }
+}

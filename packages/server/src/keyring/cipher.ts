@@ -1,0 +1,25 @@
+/** AES-256-GCM: a nonce, the text, a tag. What opens elsewhere than where it was sealed is refused by `aad`. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const nonceBytes = 12
+const tagBytes = 16
+
+export function encrypt(key: Buffer, value: Buffer, aad: string): Buffer {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(Buffer.from(aad))
+  return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Throws when the key, the place or a single bit is another. */
+export function decrypt(key: Buffer, sealed: Buffer, aad: string): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  decipher.setAAD(Buffer.from(aad))
+  decipher.setAuthTag(sealed.subarray(-tagBytes))
+  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()])
+}
+
+/** First 16 hex digits of a key's hash: names the key without telling it. */
+export function keyId(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16)
+}

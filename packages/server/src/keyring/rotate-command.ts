@@ -1,0 +1,64 @@
+/** `svc server --rotate-key`: changes the master key of this machine's server, running or not. One JSON document. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import { startEmbeddedPostgres } from '../db/embedded.ts'
+import { dataMajor } from '../db/embedded-data.ts'
+import { LocalLocks } from '../db/lock.ts'
+import { migrate } from '../db/migrate.ts'
+import { openDatabase } from '../db/pool.ts'
+import { makeLog } from '../log.ts'
+import { MasterKeyError } from './master-key.ts'
+import { rotateMasterKey, type Rotation } from './rotate.ts'
+
+export async function rotateKeyOf(config: Config): Promise<Rotation> {
+  const log = makeLog('json', (text) => text)
+  const { url, end } = await reachDatabase(config, log)
+  try {
+    await migrate(url)
+    const database = openDatabase(url, log)
+    try {
+      return await rotateMasterKey({ config, ...database, localLocks: new LocalLocks() })
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await end()
+  }
+}
+
+/** The database of the running server, or the same one started for this alone. */
+async function reachDatabase(
+  { databaseUrl, dataDir }: Config,
+  log: ReturnType<typeof makeLog>,
+): Promise<{ url: string; end(): Promise<void> }> {
+  if (databaseUrl !== null) return { url: databaseUrl, end: async () => {} }
+  const folder = join(dataDir, 'postgres')
+  if ((await dataMajor(folder)) === null)
+    throw new MasterKeyError(
+      `There is no data in ${dataDir}, so there is no master key to change. Name the folder of the server with SVC_DATA_DIR.`,
+    )
+  const running = await runningDatabase(folder)
+  if (running !== null) return { url: running, end: async () => {} }
+  const embedded = await startEmbeddedPostgres({ dataDir: folder, log })
+  return { url: embedded.connectionString, end: () => embedded.stop() }
+}
+
+/** Where the PostgreSQL of a running server listens: it says so in its folder. Null when none answers. */
+async function runningDatabase(folder: string): Promise<string | null> {
+  const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null)
+  const socketDir = text?.split('\n')[4]
+  if (!socketDir) return null
+  const url = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socketDir)}`
+  const client = new pg.Client({ connectionString: url })
+  try {
+    await client.connect()
+    return url
+  } catch {
+    // Nobody listens: the file was left by one that was killed, or belongs to one that is starting or stopping.
+    return null
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

@@ -1,0 +1,275 @@
+/** Another master key, while servers run: nothing is lost at any line, and the one before opens nothing any more. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Project } from '@svc/contract'
+import { getProject } from '../projects/store.ts'
+import { openSecrets } from '../secrets/change.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { pointsOf } from '../../../../test/torture/scenarios.ts'
+import { keyId } from './cipher.ts'
+import { type Keyring, makeKeyring, unwrapDataKey } from './keyring.ts'
+import { createMasterKey, MasterKeyError, readMasterKey } from './master-key.ts'
+import { openKeyring } from './open-keyring.ts'
+import { rotateMasterKey, type Rotation } from './rotate.ts'
+import { addOldProjects, makeOldData, plunder } from './testing.ts'
+
+const canary = 'canary-of-a-secret-1f0c'
+const program = join(import.meta.dir, 'testing-rotate.ts')
+const subkeys = (key: Buffer) => [createHmac('sha256', key).update('svc wrap v1').digest()]
+
+let app: TestApp
+let project: Project
+let dir: string
+const rootKey = randomBytes(32)
+/** What the data is sealed under at first, of a file that is new for each test. */
+let masterKey: Buffer
+let file: string
+let deps: Parameters<typeof rotateMasterKey>[0] & Pick<TestApp['deps'], 'log' | 'redaction'>
+
+beforeAll(async () => {
+  app = await makeTestApp({ keyring: makeKeyring(rootKey) })
+  project = (await app.managedProject()).project
+  const path = `/v1/projects/${project.project_id}`
+  await app.request('POST', `${path}/secrets`, { body: { name: 'CANARY', value: canary } })
+  await app.request('POST', `${path}/host-webhook/rotate`)
+  dir = await mkdtemp(join(tmpdir(), 'svc-rotate-'))
+}, 120_000)
+afterAll(async () => {
+  await app.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** The data key never changes: that is what lets sealed values stay as they are. */
+let dataKey: Buffer | null = null
+beforeEach(async () => {
+  file = join(dir, randomUUID(), 'master.key')
+  masterKey = await createMasterKey(file)
+  await app.deps.db.deleteFrom('projects').where('slug', 'like', 'old-%').execute()
+  dataKey ??= unwrapDataKey(rootKey, project.project_id, (await row()).data_key)
+  await makeOldData(app.deps.db, masterKey, () => dataKey!)
+  const config = { ...app.deps.config, masterKeyFile: file }
+  deps = { ...app.deps, config }
+})
+
+const row = async () => (await getProject(app.deps.db, project.project_id))!
+const wraps = () => app.deps.db.selectFrom('root_keys').select('master_key_id').orderBy('position').execute()
+const startedWith = (masterKeyFile: string) => openKeyring({ ...deps, config: { ...deps.config, masterKeyFile } })
+const secretBy = async (keyring: Keyring) => (await openSecrets({ ...app.deps, keyring }, await row())).CANARY
+const audit = () =>
+  app.deps.db
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('action', '=', 'master_key.rotate')
+    .orderBy('event_id', 'desc')
+    .execute()
+const refusal = async (act: Promise<unknown>) => {
+  const error = await act.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(MasterKeyError)
+  return (error as Error).message
+}
+
+describe('data from before there was a root key', () => {
+  test('gets one at the first start, and what was sealed opens before and after it is moved', async () => {
+    const keyring = await startedWith(file)
+    expect(await secretBy(keyring)).toBe(canary)
+    expect((await row()).data_key_wrapped_by).toBeNull()
+    expect(await wraps()).toEqual([{ master_key_id: keyId(masterKey) }])
+    const again = await startedWith(file)
+    expect(again.derive('x')).toEqual(keyring.derive('x'))
+    const made = await app.request<Project>('POST', '/v1/projects', { body: { name: 'new' } })
+    expect(made.status).toBe(201)
+    const found = await getProject(app.deps.db, made.body.project_id)
+    expect(found!.data_key_wrapped_by).toBe(app.deps.keyring.rootKeyId)
+    await app.request('DELETE', `/v1/projects/${made.body.project_id}`)
+  })
+
+  test('five servers that start at once make one root key', async () => {
+    const keyrings = await Promise.all(Array.from({ length: 5 }, () => startedWith(file)))
+    expect(new Set(keyrings.map(({ rootKeyId }) => rootKeyId)).size).toBe(1)
+  })
+})
+
+describe('the master key is changed', () => {
+  test('and the one before opens nothing in the database any more', async () => {
+    const running = await startedWith(file)
+    // The same eyes find it where it can be found: else the end of this test would prove nothing.
+    expect(await plunder(app.deps.db, masterKey, subkeys)).toContain(canary)
+    const rotated = await rotateMasterKey(deps)
+    const fresh = (await readMasterKey(file))!
+    expect(fresh.equals(masterKey)).toBe(false)
+    expect(rotated).toMatchObject({
+      finished_earlier: false,
+      master_key_id: keyId(fresh),
+      previous_master_key_ids: [keyId(masterKey)],
+      projects: 1,
+      moved: 1,
+    })
+    expect(await plunder(app.deps.db, masterKey, subkeys)).toEqual([])
+    expect(await plunder(app.deps.db, fresh, subkeys)).toContain(canary)
+    // Servers that ran go on with what they hold, and write what others read.
+    const started = await startedWith(file)
+    expect(await secretBy(running)).toBe(canary)
+    expect(await secretBy(started)).toBe(canary)
+    expect(started.derive('service key of sandbox 1')).toEqual(running.derive('service key of sandbox 1'))
+    const [written] = await audit()
+    expect(written).toMatchObject({
+      actor_kind: 'operator',
+      account_id: app.owner.account_id,
+      object_id: keyId(fresh),
+      before: { master_key_id: keyId(masterKey) },
+      after: { master_key_id: keyId(fresh), projects: 1 },
+    })
+    // Neither key nor a part of one is in what was said.
+    for (const key of [masterKey, fresh])
+      expect(JSON.stringify([rotated, written])).not.toContain(key.toString('base64').slice(0, 12))
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readdir(join(file, '..'))).toEqual(['master.key'])
+  })
+
+  test('twice: the second finds nothing to move, and the key between opens nothing', async () => {
+    await startedWith(file)
+    await rotateMasterKey(deps)
+    const between = (await readMasterKey(file))!
+    expect(await rotateMasterKey(deps)).toMatchObject({ moved: 0, previous_master_key_ids: [keyId(between)] })
+    expect(await plunder(app.deps.db, between, subkeys)).toEqual([])
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+  })
+
+  test('by two at the same time: one after the other, and the file is the key', async () => {
+    const both = await Promise.all([rotateMasterKey(deps), rotateMasterKey(deps)])
+    expect(new Set(both.map(({ master_key_id }) => master_key_id)).size).toBe(2)
+    expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(file))!) }])
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+  })
+
+  test('in batches, of which a dead one leaves the rest to the next', async () => {
+    await addOldProjects(app.deps.db, masterKey, { accountId: app.owner.account_id, count: 250 })
+    expect(await rotate('rotate.after_batch=kill@2')).toBeNull()
+    const left = await app.deps.db
+      .selectFrom('projects')
+      .select('project_id')
+      .where('data_key_wrapped_by', 'is', null)
+      .execute()
+    expect(left.length).toBe(51)
+    expect(await rotateMasterKey(deps)).toMatchObject({ projects: 251, moved: 51 })
+  }, 60_000)
+})
+
+/** The command in a process of its own; null when a failpoint ended it. */
+async function rotate(failpoints?: string): Promise<Rotation | null> {
+  const child = Bun.spawn([process.execPath, program], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: dir,
+      DATABASE_URL: app.deps.config.databaseUrl!,
+      SVC_DATA_DIR: app.deps.config.dataDir,
+      SVC_MASTER_KEY_FILE: file,
+      ...(failpoints === undefined ? {} : { SVC_FAILPOINTS: failpoints }),
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [said, complained] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  if (child.signalCode === 'SIGKILL' && failpoints !== undefined) return null
+  expect([child.exitCode, complained]).toEqual([0, ''])
+  return JSON.parse(said) as Rotation
+}
+
+test.each(pointsOf('keys'))(
+  'killed at %s it leaves data that starts, and the next run finishes',
+  async (point) => {
+    const running = await startedWith(file)
+    const before = (await audit()).length
+    expect(await rotate(`${point}=kill`)).toBeNull()
+    expect(await secretBy(running)).toBe(canary)
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+    const rotated = await rotateMasterKey(deps)
+    const id = keyId((await readMasterKey(file))!)
+    expect(rotated.master_key_id).toBe(id)
+    expect(await wraps()).toEqual([{ master_key_id: id }])
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+    expect(await plunder(app.deps.db, masterKey, subkeys)).toEqual([])
+    // Each change that was made is told once.
+    expect((await audit()).length - before).toBe(point === 'rotate.after_retire' ? 2 : 1)
+    expect(await readdir(join(file, '..'))).toEqual(['master.key'])
+  },
+  60_000,
+)
+
+describe('several machines', () => {
+  test('keep their servers running; at the next start the earlier file is refused with what to do', async () => {
+    const elsewhere = join(dir, randomUUID())
+    await copyFile(file, elsewhere)
+    const running = await startedWith(elsewhere)
+    const { master_key_id: id } = await rotateMasterKey(deps)
+    expect(await secretBy(running)).toBe(canary)
+    const said = await refusal(startedWith(elsewhere))
+    expect(said).toContain(`is an earlier one (${keyId(masterKey)}): it was replaced at 20`)
+    expect(said).toContain(`Copy key ${id} here`)
+    await copyFile(file, elsewhere)
+    expect(await secretBy(await startedWith(elsewhere))).toBe(canary)
+  })
+
+  test('of which one died over it: another begins anew with the key it has, and the latest counts', async () => {
+    const elsewhere = join(dir, randomUUID())
+    await copyFile(file, elsewhere)
+    expect(await rotate('rotate.after_file=kill')).toBeNull()
+    await rotateMasterKey({ ...deps, config: { ...deps.config, masterKeyFile: elsewhere } })
+    expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(elsewhere))!) }])
+    expect(await secretBy(await startedWith(elsewhere))).toBe(canary)
+    expect(await refusal(startedWith(file))).toContain('is an earlier one')
+  }, 60_000)
+
+  test('one of which runs an earlier svc: nothing is begun', async () => {
+    const instance_id = randomUUID()
+    await app.deps.db.insertInto('server_instances').values({ instance_id, lock_taken_at: null }).execute()
+    const before = await readFile(file, 'utf8')
+    expect(await refusal(rotateMasterKey(deps))).toMatch(/^1 of 2 servers .* earlier svc.*Nothing was changed/)
+    expect([await readFile(file, 'utf8'), (await row()).data_key_wrapped_by]).toEqual([before, null])
+    await app.deps.db.deleteFrom('server_instances').where('instance_id', '=', instance_id).execute()
+  })
+})
+
+describe('what is wrong is said, and nothing is given up for it', () => {
+  test('a foreign key, a missing one, a damaged row', async () => {
+    const foreign = join(dir, randomUUID())
+    const key = await createMasterKey(foreign)
+    // Data that has no root key yet, then data that has one.
+    expect(await refusal(startedWith(foreign))).toContain('is not the one the data in')
+    await startedWith(file)
+    expect(await refusal(startedWith(foreign))).toContain(`(${keyId(key)}) is not the one the data in`)
+    expect(await refusal(startedWith(join(dir, 'nowhere')))).toContain(`Put key ${keyId(masterKey)} back`)
+    const nowhere = { ...deps, config: { ...deps.config, masterKeyFile: join(dir, 'nowhere') } }
+    expect(await refusal(rotateMasterKey(nowhere))).toContain('There is no master key at')
+    await app.deps.db
+      .updateTable('projects')
+      .set({ data_key: randomBytes(60) })
+      .where('slug', '=', project.slug)
+      .execute()
+    expect(await refusal(rotateMasterKey(deps))).toContain(`data key of project ${project.project_id} is damaged`)
+    expect(await readMasterKey(file)).toEqual(masterKey)
+  })
+
+  test('a file that changed under the run', async () => {
+    const paused = join(dir, randomUUID())
+    const running = rotate(`rotate.before_retire=pause:${paused}`)
+    while (!(await stat(paused).catch(() => null))) await Bun.sleep(5)
+    const fresh = await readFile(file, 'utf8')
+    await writeFile(file, `${randomBytes(32).toString('base64')}\n`)
+    await rm(paused)
+    await expect(running).rejects.toThrow(/does not hold the new key/)
+    await writeFile(file, fresh)
+    expect(await secretBy(await startedWith(file))).toBe(canary)
+    expect(await rotateMasterKey(deps)).toMatchObject({ finished_earlier: true })
+  }, 60_000)
+})

@@ -1,0 +1,91 @@
+/** The master key is changed under a server with a live session: nothing stops, nothing is lost, and the key before opens nothing. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFile, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFirstCommit, run, program, Server, until } from './harness.ts'
+
+setDefaultTimeout(300_000)
+
+let server: Server
+let project: string
+
+beforeAll(async () => {
+  server = await Server.start()
+  project = (await server.json<{ project_id: string }>(['projects', 'create', '--name', 'rotated'])).project_id
+  await makeFirstCommit(server, project)
+  await set('FIRST', 'first-value-of-a-secret')
+})
+afterAll(() => server?.end())
+
+const of = () => ['--project', project]
+const keyFile = () => server.env.SVC_MASTER_KEY_FILE!
+const set = async (name: string, value: string) =>
+  expect((await server.svc(['secrets', 'set', `${name}=-`, ...of()], { input: `${value}\n` })).code).toBe(0)
+/** As the operator runs it: on the server's machine, with the server's settings. */
+const rotate = (...args: string[]) =>
+  run([program, 'self-host', 'rotate-key', ...args], { env: server.env, cwd: server.dir })
+
+const scripted = (line: string) => ['Do this.', '', '```svc-script', line, '```'].join('\n')
+const prompt = (session: string, line: string) =>
+  server.svc(['sessions', 'chat', session, '--prompt', scripted(line), ...of()])
+
+async function hasSaid(session: string, mark: string): Promise<boolean> {
+  const response = await server.api(`/v1/projects/${project}/sessions/${session}/transcript`)
+  const { messages } = (await response.json()) as { messages: { role: string; parts: object[] }[] }
+  return messages.some(({ role, parts }) => role === 'assistant' && JSON.stringify(parts).includes(mark))
+}
+const said = (session: string, mark: string) => until(`the agent to say ${mark}`, () => hasSaid(session, mark))
+
+test('sessions go on over a change of the master key, and so do their successors', async () => {
+  const args = ['--no-wait', '--model', 'svc-scripted-demo', '--prompt', scripted('echo "one is ${#FIRST}"'), ...of()]
+  const { session_id: session } = await server.json<{ session_id: string }>(['sessions', 'new', ...args])
+  await said(session, 'one is 23')
+  const before = join(server.dir, 'before.key')
+  await copyFile(keyFile(), before)
+
+  const rotated = await rotate()
+  expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('Back the new file up now')])
+  expect(rotated.stdout).toMatch(/✓ The master key is another: [0-9a-f]{16} → [0-9a-f]{16}/)
+  expect(rotated.stdout).toContain('1 running, which go on')
+  expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
+  const key = await readFile(keyFile(), 'utf8')
+  expect(key).not.toBe(await readFile(before, 'utf8'))
+  expect(rotated.stdout + rotated.stderr + server.output).not.toContain(key.trim().slice(0, 12))
+
+  // The same sandbox, by the same keys: a prompt, a secret that is new, and one that was there.
+  await set('SECOND', 'second-value')
+  await until('the new secret to be in the sandbox', async () => {
+    await prompt(session, 'echo "two is ${#SECOND}, one is still ${#FIRST}"')
+    return hasSaid(session, 'two is 12, one is still 23')
+  })
+
+  const audit = await server.json<{ action: string; actor_kind: string }[]>(['audit', '--action', 'master_key'])
+  expect(audit).toMatchObject([{ action: 'master_key.rotate', actor_kind: 'operator' }])
+
+  // The power goes; the server starts with the new key alone, and says what became of the old one.
+  await server.kill('SIGKILL')
+  const newer = join(server.dir, 'newer.key')
+  await copyFile(keyFile(), newer)
+  await copyFile(before, keyFile())
+  await expect(server.boot()).rejects.toThrow(
+    /is an earlier one \([0-9a-f]{16}\): it was replaced at .* Copy key [0-9a-f]{16} here/,
+  )
+  await copyFile(newer, keyFile())
+  await server.boot()
+  await server.json(['sessions', 'restart', session, ...of()])
+  await prompt(session, 'echo "again ${#FIRST} and ${#SECOND}"')
+  await said(session, 'again 23 and 12')
+})
+
+test('a server that does not run is no hindrance, and a folder without data is said to be one', async () => {
+  await server.kill('SIGTERM')
+  const rotated = await rotate('--json')
+  expect(rotated.code).toBe(0)
+  expect(JSON.parse(rotated.stdout)).toMatchObject({ finished_earlier: false, projects: 1, moved: 0, servers: 0 })
+  await server.boot()
+  expect(await server.json<{ items: object[] }>(['secrets', 'ls', ...of()])).toBeTruthy()
+
+  const env = { ...server.env, SVC_DATA_DIR: join(server.dir, 'nothing') }
+  const refused = await run([program, 'self-host', 'rotate-key'], { env, cwd: server.dir })
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('There is no data in')])
+})
