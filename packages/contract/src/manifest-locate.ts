@@ -75,12 +75,12 @@ class Walk {
 
   /** `[a.b]` below `[[a]]` is of the newest entry of `a`. */
   #resolve(keys: string[]): Path {
-    let path: Path = []
+    const path: (string | number)[] = []
     for (const key of keys) {
-      path = [...path, key]
+      path.push(key)
       if (path.length > depthMax) return path
       const count = this.#entries.get(nameOf(path))
-      if (count !== undefined) path = [...path, count - 1]
+      if (count !== undefined) path.push(count - 1)
     }
     return path
   }

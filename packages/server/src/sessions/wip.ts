@@ -107,7 +107,7 @@ async function nothingUnfinished(
   rows: WipRow[],
 ): Promise<SaveOutcome> {
   if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return { kind: 'clean' }
-  const [earlier] = rows.filter((row) => row.generation !== daemon.generation && row.recovered_at === null)
+  const earlier = rows.find((row) => row.generation !== daemon.generation && row.recovered_at === null)
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
   return { kind: 'clean' }

@@ -36,8 +36,8 @@ export function NewChangeRequestPage() {
 function OpenForm({ names }: { names: string[] }) {
   const { project_id: projectId, slug, default_branch: defaultBranch } = useProject()
   const { head: wanted } = route.useSearch()
-  const others = names.filter((name) => name !== defaultBranch)
-  const [head, setHead] = useState(wanted !== undefined && names.includes(wanted) ? wanted : (others[0] ?? ''))
+  const other = names.find((name) => name !== defaultBranch)
+  const [head, setHead] = useState(wanted !== undefined && names.includes(wanted) ? wanted : (other ?? ''))
   const [base, setBase] = useState(defaultBranch)
   const [title, setTitle] = useState('')
   const [description, setDescription] = useState('')
