@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readUserContext, userContextKey } from '@svc/contract'
@@ -11,6 +10,7 @@ import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { sandboxDoor } from './edge-upgrade.ts'
 import { makeSessionApp, type RunningSession, type SessionApp } from './testing.ts'
+import { sendRaw } from './testing-raw.ts'
 
 interface Reached {
   method: string | undefined
@@ -67,27 +67,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** What the server answers to exactly these bytes, until it says no more. */
-function raw(text: string): Promise<string> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
-    const done = () => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(answer)
-    }
-    // A server that keeps silent about half a request is no finding: nothing of it got through.
-    const timer = setTimeout(done, 10_000)
-    socket.on('data', (chunk) => {
-      answer += chunk.toString('latin1')
-      if (answer.startsWith('HTTP/1.1 101')) done()
-    })
-    socket.on('close', done)
-    socket.on('error', done)
-  })
-}
-
 const kinds = ['GET', 'POST', 'upgrade'] as const
 type Kind = (typeof kinds)[number]
 
@@ -127,7 +106,7 @@ async function judge(requests: Reached[]): Promise<void> {
 
 async function through(text: string): Promise<{ answer: string; requests: Reached[] }> {
   reached = []
-  const answer = await raw(text)
+  const answer = await sendRaw(port, text)
   return { answer, requests: reached }
 }
 

@@ -1,13 +1,13 @@
 /** Previews by the real listener, dialled at 127.0.0.1 with the Host header a browser would send. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { sandboxDoor } from './edge-upgrade.ts'
 import { previewDoor } from './preview.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from './testing.ts'
+import { sendRaw } from './testing-raw.ts'
 
 interface Answer {
   status: number
@@ -82,26 +82,6 @@ function ask(
     )
     out.on('error', reject)
     out.end(body)
-  })
-}
-
-/** Exactly these bytes, and what came back until the other side ended. */
-function raw(text: string): Promise<string> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
-    const done = () => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(answer)
-    }
-    const timer = setTimeout(done, 5_000)
-    socket.on('data', (chunk) => {
-      answer += chunk.toString('latin1')
-      if (answer.includes('\r\n\r\n')) done()
-    })
-    socket.on('close', done)
-    socket.on('error', done)
   })
 }
 
@@ -290,14 +270,14 @@ describe('names', () => {
   test('two of them, or none, are refused', async () => {
     const cookie = await cookieOf(await address())
     for (const hosts of [`Host: ${host}\r\nHost: ${host}\r\n`, `Host: localhost\r\nHost: ${host}\r\n`, '']) {
-      const answer = await raw(`GET / HTTP/1.1\r\n${hosts}Cookie: ${cookie}\r\nConnection: close\r\n\r\n`)
+      const answer = await sendRaw(port, `GET / HTTP/1.1\r\n${hosts}Cookie: ${cookie}\r\nConnection: close\r\n\r\n`)
       expect(answer).not.toContain('200 OK')
     }
   })
 
   test('an upgrade goes where its name says, and nowhere else', async () => {
     const upgrade = (at: string, path: string, more = '') =>
-      raw(`GET ${path} HTTP/1.1\r\nHost: ${at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${more}\r\n`)
+      sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${more}\r\n`)
     expect(await upgrade(host, '/')).toStartWith('HTTP/1.1 401')
     expect(await upgrade('evil.test', '/')).toStartWith('HTTP/1.1 400')
     expect(await upgrade(`localhost:${port}`, '/v1/projects')).toStartWith('HTTP/1.1 400')
