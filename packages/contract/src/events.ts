@@ -84,9 +84,6 @@ export const projectEvent = z.discriminatedUnion('type', [
 ])
 export type ProjectEvent = z.infer<typeof projectEvent>
 
-/** What a stream says beside events. `ready`: from where on it tells. `reset`: what came before `id` is not there any more, so read again what is. */
-export const eventMarks = ['ready', 'reset'] as const
-
 export const streamProjectEventsRoute = route({
   name: 'streamProjectEvents',
   summary:

@@ -1,10 +1,8 @@
 /** All SQL on the cards of change requests. */
 import { sql } from 'kysely'
-import type { DbOrTransaction, Row } from '../db/schema.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { CardFacts } from './message.ts'
 import type { ChannelRow } from './store.ts'
-
-export type CardRow = Row<'channel_cards'>
 
 /** Channels nobody looked at for as long as that; whoever asks first is the one who looks. */
 export async function channelsToLookAt(
