@@ -50,23 +50,6 @@ export async function judgeApiUrl(
   return { kind: 'allowed', url: verdict.url.slice(0, -'/x'.length), pin: verdict.pin }
 }
 
-/** The same for an address of the web that is no repository: the root of its host and a query are welcome. */
-export async function judgeWebUrl(
-  text: string,
-  policy: { allowPrivate: boolean },
-  resolve: Resolve = resolveAll,
-): Promise<ApiVerdict> {
-  if (/[\p{Cc}\p{Cf}\u2028\u2029\\ ]/u.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-    return { kind: 'refused', reason: 'The address must begin with https:// and name a host.' }
-  const { origin, pathname, search, username, password, hash } = new URL(text)
-  if (username !== '' || password !== '') return { kind: 'refused', reason: 'The address holds a user or a password.' }
-  if (hash !== '') return { kind: 'refused', reason: 'The address holds a fragment, which is sent to nobody.' }
-  const verdict = await judgeApiUrl(origin, policy, resolve)
-  if (verdict.kind === 'allowed') return { ...verdict, url: verdict.url + pathname + search }
-  const reason = verdict.reason.replaceAll('address of the API', 'address').replaceAll('git hosts', 'addresses')
-  return { kind: 'refused', reason: reason.replace('Repository URLs with', 'Addresses with').replace(' or ssh://', '') }
-}
-
 async function judgeHost(
   host: string,
   allowed: UrlVerdict & { kind: 'allowed' },

@@ -2,7 +2,7 @@
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
-import { refuseUrl } from '../egress/guarded-fetch.ts'
+import { refuseUrl } from '../egress/web-address.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import { reasonOf } from './call.ts'
 import { credentialOf } from './credential.ts'

@@ -1,10 +1,10 @@
 /** Making, changing and ending webhooks. */
 import { ServiceError, type Webhook, webhooksPerProjectMax } from '@svc/contract'
-import { judgeWebUrl } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
+import { judgeWebAddress } from '../egress/web-address.ts'
 import { readNumbers } from '../events/store.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import {
@@ -140,10 +140,19 @@ export async function redeliver(
   })
 }
 
-async function requireUrl(deps: Pick<Deps, 'config'>, url: string): Promise<string> {
-  const verdict = await judgeWebUrl(url, { allowPrivate: deps.config.allowPrivateGitHosts })
-  if (verdict.kind === 'allowed') return verdict.url
-  throw new ServiceError('invalid', verdict.reason, { detail: { issues: [{ path: 'url', message: verdict.reason }] } })
+async function requireUrl(deps: Pick<Deps, 'config'>, text: string): Promise<string> {
+  const invalid = (message: string) =>
+    new ServiceError('invalid', message, { detail: { issues: [{ path: 'url', message }] } })
+  if (/[\p{Cc}\p{Cf}\u2028\u2029\\ ]/u.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
+    throw invalid('The address must begin with https:// and name a host.')
+  const url = new URL(text)
+  if (url.hash !== '') throw invalid('The address holds a fragment, which is sent to nobody.')
+  try {
+    await judgeWebAddress(url, { allowPrivate: deps.config.allowPrivateGitHosts })
+  } catch (error) {
+    throw invalid((error as Error).message)
+  }
+  return url.href
 }
 
 function makeSecret(deps: Pick<Deps, 'randomBytes'>): string {

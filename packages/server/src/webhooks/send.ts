@@ -1,9 +1,8 @@
 /** One try: from an address to what its receiver answered. */
 import { createHmac } from 'node:crypto'
-import http from 'node:http'
-import https from 'node:https'
 import { webhookAnswerBytesMax } from '@svc/contract'
-import { judgeWebUrl, pinnedLookup } from '@svc/git'
+import { pinnedFetch } from '@svc/git'
+import { AddressRefused, judgeWebAddress } from '../egress/web-address.ts'
 import { version } from '../version.ts'
 import type { Attempt } from './store.ts'
 
@@ -27,13 +26,11 @@ export async function sendLetter(
     now,
   }: { allowPrivate: boolean; timeoutMs: number; signal: AbortSignal; now: Date },
 ): Promise<Sent> {
-  const verdict = await judgeWebUrl(letter.url, { allowPrivate })
-  if (verdict.kind === 'refused') return failed(verdict.reason, 0)
   const began = performance.now()
   const elapsed = () => Math.round(performance.now() - began)
   const late = AbortSignal.timeout(timeoutMs)
   try {
-    const { status, excerpt } = await post(verdict, letter, { signal: AbortSignal.any([signal, late]), now })
+    const { status, excerpt } = await post(letter, { allowPrivate, signal: AbortSignal.any([signal, late]), now })
     const kind = status >= 200 && status < 300 ? 'taken' : status === 410 ? 'gone' : 'refused'
     const error =
       kind === 'taken'
@@ -49,7 +46,7 @@ export async function sendLetter(
 }
 
 /** Over `<seconds>.<body>`, so that a letter that somebody kept can be told by its age. */
-export function signatureOf(secret: string, seconds: number, body: string): string {
+function signatureOf(secret: string, seconds: number, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
 }
 
@@ -58,6 +55,7 @@ function failed(error: string, ms: number): Sent {
 }
 
 function reasonOf(error: unknown): string {
+  if (error instanceof AddressRefused) return error.message
   const { code, message } = error as NodeJS.ErrnoException
   const known: Record<string, string> = {
     ECONNREFUSED: 'Nothing listens there (ECONNREFUSED).',
@@ -68,51 +66,35 @@ function reasonOf(error: unknown): string {
   return known[code ?? ''] ?? `It could not be reached: ${code ?? message}.`.slice(0, 300)
 }
 
-function post(
-  to: { url: string; pin: string[] },
+async function post(
   letter: Letter,
-  { signal, now }: { signal: AbortSignal; now: Date },
+  { allowPrivate, signal, now }: { allowPrivate: boolean; signal: AbortSignal; now: Date },
 ): Promise<{ status: number; excerpt: string }> {
-  const body = Buffer.from(letter.body)
   const seconds = Math.floor(now.getTime() / 1000)
-  const options: https.RequestOptions = {
-    method: 'POST',
-    agent: false,
-    signal,
-    headers: {
-      'content-type': 'application/json',
-      'content-length': body.length,
-      'user-agent': `svc-webhook/${version}`,
-      'accept-encoding': 'identity',
-      'x-svc-event': letter.eventType,
-      'x-svc-delivery': letter.deliveryId,
-      'x-svc-timestamp': String(seconds),
-      'x-svc-signature': signatureOf(letter.secret, seconds, letter.body),
-    },
-    ...(to.pin.length > 0 ? { lookup: pinnedLookup(to.pin) } : {}),
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': `svc-webhook/${version}`,
+    'x-svc-event': letter.eventType,
+    'x-svc-delivery': letter.deliveryId,
+    'x-svc-timestamp': String(seconds),
+    'x-svc-signature': signatureOf(letter.secret, seconds, letter.body),
   }
-  return new Promise((resolve, reject) => {
-    const client = to.url.startsWith('https:') ? https : http
-    const request = client.request(to.url, options, (response) => {
-      const status = response.statusCode ?? 502
-      const chunks: Buffer[] = []
-      let bytes = 0
-      const end = () => {
-        const text = Buffer.concat(chunks).subarray(0, webhookAnswerBytesMax).toString('utf8')
-        resolve({ status, excerpt: text.replaceAll('\0', '').replace(/\uFFFD+$/, '') })
-        request.destroy()
-      }
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk)
-        bytes += chunk.length
-        // The status is the answer; what follows is only for a person to read.
-        if (bytes >= webhookAnswerBytesMax) end()
-      })
-      response.on('end', end)
-      response.on('error', reject)
-      response.on('aborted', () => reject(Object.assign(new Error('cut'), { code: 'ECONNRESET' })))
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
+  const init = { method: 'POST', signal, headers, body: letter.body }
+  const url = new URL(letter.url)
+  const answer = await pinnedFetch(url, init, { pin: await judgeWebAddress(url, { allowPrivate }) })
+  return { status: answer.status, excerpt: await beginningOf(answer) }
+}
+
+/** The status is the answer; what follows is only for a person to read. */
+async function beginningOf(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop early hangs up.
+  for await (const chunk of answer.body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= webhookAnswerBytesMax) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, webhookAnswerBytesMax).toString('utf8')
+  return text.replaceAll('\0', '').replace(/\uFFFD+$/, '')
 }

@@ -343,7 +343,14 @@ describe('addresses', () => {
     await happens(1)
     await send(new WebhookSender({ ...app.deps, config }))
     expect(receiver.letters).toEqual([])
-    expect((await read(webhook_id)).reason).toMatch(/not allowed here/)
+    expect((await read(webhook_id)).reason).toMatch(/^The address has to begin with https/)
+  })
+
+  test('of services that hand out credentials of the machine are refused wherever private ones are welcome', async () => {
+    for (const url of ['http://169.254.169.254/latest', 'http://[fd00:ec2::254]/', 'http://[fe80::1]/']) {
+      const reply = await app.request('POST', path(), { body: { url } })
+      expect([url, reply.status, reply.text]).toEqual([url, 400, expect.stringContaining('does not call there')])
+    }
   })
 
   test('patterns, secrets and their number have limits', async () => {
