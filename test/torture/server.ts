@@ -18,6 +18,8 @@ export interface TortureServerOptions {
   path?: string
   /** A built program in place of the sources: sandboxes need one. */
   program?: string
+  /** Its clock shows as many milliseconds more as this file says: moved-clock.ts. Only from the sources. */
+  clockFile?: string
 }
 
 export class TortureServer {
@@ -26,6 +28,7 @@ export class TortureServer {
   readonly #databaseUrl: string | null
   readonly #path: string
   readonly #command: string[]
+  readonly #clockFile: string | null
   url = ''
   output = ''
   /** From the start of the process to the first answer of GET /v1/ready, of every start. */
@@ -39,7 +42,9 @@ export class TortureServer {
     this.token = token
     this.#databaseUrl = options.databaseUrl ?? null
     this.#path = options.path ?? process.env.PATH ?? ''
-    this.#command = options.program === undefined ? [process.execPath, program] : [options.program]
+    this.#clockFile = options.clockFile ?? null
+    const loaded = options.clockFile === undefined ? [] : ['--preload', join(import.meta.dir, 'moved-clock.ts')]
+    this.#command = options.program === undefined ? [process.execPath, ...loaded, program] : [options.program]
   }
 
   static async make(options: TortureServerOptions = {}): Promise<TortureServer> {
@@ -84,6 +89,7 @@ export class TortureServer {
         SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
         SVC_LOG: 'json',
         ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl }),
+        ...(this.#clockFile === null ? {} : { TORTURE_CLOCK_FILE: this.#clockFile }),
         ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
       },
     })

@@ -68,7 +68,9 @@ export function slotsAfter(
 }
 
 function openCron(expression: string, timezone: string): Cron {
-  return new Cron(expression.trim(), { paused: true, timezone, mode: '5-or-6-parts' })
+  // 02:30 and 14:30 are times of the clock, as 02:30 alone is: without this a list would be taken for an interval.
+  const options = { paused: true, timezone, mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard' } as const
+  return new Cron(expression.trim(), options)
 }
 
 function reason(error: unknown): string {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -35,8 +36,13 @@ export async function editChangeRequest(
     const changed = (row: ChangeRequestRow) =>
       Object.fromEntries(Object.keys(set).map((field) => [field, row[field as keyof typeof set]]))
     await recordAudit(trx, input.caller, auditOf(cr, 'edit', { before: changed(cr), after: changed(after) }))
-    const event = { changed: Object.keys(set) }
-    await tellChangeRequest(trx, 'change_request.updated', after, input.caller.actor, event)
+    // Sent once more because its answer was lost, it changes nothing, and there is nothing to tell.
+    const before: Record<string, unknown> = changed(cr)
+    const told = Object.entries(changed(after)).flatMap(([field, value]) =>
+      isDeepStrictEqual(value, before[field]) ? [] : [field],
+    )
+    if (told.length > 0)
+      await tellChangeRequest(trx, 'change_request.updated', after, input.caller.actor, { changed: told })
     return after
   })
 }

@@ -79,6 +79,19 @@ describe('what is told of', () => {
     expect((await page()).last).toBe(last)
   })
 
+  test('an edit names what is another than before; sent once more it changes nothing and tells nothing', async () => {
+    const made = await openChangeRequest('edited')
+    const edit = (body: object) => app.request('PATCH', path(made.cr_id), { body })
+    const metadata = { ticket: 7, tags: ['a', 'b'] }
+    await edit({ title: 'Better', metadata })
+    const { last } = await page()
+    expect((await edit({ title: 'Better', metadata })).status).toBe(200)
+    expect((await page()).last).toBe(last)
+    await edit({ title: 'Better', description: 'Why.', metadata })
+    const { events } = await page(`?after=${last}`)
+    expect(events.map((event) => 'changed' in event.data && event.data.changed)).toEqual([['description']])
+  })
+
   test('the states of a session, the ends of its turns, and why it failed', async () => {
     const events = await open()
     const session = await app.running()

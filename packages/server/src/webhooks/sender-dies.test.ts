@@ -53,3 +53,22 @@ test.each(points)('at %s', async (name) => {
   const ids = new Set(receiver.letters.map(({ headers }) => headers['x-svc-delivery']))
   expect(ids.size).toBe(3)
 })
+
+test('a server that is dead holds no lease: another one sends at once what is owed', async () => {
+  const { project } = await app.managedProject()
+  await app.request('POST', `/v1/projects/${project.project_id}/webhooks`, { body: { url: receiver.url } })
+  await happenThrice(project)
+  receiver.letters.length = 0
+  const dying = await app.anotherServer()
+  armFailpoints([{ name: 'webhook.after_lease', action: { kind: 'throw' }, at: 1 }])
+  await new WebhookSender(dying.deps).tend(signal).catch(() => {})
+  const living = new WebhookSender(app.deps)
+  await living.tend(signal)
+  await living.ended()
+  expect(receiver.letters).toEqual([])
+  await sql`update server_instances set heartbeat_at = now() - interval '1 minute'
+    where instance_id = ${dying.deps.instanceId}`.execute(app.deps.db)
+  await living.tend(signal)
+  await living.ended()
+  expect(receiver.letters.map(({ body }) => (body.data as { branch: string }).branch)).toEqual(['b1', 'b2', 'b3'])
+})

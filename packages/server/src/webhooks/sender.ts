@@ -26,6 +26,8 @@ type SenderDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'newId' | 'in
 const atOnce = 8
 /** Longer than any try takes, so that a lease ends under nobody who lives. */
 const leaseSeconds = 60
+/** A server that was not heard of for so long is dead, where its lock does not say so at once. */
+const staleSeconds = 20
 const pageSize = 100
 /** Then others have their turn. */
 const turnMs = 20_000
@@ -45,7 +47,7 @@ export class WebhookSender {
   async tend(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#running.size < atOnce) {
       const { instanceId } = this.#deps
-      const webhook = await takeWebhook(this.#deps.db, { instanceId, seconds: leaseSeconds })
+      const webhook = await takeWebhook(this.#deps.db, { instanceId, seconds: leaseSeconds, staleSeconds })
       if (webhook === null) return
       await failpoint('webhook.after_lease')
       const work: Promise<void> = this.#serve(webhook, signal)

@@ -2,6 +2,7 @@
 import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { isLiving } from '../db/living.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
@@ -139,13 +140,17 @@ export interface Lease {
   seconds: number
 }
 
-/** A webhook that has something to send and nobody who sends it: ours for so long. The one that waited longest first. */
-export async function takeWebhook(db: Db, lease: Omit<Lease, 'webhookId'>): Promise<WebhookRow | null> {
+/** A webhook that has something to send and nobody who sends it: ours for so long. The one that waited longest first. The lease of a server that died counts no more. */
+export async function takeWebhook(
+  db: Db,
+  lease: Omit<Lease, 'webhookId'> & { staleSeconds: number },
+): Promise<WebhookRow | null> {
   const { rows } = await sql<WebhookRow>`
     update webhooks set lease_by = ${lease.instanceId}, lease_until = now() + make_interval(secs => ${lease.seconds})
     where webhook_id = (
       select w.webhook_id from webhooks w left join project_event_counters c on c.project_id = w.project_id
-      where w.lease_until <= now() and (
+      where (w.lease_until <= now() or (w.lease_by <> ${lease.instanceId}
+        and not ${isLiving(sql.ref('w.lease_by'), lease.staleSeconds)})) and (
         (w.paused_reason is null and (w.next_attempt_at is null or w.next_attempt_at <= now()) and w.cursor < c.last)
         or exists (select 1 from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.by_hand and d.status = 'waiting'))

@@ -1,17 +1,17 @@
 /** Three servers look at one ledger of triggers while their clocks run, jump and disagree, and while they die at each step of a firing. */
 import { randomUUID } from 'node:crypto'
 import { slotsAfter } from '@svc/contract'
-import { commit } from '../../packages/git/src/testing.ts'
-import type { Deps } from '../../packages/server/src/deps.ts'
-import { armFailpoints, FailpointError } from '../../packages/server/src/failpoint.ts'
-import { noticeDefaultBranches } from '../../packages/server/src/projects/default-branch.ts'
-import { registerInstance } from '../../packages/server/src/scheduler/instance.ts'
-import { makeTestApp } from '../../packages/server/src/test-app.ts'
-import { fireDueTriggers } from '../../packages/server/src/triggers/due.ts'
-import { fireForsakenSlots } from '../../packages/server/src/triggers/fire.ts'
-import { reconcileTriggers } from '../../packages/server/src/triggers/reconcile.ts'
-import { randomFrom } from './random.ts'
-import { pointsOf } from './scenarios.ts'
+import { commit } from '../../../packages/git/src/testing.ts'
+import type { Deps } from '../../../packages/server/src/deps.ts'
+import { armFailpoints, FailpointError } from '../../../packages/server/src/failpoint.ts'
+import { noticeDefaultBranches } from '../../../packages/server/src/projects/default-branch.ts'
+import { registerInstance } from '../../../packages/server/src/scheduler/instance.ts'
+import { makeTestApp } from '../../../packages/server/src/test-app.ts'
+import { fireDueTriggers } from '../../../packages/server/src/triggers/due.ts'
+import { fireForsakenSlots } from '../../../packages/server/src/triggers/fire.ts'
+import { reconcileTriggers } from '../../../packages/server/src/triggers/reconcile.ts'
+import { randomFrom } from '../random.ts'
+import { pointsOf } from '../scenarios.ts'
 
 export interface TickReport {
   ticks: number

@@ -1,0 +1,44 @@
+/** Several servers, each of which starts, works and is killed, again and again, whatever the others do. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TortureServer } from './server.ts'
+
+export interface Kills {
+  total: number
+  atRandom: number
+  /** By the failpoint at which a server died. */
+  atPoint: Record<string, number>
+}
+
+export function keepKilling(
+  servers: TortureServer[],
+  options: {
+    random: () => number
+    points: string[]
+    over: AbortSignal
+    start?: Parameters<TortureServer['start']>[0]
+    /** How long a server lives that nobody ends before. */
+    lifeMs?: { min: number; max: number }
+  },
+): { kills: Kills; ended: Promise<void> } {
+  const kills: Kills = { total: 0, atRandom: 0, atPoint: {} }
+  const { random, over } = options
+  const { min, max } = options.lifeMs ?? { min: 3_000, max: 20_000 }
+  const waiting: string[] = []
+  const live = async (server: TortureServer) => {
+    while (!over.aborted) {
+      if (waiting.length === 0) waiting.push(...options.points)
+      const point = random() < 0.6 ? waiting.splice(Math.floor(random() * waiting.length), 1)[0]! : null
+      const failpoints = point === null ? {} : { failpoints: `${point}=kill@${1 + Math.floor(random() * 8)}` }
+      if (!server.isRunning) await server.start({ ...options.start, ...failpoints })
+      await Promise.race([server.exited, delay(min + random() * (max - min), null, { signal: over }).catch(() => null)])
+      if (over.aborted) break
+      if (!server.isRunning && point !== null) kills.atPoint[point] = (kills.atPoint[point] ?? 0) + 1
+      else kills.atRandom++
+      kills.total++
+      await server.kill()
+    }
+    // Whoever is still to die at a point would do so in the quiet afterwards.
+    if (server.isRunning) await server.kill()
+  }
+  return { kills, ended: Promise.all(servers.map(live)).then(() => {}) }
+}

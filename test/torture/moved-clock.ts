@@ -1,0 +1,37 @@
+/**
+ * Loaded into a server before its first line (`--preload`): its clock shows as many milliseconds more or less as the file
+ * says, at any moment. The program knows nothing of it, so no build has such a thing.
+ */
+import { readFileSync } from 'node:fs'
+
+/** So long a change may take to be seen. */
+const readAgainMs = 10
+
+const file = process.env.TORTURE_CLOCK_FILE
+if (file === undefined) throw new Error('TORTURE_CLOCK_FILE has to name the file that moves the clock.')
+
+const RealDate = Date
+let offsetMs = 0
+let readAt = -Infinity
+
+function now(): number {
+  const at = performance.now()
+  if (at - readAt >= readAgainMs) {
+    offsetMs = Number(readFileSync(file!, 'utf8'))
+    readAt = at
+  }
+  return RealDate.now() + offsetMs
+}
+
+class MovedDate extends RealDate {
+  constructor(...parts: unknown[]) {
+    if (parts.length === 0) super(now())
+    else super(...(parts as [number]))
+  }
+
+  static override now(): number {
+    return now()
+  }
+}
+
+globalThis.Date = MovedDate as DateConstructor

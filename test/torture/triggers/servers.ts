@@ -1,0 +1,216 @@
+/** Three real servers on one database, each killed again and again, while their clocks run, leap and disagree and svc.toml changes. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded.ts'
+import { gitIn } from '../repositories.ts'
+import { keepKilling, type Kills } from '../lives.ts'
+import { randomFrom } from '../random.ts'
+import { pointsOf } from '../scenarios.ts'
+import { TortureServer } from '../server.ts'
+import { type TortureProject, World } from '../world.ts'
+import { Clocks } from './clocks.ts'
+import { Epochs } from './epochs.ts'
+import { judge, type Judgement, type Leap, readTriggers } from './judge.ts'
+import { definitions, hourChanges, manifestOf } from './manifest.ts'
+
+export interface TriggersOptions {
+  /** Ends with the first change of the hours after which so many times were due. */
+  ticks: number
+  seed: number
+  servers: number
+  /** Triggers that come every minute. */
+  many: number
+  /** What is run through before and after a change of the hours; the way there is leapt over. */
+  beforeMs: number
+  afterMs: number
+  /** Milliseconds of the servers' clocks in one of ours. */
+  rate: number
+  say?: (line: string) => void
+}
+
+export interface TriggersReport extends Judgement {
+  kills: Kills
+  leaps: { forward: number; back: number }
+  edits: number
+  looks: number
+}
+
+interface Run {
+  options: TriggersOptions
+  random: () => number
+  db: pg.Client
+  clocks: Clocks
+  epochs: Epochs
+  project: TortureProject
+  leaps: Leap[]
+  report: Pick<TriggersReport, 'leaps' | 'edits' | 'looks'>
+}
+
+const stuckMs = 120_000
+const minuteMs = 60_000
+
+/** What a firing goes through. */
+const steps = [...pointsOf('triggers'), ...pointsOf('sessions').filter((name) => name.startsWith('session.create.'))]
+
+export async function tortureTriggers(options: TriggersOptions): Promise<TriggersReport> {
+  const home = await mkdtemp(join(tmpdir(), 'svc-triggers-'))
+  const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
+  const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
+  const random = randomFrom(options.seed)
+  const first = Math.floor(random() * 4)
+  const skews = Array.from({ length: options.servers }, () => Math.floor(random() * 3_000))
+  const clocks = new Clocks(home, hourChanges[first]! - options.beforeMs - 5 * minuteMs, skews)
+  const db = new pg.Client({ connectionString: cluster.connectionString })
+  let world: World | null = null
+  try {
+    await db.connect()
+    const shared = { databaseUrl: cluster.connectionString }
+    world = await World.make(await TortureServer.make({ ...shared, clockFile: clocks.file(0) }))
+    await world.server.start()
+    await world.makeProjects(['managed'])
+    for (let n = 1; n < options.servers; n++)
+      world.servers.push(await TortureServer.make({ ...shared, beside: world.server, clockFile: clocks.file(n) }))
+    const run: Run = {
+      ...{ options, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
+      report: { leaps: { forward: 0, back: 0 }, edits: 0, looks: 0 },
+    }
+    return await torture(run, world, first)
+  } finally {
+    await world?.close()
+    await db.end().catch(() => {})
+    await cluster.stop()
+    clocks.stop()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function torture(run: Run, world: World, first: number): Promise<TriggersReport> {
+  const { options, clocks, db, epochs, project } = run
+  const over = new AbortController()
+  const seen: string[] = []
+  const killing = keepKilling(world.servers, { random: run.random, points: steps, over: over.signal })
+  const watching = watch(run, seen, over.signal)
+  try {
+    for (let change = first, round = 0; change < hourChanges.length; change++, round++) {
+      await through(run, hourChanges[change]!, round)
+      const { rows } = await db.query<{ n: string }>('select count(*) as n from trigger_slots')
+      options.say?.(`${at(clocks)}: ${rows[0]!.n} times were due, ${killing.kills.total} kills`)
+      if (Number(rows[0]!.n) >= options.ticks) break
+    }
+  } finally {
+    over.abort()
+    await Promise.all([killing.ended, watching])
+  }
+  await rest(run, world)
+  const found = await judge(db, { projectId: project.id, epochs, leaps: run.leaps, highest: clocks.highest })
+  found.problems.push(...seen)
+  return { ...found, ...run.report, kills: killing.kills }
+}
+
+/** From a leap to shortly before a change of the hours until some time after it. */
+async function through(run: Run, change: number, round: number): Promise<void> {
+  const { clocks, options, random } = run
+  const { many } = options
+  options.say?.(`${at(clocks)}: on to ${new Date(change).toISOString()}, when the hour changes`)
+  if (clocks.now < change - options.beforeMs) {
+    await edit(run, { round: 2 * round, isBusy: false, many })
+    leap(run, change - options.beforeMs - clocks.now)
+    await untilTrue('what was missed is in the ledger', () => isInLedger(run))
+  }
+  for (const [half, until] of [change + options.afterMs / 3, change + options.afterMs].entries()) {
+    await edit(run, { round: 2 * round + half, isBusy: true, many })
+    options.say?.(`${at(clocks)}: svc.toml changed`)
+    clocks.rate = options.rate
+    while (clocks.now < until) {
+      await delay(2_000)
+      const dice = random()
+      if (dice < 0.12) leap(run, Math.floor((2 + random() * 12) * minuteMs))
+      else if (dice < 0.24) leap(run, -Math.floor((1 + random() * 12) * minuteMs))
+    }
+    clocks.rate = 1
+  }
+}
+
+const at = (clocks: Clocks) => new Date(clocks.now).toISOString().slice(0, 16)
+
+function leap({ clocks, leaps, report }: Run, ms: number): void {
+  const after = clocks.highest
+  clocks.leap(ms)
+  if (ms > 0) report.leaps.forward++
+  else report.leaps.back++
+  if (ms > 0 && clocks.lowest > after) leaps.push({ after, until: clocks.lowest })
+}
+
+/** As a merge or an outside push leaves it; ends when a server has made it so. */
+async function edit(run: Run, phase: Parameters<typeof definitions>[0]): Promise<void> {
+  const { clocks, db, project } = run
+  const text = manifestOf(definitions(phase))
+  const from = clocks.lowest
+  const sha = await commitManifest(project.dir, text)
+  await untilTrue('svc.toml is read', async () => {
+    const { rows } = await db.query<{ sha: string }>('select sha from trigger_reconciliations where project_id = $1', [
+      project.id,
+    ])
+    return rows[0]?.sha === sha
+  })
+  const rows = await readTriggers(db, project.id)
+  run.epochs.note(rows, { from, until: clocks.highestNow, highest: clocks.highest })
+  run.report.edits++
+}
+
+let edits = 0
+async function commitManifest(dir: string, text: string): Promise<string> {
+  const message = `Edit ${++edits}`
+  const stream = [
+    `commit refs/heads/main\ncommitter Ada <ada@example.test> ${1_800_000_000 + edits} +0000`,
+    `data ${message.length}\n${message}\nfrom refs/heads/main^0`,
+    `M 100644 inline svc.toml\ndata ${Buffer.byteLength(text)}\n${text}\n`,
+  ]
+  await gitIn(dir, ['fast-import', '--quiet', '--date-format=raw'], stream.join('\n'))
+  return gitIn(dir, ['rev-parse', 'refs/heads/main'])
+}
+
+async function isInLedger({ clocks, db, project }: Run): Promise<boolean> {
+  const { rows } = await db.query<{ n: string }>(
+    `select (select count(*) from triggers where project_id = $1 and enabled and next_due_at <= $2)
+      + (select count(*) from trigger_slots where project_id = $1 and status = 'claimed') as n`,
+    [project.id, new Date(clocks.lowest)],
+  )
+  return rows[0]!.n === '0'
+}
+
+/** At no moment does a trigger say that it fired without a session that it started then, or hide one. */
+async function watch(run: Run, seen: string[], over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    const { rows } = await run.db.query<{ slug: string; said: Date | null; fired: Date | null }>(
+      `select t.slug, t.last_fired_at as said, f.fired from triggers t left join lateral (
+         select max(s.fired_at) as fired from trigger_slots s join project_sessions p on p.session_id = s.session_id
+         where s.project_id = t.project_id and s.slug = t.slug and s.status = 'fired') f on true
+       where t.project_id = $1 and t.last_fired_at is distinct from f.fired`,
+      [run.project.id],
+    )
+    for (const { slug, said, fired } of rows)
+      seen.push(`${slug}: said it fired ${said?.toISOString()}, when its newest session was of ${fired?.toISOString()}`)
+    run.report.looks++
+    await delay(200)
+  }
+}
+
+/** Nobody dies any more: what the dead left is taken over, and then nothing is owed. */
+async function rest(run: Run, world: World): Promise<void> {
+  run.clocks.rate = 1
+  for (const server of world.servers) if (!server.isRunning) await server.start()
+  await untilTrue('nothing is owed any more', () => isInLedger(run), 180_000)
+  for (const server of world.servers) await server.kill('SIGTERM')
+}
+
+async function untilTrue(what: string, isSo: () => Promise<boolean>, withinMs = stuckMs): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`It took more than ${withinMs / 1000} s until ${what}.`)
+    await delay(100)
+  }
+}
