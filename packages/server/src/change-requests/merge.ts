@@ -58,17 +58,24 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
 
 async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow): Promise<Merged> {
   if (input.signal.aborted) throw new ServiceError('unavailable', 'The client left before its merge began.')
-  await requireSettled(deps, input.project, found.base_ref)
+  // Read anew each time: it can have been merged, closed or renamed while this one waited.
+  const readAgain = () => requireChangeRequest(deps.db, found.project_id, found.cr_id)
+  const [now, user, repository, settled] = await Promise.all([
+    readAgain(),
+    getUser(deps.db, input.caller.actor.user_id),
+    openRepository(deps, input.project),
+    requireSettled(deps, input.project, found.base_ref),
+  ])
   await failpoint('merge.after_settle')
-  const repository = await openRepository(deps, input.project)
+  // What was read beside the settling may be from before it.
+  let cr = settled === 'nothing' ? now : await readAgain()
   let last: Landing | Lacking = { kind: 'moved' }
   for (let tries = 1; tries <= triesMax; tries++) {
-    // Read anew each time: it can have been merged, closed or renamed while this one waited.
-    const cr = await requireChangeRequest(deps.db, found.project_id, found.cr_id)
+    if (tries > 1) cr = await readAgain()
     const earlier = await mergedBefore(deps, input, cr)
     if (earlier !== null) return earlier
     requireMove('merge', cr)
-    last = await tryMerge(deps, input, { repository, cr })
+    last = await tryMerge(deps, input, { repository, cr, user })
     if (last.kind === 'merged') return last.merged
   }
   if (last.kind === 'lost')
@@ -90,12 +97,16 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   )
 }
 
-async function tryMerge(
-  deps: MergeDeps,
-  input: MergeChangeRequest,
-  { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
-): Promise<Landing | Lacking> {
-  const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, { repository, cr }))
+interface Merging {
+  repository: Repository
+  cr: ChangeRequestRow
+  /** Who merges. */
+  user: Awaited<ReturnType<typeof getUser>>
+}
+
+async function tryMerge(deps: MergeDeps, input: MergeChangeRequest, merging: Merging): Promise<Landing | Lacking> {
+  const { repository, cr } = merging
+  const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, merging))
   if ('kind' in planned) return planned
   return land(deps, repository, { cr, ...planned, caller: input.caller, idempotencyKey: input.idempotencyKey })
 }
@@ -110,13 +121,10 @@ interface Lacking {
 async function plan(
   deps: MergeDeps,
   input: MergeChangeRequest,
-  { repository, cr }: { repository: Repository; cr: ChangeRequestRow },
+  { repository, cr, user }: Merging,
 ): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | Lacking> {
   const { signal } = input
-  const [{ baseSha, headSha }, user] = await Promise.all([
-    expectedTips(repository, cr, input),
-    getUser(deps.db, input.caller.actor.user_id),
-  ])
+  const { baseSha, headSha } = await expectedTips(repository, cr, input)
   await failpoint('merge.after_tips')
   const brought = await bring(repository, [baseSha, headSha], signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)

@@ -32,12 +32,17 @@ export async function settleMerges(deps: SettleDeps, signal: AbortSignal): Promi
 }
 
 /** Settles the open attempt on a base, if there is one. Throws when the repository does not tell. The caller holds the lock of the base. */
-export async function requireSettled(deps: SettleDeps, project: ProjectRow, baseRef: string): Promise<void> {
+export async function requireSettled(
+  deps: SettleDeps,
+  project: ProjectRow,
+  baseRef: string,
+): Promise<'settled' | 'nothing'> {
   const attempt = await intendedAttempt(deps.db, { project_id: project.project_id, base_ref: baseRef })
-  if (attempt === null) return
+  if (attempt === null) return 'nothing'
   const repository = await openRepository(deps, project)
   const settled = await settle(deps, repository, attempt)
   if (settled.kind === 'unknown') throw unreachable(settled.reason)
+  return 'settled'
 }
 
 type Fate = { kind: 'landed' } | { kind: 'absent' } | { kind: 'unknown'; reason: string }

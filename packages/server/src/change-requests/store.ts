@@ -1,6 +1,6 @@
 /** All SQL on change requests. Merge attempts have a store of their own. */
 import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
@@ -204,12 +204,23 @@ export async function recordTips(db: DbOrTransaction, found: FoundTips[], at: Da
   return rows
 }
 
-/** Marks it as merged by an attempt, and the attempt as landed, if it is open. null, and nothing written: it is not. */
+export interface MergeToMark {
+  found: ChangeRequestRow
+  attempt: Row<'merge_attempts'>
+  at: Date
+  /** What tells of it, an insert for each row of the given name. */
+  tellers: (of: string) => { audit: RawBuilder<unknown>; event: RawBuilder<unknown> }
+}
+
+/**
+ * Marks it as merged by an attempt, and the attempt as landed, and tells of it: one statement, so all of it or nothing.
+ * What is told of `found` has to be true of it still. null, and nothing written: it was edited meanwhile, or is not open.
+ */
 export async function markMerged(
   db: DbOrTransaction,
-  attempt: Row<'merge_attempts'>,
-  at: Date,
+  { found, attempt, at, tellers }: MergeToMark,
 ): Promise<ChangeRequestRow | null> {
+  const { audit, event } = tellers('merged')
   const { rows } = await sql<ChangeRequestRow>`
     with merged as (
       update change_requests
@@ -217,8 +228,9 @@ export async function markMerged(
         merge_commit_sha = ${attempt.result_sha}, base_commit_sha = ${attempt.base_sha},
         head_commit_sha = ${attempt.head_sha}, updated_at = ${at}
       where cr_id = ${attempt.cr_id} and project_id = ${attempt.project_id} and status = 'open'
+        and title = ${found.title} and origin_session_id is not distinct from ${found.origin_session_id}
       returning *
-    ), landed as (
+    ), audited as (${audit}), told as (${event}), landed as (
       -- Seen on the branch, which outweighs whoever gave it up before.
       update merge_attempts set state = 'landed', reason = null, settled_at = ${at}
       from merged

@@ -1,7 +1,7 @@
 import { eventPathsMax, type ProjectEvent } from '@svc/contract'
 import type { Actor } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { recordEvent, shortened } from '../events/record.ts'
+import { type NewProjectEvent, recordEvent, shortened } from '../events/record.ts'
 import type { ChangeRequestRow } from './store.ts'
 
 type ChangeRequestEvent = Extract<ProjectEvent, { type: `change_request.${string}` }>
@@ -15,6 +15,15 @@ export async function tellChangeRequest(
   actor: Actor | null,
   more: More = {},
 ): Promise<void> {
+  await recordEvent(trx, changeRequestEvent(type, cr, more), actor)
+}
+
+/** What is told: `cr` is how it is once it is told. */
+export function changeRequestEvent(
+  type: ChangeRequestEvent['type'],
+  cr: ChangeRequestRow,
+  more: More = {},
+): NewProjectEvent {
   const { cr_id, number, title, status, base_ref, head_ref } = cr
   const { base_commit_sha, head_commit_sha, merge_commit_sha, origin_session_id } = cr
   const data = {
@@ -23,5 +32,5 @@ export async function tellChangeRequest(
     ...more,
     ...(more.conflicts === undefined ? {} : { conflicts: more.conflicts.slice(0, eventPathsMax).map(shortened) }),
   }
-  await recordEvent(trx, { project_id: cr.project_id, type, data }, actor)
+  return { project_id: cr.project_id, type, data }
 }
