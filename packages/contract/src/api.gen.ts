@@ -4169,7 +4169,9 @@ export interface operations {
     };
     streamSessionEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                messages?: number;
+            };
             header?: never;
             path: {
                 projectId: string;

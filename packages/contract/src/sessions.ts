@@ -242,6 +242,8 @@ export const streamSessionEventsRoute = route({
   method: 'GET',
   path: `${base}/:sessionId/events`,
   access: 'project-read',
+  /** As many of the newest messages are told at first, all without it; the transcript has those before them. */
+  query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),
   stream: true,
   reply: sessionEvent,
 })

@@ -187,6 +187,27 @@ export const session = (projectId: string, sessionId: string) =>
     refetchInterval: liveMs,
   })
 
+/** A conversation from its end to its beginning. Not below its project: what was said before stays as it is. */
+export const transcriptPages = (projectId: string, sessionId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['transcript', sessionId],
+    queryFn: ({ signal, pageParam }) =>
+      replyPage(
+        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/transcript', {
+          params: {
+            path: { projectId, sessionId },
+            query: { limit: 100, ...(pageParam === null ? {} : { cursor: pageParam }) },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ cursor }) => cursor,
+    staleTime: Infinity,
+    // A later visit begins at a later end, and there must be no gap between the two.
+    gcTime: 0,
+  })
+
 /** Asked again when the session's status moves, and while it starts. */
 export const timeline = (projectId: string, sessionId: string, status: string) =>
   queryOptions({

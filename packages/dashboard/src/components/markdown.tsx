@@ -14,7 +14,10 @@ const components: Components = {
     </a>
   ),
   pre: ({ children }) => (
-    <pre tabIndex={0} className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem]">
+    <pre
+      tabIndex={0}
+      className="overflow-x-auto rounded-md bg-sunken p-3 font-mono text-[0.8125rem] [&>code]:bg-transparent [&>code]:p-0"
+    >
       {children}
     </pre>
   ),

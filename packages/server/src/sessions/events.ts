@@ -15,17 +15,18 @@ type EventDeps = Pick<Deps, 'db' | 'feed' | 'keeper' | 'config' | 'log'>
 export function streamSessionEvents(
   deps: EventDeps,
   session: SessionWithSandbox,
-  { signal, lastEventId }: { signal: AbortSignal; lastEventId: string | null },
+  { signal, lastEventId, messages }: { signal: AbortSignal; lastEventId: string | null; messages?: number | undefined },
 ): Response {
-  return eventStream(signal, (channel) => tell(deps, session, channel, sinceOf(lastEventId)))
+  return eventStream(signal, (channel) => tell(deps, session, channel, { since: sinceOf(lastEventId), messages }))
 }
 
-async function tell(
-  deps: EventDeps,
-  session: SessionWithSandbox,
-  channel: EventChannel,
-  since: Date | null,
-): Promise<void> {
+/** How much of what was said before is told: what changed since, else so many of the newest messages, else all. */
+interface Past {
+  since: Date | null
+  messages: number | undefined
+}
+
+async function tell(deps: EventDeps, session: SessionWithSandbox, channel: EventChannel, past: Past): Promise<void> {
   // What happens while the past is told waits its turn, or it would come before it.
   const early: SessionEvent[] = []
   let isLive = false
@@ -40,7 +41,7 @@ async function tell(
     elsewhere.stop()
   })
   try {
-    for (const event of await pastOf(deps, session, since)) {
+    for (const event of await pastOf(deps, session, past)) {
       elsewhere.note(event)
       await channel.send(frame(event))
     }
@@ -53,11 +54,15 @@ async function tell(
   }
 }
 
-async function pastOf(deps: EventDeps, session: SessionWithSandbox, since: Date | null): Promise<SessionEvent[]> {
+async function pastOf(
+  deps: EventDeps,
+  session: SessionWithSandbox,
+  { since, messages: limit }: Past,
+): Promise<SessionEvent[]> {
   const current = (await getSession(deps.db, session.project_id, session.session_id)) ?? session
   const messages =
     since === null
-      ? (await readTranscript(deps.db, session.session_id)).messages
+      ? (await readTranscript(deps.db, session.session_id, { limit })).messages
       : await messagesChangedSince(deps.db, session.session_id, since)
   return [
     { type: 'session', session: presentSession(deps.config, current) },

@@ -112,10 +112,11 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       const session = await find(project.project_id, params.sessionId)
       return { phases: await phasesOf(deps.db, session.session_id, session.generation) }
     }),
-    handle(streamSessionEventsRoute, async ({ project, params, request }) =>
+    handle(streamSessionEventsRoute, async ({ project, params, query, request }) =>
       streamSessionEvents(deps, await find(project.project_id, params.sessionId), {
         signal: request.signal,
         lastEventId: request.headers.get('last-event-id'),
+        messages: query.messages,
       }),
     ),
     handle(getUnfinishedWorkRoute, async ({ project, params }) =>

@@ -57,8 +57,8 @@ test('with a limit it is its end, and the next page is what came before, to the 
 })
 
 /** Reads until the turn is told, which ends the past. */
-async function past(headers: Record<string, string>): Promise<{ messages: string[]; lastId: string }> {
-  const response = await buildApp(app.deps).request(app.deps.config.publicUrl + app.path(sessionId, 'events'), {
+async function past(headers: Record<string, string>, query = ''): Promise<{ messages: string[]; lastId: string }> {
+  const response = await buildApp(app.deps).request(app.deps.config.publicUrl + app.path(sessionId, 'events') + query, {
     headers: {
       host: new URL(app.deps.config.publicUrl).host,
       authorization: `Bearer ${app.ownerToken}`,
@@ -96,4 +96,9 @@ test('a stream that is opened again tells what changed since, and everything to 
   )
   for (const odd of ['x', '-1', '9999999999999', ''])
     expect((await past({ 'last-event-id': odd })).messages).toHaveLength(count)
+})
+
+test('a stream that is asked for so many of the newest messages tells those alone', async () => {
+  expect((await past({}, '?messages=50')).messages).toEqual(all.slice(-50))
+  expect((await app.request('GET', `${app.path(sessionId, 'events')}?messages=0`)).status).toBe(400)
 })

@@ -1,46 +1,54 @@
-import { useEffect, useRef, useState } from 'react'
-import type { Message } from '../../queries.ts'
+import { useCallback } from 'react'
+import { Failure } from '../../components/failure.tsx'
 import { Button } from '../../ui/button.tsx'
+import { LongList } from '../../ui/long-list.tsx'
 import { MessageItem } from './message.tsx'
+import type { Conversation as Told } from './use-conversation.ts'
 
-/** As many as are drawn at once; the rest a click away. */
-const pageOf = 100
+/** Earlier ones are asked for when the reader is this near to the first that is there. */
+const nearTheFirst = 10
+const messagePx = 140
 
 /** Follows the end while the reader is there, and never moves the scroll of one who reads further up. */
-export function Conversation({ messages, busy }: { messages: Message[]; busy: boolean }) {
-  const [pages, setPages] = useState(1)
-  const end = useRef<HTMLDivElement>(null)
-  const follows = useRef(true)
-  const shown = messages.slice(-pages * pageOf)
-  const hidden = messages.length - shown.length
-  useEffect(() => {
-    const look = () => {
-      follows.current = document.documentElement.scrollHeight - innerHeight - scrollY < 120
-    }
-    addEventListener('scroll', look, { passive: true })
-    return () => removeEventListener('scroll', look)
-  }, [])
-  useEffect(() => {
-    if (follows.current) end.current?.scrollIntoView({ block: 'end' })
-  }, [messages, busy])
+export function Conversation({ conversation, busy }: { conversation: Told; busy: boolean }) {
+  const { messages, earlier } = conversation
+  const { state, load } = earlier
+  const onShown = useCallback(
+    (first: number) => {
+      if (first < nearTheFirst && state === 'there') load()
+    },
+    [state, load],
+  )
   return (
     <section aria-label="Conversation" className="flex flex-col gap-4">
-      {hidden > 0 && (
-        <Button kind="quiet" className="self-center" onClick={() => setPages(pages + 1)}>
-          Show {Math.min(hidden, pageOf)} of {hidden} earlier messages
-        </Button>
+      {messages.length > 0 && (
+        // As high whatever it says, or what is read would move.
+        <p className="flex min-h-9 items-center justify-center text-sm text-dim" role="status">
+          {state === 'none' && <span data-beginning="">The beginning of the conversation</span>}
+          {state === 'loading' && 'Loading earlier messages…'}
+          {state === 'there' && (
+            <Button kind="quiet" onClick={load}>
+              Show earlier messages
+            </Button>
+          )}
+        </p>
       )}
-      <ol className="flex flex-col gap-4">
-        {shown.map((message) => (
-          <li key={message.message_id}>
-            <MessageItem message={message} />
-          </li>
-        ))}
-      </ol>
+      {earlier.error !== null && <Failure error={earlier.error} retry={load} />}
+      <LongList
+        label="Messages"
+        rows={messages}
+        keyOf={({ message_id }) => message_id}
+        rowPx={messagePx}
+        gapPx={16}
+        total={state === 'none' ? messages.length : null}
+        beginsAt="end"
+        onShown={onShown}
+      >
+        {(message) => <MessageItem message={message} />}
+      </LongList>
       <p role="status" className="min-h-6 px-4 text-sm text-dim">
         {busy ? 'The agent is at work…' : ''}
       </p>
-      <div ref={end} />
     </section>
   )
 }

@@ -13,6 +13,7 @@ import { PromptBox } from './prompt-box.tsx'
 import { Timeline } from './timeline.tsx'
 import { Approvals } from '../connectors/approvals.tsx'
 import { UnfinishedWork } from './unfinished-work.tsx'
+import { useConversation } from './use-conversation.ts'
 import { useSessionStream } from './use-session-stream.ts'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
@@ -31,6 +32,10 @@ export function SessionPage() {
 function Live({ initial }: { initial: Session }) {
   const stream = useSessionStream(initial.project_id, initial.session_id)
   const now = stream.session ?? initial
+  const conversation = useConversation(
+    { projectId: initial.project_id, sessionId: initial.session_id },
+    { told: stream.messages, isWhole: stream.isWhole },
+  )
   const busy = stream.turn === 'busy' && (now.status === 'running' || now.status === 'provisioning')
   return (
     <div className="flex flex-col gap-4">
@@ -56,7 +61,7 @@ function Live({ initial }: { initial: Session }) {
       <ItsChangeRequests session={now} />
       <Timeline session={now} />
       <Approvals sessionId={now.session_id} />
-      <Conversation messages={stream.messages} busy={busy} />
+      <Conversation conversation={conversation} busy={busy} />
       {stream.turn === 'error' && stream.turnError !== null && <Notice title={stream.turnError} />}
       <PromptBox session={now} busy={busy} />
     </div>

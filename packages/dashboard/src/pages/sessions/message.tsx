@@ -1,4 +1,4 @@
-import { memo } from 'react'
+import { type ComponentProps, memo } from 'react'
 import { Prose } from '../../components/markdown.tsx'
 import type { Message } from '../../queries.ts'
 
@@ -26,10 +26,10 @@ function PartView({ part, isUser }: { part: Part; isUser: boolean }) {
       return isUser ? <p className="whitespace-pre-wrap">{part.text}</p> : <Prose>{part.text}</Prose>
     case 'reasoning':
       return (
-        <details className="text-sm text-dim">
+        <Foldable id={part.id} className="text-sm text-dim">
           <summary>Thinking</summary>
           <p className="whitespace-pre-wrap">{part.text}</p>
-        </details>
+        </Foldable>
       )
     case 'tool':
       return <ToolCall part={part} />
@@ -42,7 +42,7 @@ const marks = { pending: '…', running: '…', completed: '✓', error: '✗' }
 
 function ToolCall({ part }: { part: Extract<Part, { type: 'tool' }> }) {
   return (
-    <details className="rounded-md border border-line text-sm">
+    <Foldable id={part.id} className="rounded-md border border-line text-sm">
       <summary className="flex cursor-pointer items-baseline gap-2 px-3 py-1.5">
         <span aria-label={part.status} className={part.status === 'error' ? 'text-bad' : 'text-dim'}>
           {marks[part.status]}
@@ -64,6 +64,19 @@ function ToolCall({ part }: { part: Extract<Part, { type: 'tool' }> }) {
             ),
         )}
       </div>
-    </details>
+    </Foldable>
+  )
+}
+
+/** What is unfolded stays so when it is scrolled away, and with that taken out of the document. */
+const unfolded = new Set<string>()
+
+function Foldable({ id, ...rest }: ComponentProps<'details'> & { id: string }) {
+  return (
+    <details
+      {...rest}
+      open={unfolded.has(id)}
+      onToggle={({ currentTarget }) => (currentTarget.open ? unfolded.add(id) : unfolded.delete(id))}
+    />
   )
 }

@@ -4,34 +4,62 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer } from 'react'
 import type { Message, Session } from '../../queries.ts'
 
+/** Messages told at first; the transcript has those before them. */
+const firstMessages = 50
+/** What comes within a frame is drawn at once. */
+const gatherMs = 16
+
 export interface SessionState {
   session: Session | null
+  /** The newest, oldest first. */
   messages: Message[]
+  /** What is was told, and with it the whole conversation. */
+  isTold: boolean
+  isWhole: boolean
   turn: 'busy' | 'idle' | 'error'
   turnError: string | null
   /** The stream is down; the browser tries again by itself. */
   isAway: boolean
 }
 
-const nothingYet: SessionState = { session: null, messages: [], turn: 'idle', turnError: null, isAway: false }
+const nothingYet: SessionState = {
+  session: null,
+  messages: [],
+  isTold: false,
+  isWhole: false,
+  turn: 'idle',
+  turnError: null,
+  isAway: false,
+}
 
-type Step = { kind: 'event'; event: SessionEvent } | { kind: 'away' } | { kind: 'start' }
+type Step = { kind: 'events'; events: SessionEvent[] } | { kind: 'away' } | { kind: 'start' }
 
 export function useSessionStream(projectId: string, sessionId: string): SessionState {
   const [state, step] = useReducer(next, nothingYet)
   const queries = useQueryClient()
   useEffect(() => {
-    const stream = new EventSource(`/v1/projects/${projectId}/sessions/${sessionId}/events`)
+    const stream = new EventSource(`/v1/projects/${projectId}/sessions/${sessionId}/events?messages=${firstMessages}`)
+    let gathered: SessionEvent[] = []
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const takeAll = () => {
+      step({ kind: 'events', events: gathered })
+      gathered = []
+      timer = undefined
+    }
     const take = ({ data }: MessageEvent<string>) => {
       const event = JSON.parse(data) as SessionEvent
-      step({ kind: 'event', event })
+      gathered.push(event)
+      timer ??= setTimeout(takeAll, gatherMs)
       if (event.type === 'session')
         void queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'], exact: true })
     }
     stream.addEventListener('open', () => step({ kind: 'start' }))
     for (const type of ['session', 'message', 'turn']) stream.addEventListener(type, take)
     stream.addEventListener('error', () => step({ kind: 'away' }))
-    return () => stream.close()
+    return () => {
+      clearTimeout(timer)
+      stream.close()
+    }
   }, [projectId, sessionId, queries])
   return state
 }
@@ -43,8 +71,8 @@ function next(state: SessionState, step: Step): SessionState {
     // What is kept on screen until the service has told it again.
     case 'start':
       return { ...state, isAway: false }
-    case 'event':
-      return afterEvent(state, step.event)
+    case 'events':
+      return step.events.reduce(afterEvent, state)
     default:
       return step satisfies never
   }
@@ -54,10 +82,14 @@ function afterEvent(state: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {
     case 'session':
       return { ...state, session: event.session }
-    case 'turn':
-      return { ...state, turn: event.status, turnError: event.error }
+    case 'turn': {
+      // The first one ends what is. Fewer than were asked for are all there are.
+      const isWhole = state.isTold ? state.isWhole : state.messages.length < firstMessages
+      return { ...state, turn: event.status, turnError: event.error, isTold: true, isWhole }
+    }
     case 'message': {
-      const at = state.messages.findIndex(({ message_id }) => message_id === event.message.message_id)
+      // From the end: it is nearly always the last one that grows.
+      const at = state.messages.findLastIndex(({ message_id }) => message_id === event.message.message_id)
       const messages = at < 0 ? [...state.messages, event.message] : state.messages.with(at, event.message)
       return { ...state, messages }
     }

@@ -1,0 +1,23 @@
+/** How the pages bear what is large: long diffs, many files, long lists, long conversations. In the real program and a real browser. */
+import { printFigures } from './report/figures.ts'
+import { changes, type Report } from './pages/changes.ts'
+import { conversations } from './pages/conversations.ts'
+import { makeWorld, type World } from './pages/world.ts'
+
+const parts: Record<string, [string, (world: World) => Promise<Report>]> = {
+  changes: ['The files of a change request', changes],
+  conversations: ['The conversation of a session', conversations],
+}
+const wanted = (process.env.BENCH_PAGES ?? Object.keys(parts).join(',')).split(',')
+
+const world = await makeWorld()
+try {
+  for (const [name, [title, measure]] of Object.entries(parts)) {
+    if (!wanted.includes(name)) continue
+    const { figures, remarks } = await measure(world)
+    printFigures(title, figures)
+    for (const remark of remarks) console.log(remark)
+  }
+} finally {
+  await world.end()
+}

@@ -1,0 +1,154 @@
+/** The diff of a very long file, and of very many files. */
+import { type Figure, median } from '../report/figures.ts'
+import { firstPaint, forgetTasks, longTasks, memoryOf, profiled } from './probe.ts'
+import { type Files, makeProject, openChange, type Project, type World } from './world.ts'
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const lineCount = 10_000
+const fileCount = 3_000
+const firstLine = 'diffs-container >>> [data-line]'
+const scroller = 'diffs-container'
+
+export interface Report {
+  figures: Figure[]
+  remarks: string[]
+}
+
+export async function changes(world: World): Promise<Report> {
+  const { server } = world
+  const { project, clone } = await makeProject(server, 'changes', { 'long.ts': longFile('was'), ...manyFiles('was') })
+  const open = (branch: string, files: Files) => openChange({ server, project, clone }, branch, files)
+  const small = await open('small', { 'long.ts': longFile('was').replace('was 7', 'is 7') })
+  const long = await open('long', { 'long.ts': longFile('is') })
+  const many = await open('many', manyFiles('is'))
+  const report: Report = { figures: [], remarks: [] }
+  const floor = ['the same page, one line changed', median(await paints(world, project, small))] as const
+  await measure(world, report, floor, { project, number: long, what: `a file of ${lineCount} changed lines` })
+  await measure(world, report, floor, { project, number: many, what: `${fileCount} changed files` })
+  return report
+}
+
+const addressOf = (world: World, project: Project, number: number) =>
+  `${world.server.url}/projects/${project.slug}/change-requests/${number}?tab=files`
+
+/** The first two warm the browser's cache of our scripts, as a second visit finds it. */
+async function paints(world: World, project: Project, number: number): Promise<number[]> {
+  const times: number[] = []
+  for (let round = 0; round < rounds + 2; round++)
+    times.push(await firstPaint(world.page, addressOf(world, project, number), firstLine))
+  return times.slice(2)
+}
+
+async function measure(
+  world: World,
+  { figures, remarks }: Report,
+  [floor, floorMs]: readonly [string, number],
+  { project, number, what }: { project: Project; number: number; what: string },
+): Promise<void> {
+  const { page } = world
+  const name = what.replaceAll(' ', '-')
+  const painted = await paints(world, project, number)
+  figures.push({ what: `${what}: first paint of the diff`, ms: median(painted), floor, floorMs })
+  await profiled(page, `${name}-first`, () => paints(world, project, number))
+  const atStart = await longTasks(page)
+  const fetched = await fetchAlone(world, project, number)
+  figures.push({
+    what: '  of that, the diff alone by the same browser',
+    ms: fetched.ms,
+    floor: '',
+    floorMs: null,
+    note: `${(fetched.bytes / 1e6).toFixed(1)} MB`,
+  })
+  remarks.push(`${what}: ${atStart.count} long tasks before it stands, the longest ${atStart.longestMs.toFixed(0)} ms.`)
+
+  await forgetTasks(page)
+  const scrolled = await profiled(page, `${name}-scroll`, () =>
+    page.evaluate((box) => window.probe.scroll(box, 700, ''), scroller),
+  )
+  const tasks = await longTasks(page)
+  figures.push({
+    what: '  longest task while scrolling from top to bottom',
+    ms: tasks.longestMs,
+    floor: 'what is promised',
+    floorMs: 100,
+    note: `${tasks.count} over 50 ms`,
+  })
+  remarks.push(
+    `${what}: ${scrolled.px.toFixed(0)} px in ${scrolled.frames} frames and ${(scrolled.ms / 1000).toFixed(1)} s, the worst frame ${scrolled.worstFrameMs.toFixed(0)} ms; at most ${scrolled.nodesMax} elements in the document.`,
+  )
+  const { heapMiB, processMiB } = await memoryOf(page, world.whole)
+  remarks.push(`${what}: ${heapMiB.toFixed(0)} MiB of JavaScript, ${processMiB.toFixed(0)} MiB in the page's process.`)
+
+  await page.goto(addressOf(world, project, number))
+  await page.getByRole('searchbox', { name: 'Filter files' }).waitFor()
+  await firstPaint(page, addressOf(world, project, number), firstLine)
+  figures.push(
+    await keys(page, `${name}-keys`, ['j', 'j', 'j', 'n', 'n', 'v', 'n', 'v', 'k', 'k'], '  a key to its frame'),
+  )
+  await page.getByRole('searchbox', { name: 'Filter files' }).focus()
+  figures.push(
+    await keys(
+      page,
+      `${name}-filter`,
+      ['1', '7', 'Backspace', 'Backspace', 'x', 'Backspace'],
+      '  a letter in the filter to its frame',
+    ),
+  )
+}
+
+/** From the press to the frame that shows what came of it; what stays below 16 ms is not told and counts as 16. */
+async function keys(page: World['page'], name: string, pressed: string[], what: string): Promise<Figure> {
+  await forgetTasks(page)
+  await profiled(page, name, async () => {
+    for (const key of pressed) {
+      await page.keyboard.press(key)
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    }
+  })
+  const times = await page.evaluate(() => window.probe.inputs)
+  const worst = Math.max(16, ...times)
+  return { what, ms: worst, floor: 'a frame', floorMs: 1000 / 60, note: 'the slowest' }
+}
+
+/** What the page cannot do without: the answer it shows, fetched and parsed. */
+async function fetchAlone(world: World, project: Project, number: number): Promise<{ ms: number; bytes: number }> {
+  const { page } = world
+  const base = `/v1/projects/${project.project_id}/change-requests`
+  const times: number[] = []
+  let bytes = 0
+  for (let round = 0; round < rounds; round++) {
+    const one = await page.evaluate(
+      async ([base, number]) => {
+        const listed = await fetch(`${base}?number=${number}`)
+        const { change_requests } = (await listed.json()) as { change_requests: { cr_id: string }[] }
+        const began = performance.now()
+        const text = await (await fetch(`${base}/${change_requests[0]!.cr_id}/diff?renames=1`)).text()
+        JSON.parse(text)
+        return { ms: performance.now() - began, bytes: text.length }
+      },
+      [base, number] as const,
+    )
+    times.push(one.ms)
+    bytes = one.bytes
+  }
+  return { ms: median(times), bytes }
+}
+
+/** Blocks of changed lines with kept ones between, as a rewritten file has them. */
+function longFile(word: string): string {
+  return Array.from({ length: (lineCount / 40) * 50 }, (_, n) =>
+    n % 50 < 40
+      ? `export const value${n} = compute({ name: 'it ${word} ${n}', size: ${n} }) // ${word} ${n % 7}\n`
+      : `function kept${n}(one: string, other: number) { return one.repeat(other) }\n`,
+  ).join('')
+}
+
+function manyFiles(word: string): Record<string, string> {
+  const entries = Array.from({ length: fileCount }, (_, n) => {
+    const lines = Array.from({ length: 30 }, (_, line) =>
+      line === 5 || line === 20 ? `  const place = '${word} ${n}.${line}'` : `  step(${line}, 'of', ${n})`,
+    )
+    return [`src/part-${n % 60}/module-${n}.ts`, `export function run${n}() {\n${lines.join('\n')}\n}\n`] as const
+  })
+  return Object.fromEntries(entries)
+}

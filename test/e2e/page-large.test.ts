@@ -1,0 +1,89 @@
+/** What is large stays light: only what is near the screen is in the document, and nothing moves what somebody reads. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { makeFirstCommit, until } from './harness.ts'
+import { insertLiveMessage, insertMessages } from './large-fixtures.ts'
+import { beginPageStory, expectItFits, type PageStory, pictures } from './page-story.ts'
+
+const slow = { timeout: 30_000 }
+/** Of a page with nothing large on it: some two hundred. Each row or message near the screen has some ten. */
+const elementsMax = 1_500
+let story: PageStory
+let project: { project_id: string; slug: string }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  project = await story.server.json(['projects', 'create', '--name', 'large'])
+  await makeFirstCommit(story.server, project.project_id)
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+const elements = () => story.page.evaluate(() => document.querySelectorAll('*').length)
+
+/** Where the first row in sight stands on the screen. */
+const inSight = () =>
+  story.page.evaluate(() => {
+    const row = [...document.querySelectorAll('li[data-index]')].find((each) => each.getBoundingClientRect().top > 100)
+    return { text: row?.textContent?.slice(0, 200), top: Math.round(row?.getBoundingClientRect().top ?? 0) }
+  })
+const frames = () =>
+  story.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+
+test.skipIf(!browserPath)(
+  'a conversation of 2,000 messages begins at its end, loads what was before without moving, and is not moved by news',
+  async () => {
+    const { page, server, complaints } = story
+    const { session_id: session } = await server.json<{ session_id: string }>([
+      ...['sessions', 'new', '--no-wait', '--name', 'long', '--project', project.project_id],
+    ])
+    await insertMessages(server, session, 2_000)
+    await page.goto(`${server.url}/projects/${project.slug}/sessions/${session}`)
+    await page.getByText('This was said 1999.').waitFor(slow)
+    await until('the end to be in sight', () =>
+      page.evaluate(() => document.documentElement.scrollHeight - innerHeight - scrollY < 120),
+    )
+    await page.screenshot({ path: join(pictures, 'conversation-large-1280.png') })
+
+    // Near the first that is there, earlier ones come, and what is in sight stays where it is.
+    const rows = () => page.locator('li[data-index]').first().getAttribute('data-index').then(Number)
+    await until('the first of them to be near', async () => {
+      await page.mouse.wheel(0, -1_500)
+      await frames()
+      return (await rows()) < 10
+    })
+    let pages = 0
+    let elementsSeen = 0
+    const beginning = page.getByText('The beginning of the conversation')
+    while ((await beginning.count()) === 0) {
+      expect(++pages).toBeLessThan(40)
+      await page.evaluate(() => scrollTo(0, 0))
+      await frames()
+      elementsSeen = Math.max(elementsSeen, await elements())
+      await until('earlier messages', async () => (await rows()) > 10 || (await beginning.count()) > 0, 30_000)
+    }
+    await page.evaluate(() => scrollTo(0, 0))
+    await page.getByText('This was said 0.').waitFor(slow)
+    expect(elementsSeen).toBeLessThan(elementsMax)
+
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight / 2))
+    await frames()
+    const height = () => page.evaluate(() => document.documentElement.scrollHeight)
+    await until('all in sight to be measured', async () => {
+      const before = await height()
+      await frames()
+      return before === (await height())
+    })
+    const [before, heightBefore] = [await inSight(), await height()]
+    await insertLiveMessage(server, session, 'News from the end.')
+    await until('the news', async () => (await height()) > heightBefore, 30_000)
+    expect(await inSight()).toEqual(before)
+    expect(await elements()).toBeLessThan(elementsMax)
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
+    await page.getByText('News from the end.').waitFor(slow)
+    await expectItFits(page)
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
