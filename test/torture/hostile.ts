@@ -33,8 +33,8 @@ try {
   for (const hostile of chosen) {
     for (const finding of await world.meet(hostile, ways)) {
       problems += finding.problems.length
-      const { name, way, visits, slowestMs, moreBytes, refused } = finding
-      const figures = `${visits.length} answers, slowest ${(slowestMs / 1000).toFixed(1)} s, ${(moreBytes / 1024 / 1024).toFixed(0)} MiB more`
+      const { name, way, visits, slowestMs, moreBytes, users, refused } = finding
+      const figures = `${visits.length} answers, slowest ${(slowestMs / 1000).toFixed(1)} s, ${(moreBytes / 1024 / 1024).toFixed(0)} MiB more (${users})`
       console.log(
         `${finding.problems.length === 0 ? 'ok  ' : 'BAD '} ${name}, ${way}: ${figures}; ${tellOthers(finding.othersMs)}`,
       )

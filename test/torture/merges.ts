@@ -1,4 +1,4 @@
-/** `npm run torture -- merges [--kills N] [--seed N] [--servers N] [--only managed|external|file]`: kills the server at every step of a merge, and looks what is left. */
+/** `npm run torture -- merges [--kills N] [--minutes N] [--seed N] [--servers N] [--only managed|external|file]`: kills the server at every step of a merge, and looks what is left. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ import { repositoryKinds, World } from './world.ts'
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '1000' },
+    // Whichever comes first; what was done until then is judged.
+    minutes: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },
     clients: { type: 'string', default: '2' },
     servers: { type: 'string', default: '1' },
@@ -24,9 +26,9 @@ const random = seededRandom(Number(values.seed))
 /** Each point at its first hit, then each at one of its first four, again and again; after every ninth a death at no point of ours. */
 function* plans(): Iterable<KillPlan> {
   let made = 0
-  for (let round = 0; made < kills; round++) {
+  for (let round = 0; made < kills && !isLate(); round++) {
     for (const plan of eachPoint(() => (round === 0 ? 1 : 1 + Math.floor(random() * 4)))) {
-      if (made++ >= kills) return
+      if (made++ >= kills || isLate()) return
       yield plan
       if (made % 10 !== 9 || round === 0 || made >= kills) continue
       made++
@@ -88,6 +90,10 @@ try {
   await rm(home, { recursive: true, force: true })
 }
 process.exit(failed)
+
+function isLate(): boolean {
+  return performance.now() - began > Number(values.minutes) * 60_000
+}
 
 function seconds(): string {
   return ((performance.now() - began) / 1000).toFixed(1)

@@ -51,13 +51,12 @@ export async function listCommits(
     '--no-mailmap',
     '--no-color',
     format,
-    `--max-count=${limit}`,
-    `--skip=${input.skip ?? 0}`,
   ]
+  const page = [`--max-count=${limit}`, `--skip=${input.skip ?? 0}`]
   const commits: CommitEntry[] = []
   let fields: string[] = []
   let bodies = 0
-  await readLog(repo, [...args, ...range], path === '' ? undefined : path, options, {
+  const reader: Parameters<typeof eachField>[3] = {
     // A letter is four bytes at most; one more tells that it was cut.
     keep: () => 4 * (lettersMax(fields.length, bodies) + 1),
     take(field) {
@@ -68,9 +67,29 @@ export async function listCommits(
       commits.push(readCommit(fields))
       fields = []
     },
-  })
+  }
+  if (input.notIn === undefined || (path !== undefined && path !== '')) {
+    await readLog(repo, [...args, ...page, ...range], path === '' ? undefined : path, options, reader)
+    return commits
+  }
+  for (const ids of await listIds(repo, [...page, ...range], options)) {
+    const shown = [...args, '--no-walk=unsorted', '--stdin']
+    await eachField(repo.dir, shown, { ...options, input: ids.map((id) => `${id}\n`).join('') }, reader)
+  }
   return commits
 }
+
+/** git keeps the text of every commit it walks past on the way to show some, unless it is asked for nothing but their ids. */
+async function listIds(repo: Repository, args: string[], options: CallOptions): Promise<Sha[][]> {
+  const { stdout } = await git(repo.dir, ['rev-list', ...args, '--'], options)
+  const ids = stdout.toString().split('\n').filter(Boolean)
+  return Array.from({ length: Math.ceil(ids.length / textsAtOnce) }, (_, n) =>
+    ids.slice(n * textsAtOnce, (n + 1) * textsAtOnce),
+  )
+}
+
+/** It keeps the texts of those it is named, too. */
+const textsAtOnce = 100
 
 /** Of id, parents, author's name and address, both dates, subject and body. A commit of 20,000 parents is one still. */
 const fieldsMax = [64, 65 * 25_000, 1000, 1000, 100, 100, 4000, 64_000]
@@ -105,10 +124,12 @@ export async function countApart(
   { baseSha, headSha }: { baseSha: Sha; headSha: Sha },
   options: CallOptions = {},
 ): Promise<{ ahead: number; behind: number }> {
-  const args = ['rev-list', '--count', '--left-right', `${requireSha(baseSha)}...${requireSha(headSha)}`, '--']
-  const { stdout } = await git(repo.dir, args, options)
-  const [behind, ahead] = stdout.toString().trim().split('\t').map(Number)
-  return { ahead: ahead ?? 0, behind: behind ?? 0 }
+  // One count of both sides begins with their common ancestor, for which git keeps the text of every commit it passes.
+  const count = async (from: Sha, without: Sha) =>
+    Number((await git(repo.dir, ['rev-list', '--count', from, `^${without}`, '--'], options)).stdout.toString())
+  const [base, head] = [requireSha(baseSha), requireSha(headSha)]
+  const [ahead, behind] = await Promise.all([count(head, base), count(base, head)])
+  return { ahead, behind }
 }
 
 /** Whether an id is of a commit that one of these tips contains. The tips have to be here. */

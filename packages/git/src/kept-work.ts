@@ -2,7 +2,7 @@
 import { streamChild } from './child-stream.ts'
 import { startGit } from './git.ts'
 import { withLock } from './lock.ts'
-import { missingObjects, tidyWhenScattered } from './mirror.ts'
+import { missingObjects, tidyAfter } from './mirror.ts'
 import { keepReceivedObjects, receivePush } from './receive.ts'
 import { keepRef } from './refs.ts'
 import { requireSha, zeroSha, type Repository, type Sha } from './repository.ts'
@@ -35,7 +35,7 @@ export async function keepWork(
     await keepRef(own, work.name, work.commit)
     return { kind: 'kept' }
   })
-  if (outcome.kind === 'kept') await tidyWhenScattered(own)
+  if (outcome.kind === 'kept') await tidyAfter(own, 0)
   return outcome
 }
 

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git, gitLine } from './git.ts'
 import type { ServeOptions } from './smart-http.ts'
@@ -30,6 +31,29 @@ test('all tags of an old project are pushed at once', async () => {
   expect(await clone.run('push', '--quiet', '--tags', 'origin')).toMatchObject({ code: 0 })
   const arrived = await git(repo.dir, ['for-each-ref', '--format=%(refname)', 'refs/tags'])
   expect(arrived.stdout.toString().trim().split('\n')).toHaveLength(2000)
+})
+
+test('many commits at once come with their graph: without one git keeps the text of all it walks past', async () => {
+  const { repo, clone } = await cloned()
+  const push = async (branch: string) => {
+    const commits = Array.from({ length: 600 }, (_, n) => {
+      const from = n === 0 ? 'from refs/heads/main^0\n' : ''
+      return `commit refs/heads/${branch}\ncommitter x <x@x> ${1_700_000_000 + n} +0000\ndata ${branch.length}\n${branch}\n${from}\n`
+    })
+    const input = commits.join('')
+    await git(join(clone.cwd, '.git'), ['fast-import', '--quiet', '--force', '--date-format=raw'], { input })
+    expect(await clone.run('push', '--quiet', 'origin', branch)).toMatchObject({ code: 0 })
+    expect(await repo.tip(branch)).toHaveLength(40)
+  }
+  const chain = join(repo.dir, 'objects/info/commit-graphs/commit-graph-chain')
+  // Whatever keeps the graph from being written, what was pushed has landed.
+  await mkdir(`${chain}.lock`, { recursive: true })
+  await push('first')
+  expect(existsSync(chain)).toBe(false)
+  await rmdir(`${chain}.lock`)
+  await push('second')
+  expect(existsSync(chain)).toBe(true)
+  await git(repo.dir, ['commit-graph', 'verify'])
 })
 
 test('one ref in the way does not stop the others, unless the push is atomic', async () => {

@@ -4,7 +4,7 @@ import type { PushReport } from './push-report.ts'
 import { keepReceivedObjects } from './receive.ts'
 import { busyReason, type MoveOutcome, moveRefs, type Person } from './refs.ts'
 import type { RefUpdate, Remote, Repository } from './repository.ts'
-import { tidyWhenScattered } from './mirror.ts'
+import { tidyAfter } from './mirror.ts'
 
 const movedReason = 'fetch first: the branch moved on the host in the meantime'
 
@@ -31,9 +31,9 @@ async function landOnDisk(
   options: LandOptions,
 ): Promise<PushReport> {
   // Objects before refs: a ref must never name what is not there.
-  await keepReceivedObjects(repo, room)
+  const objects = await keepReceivedObjects(repo, room)
   const refs = await moveOnDisk(repo, updates, options)
-  await tidyWhenScattered(repo)
+  await tidyAfter(repo, objects)
   return { unpack: 'ok', refs, remarks: [] }
 }
 
@@ -98,9 +98,10 @@ function reasonFor(pushed: PushOutcome, ref: string): string | null {
 
 /** A mirror that cannot follow now is brought up by the next fetch, so this failure is not the pusher's. */
 async function followHost(repo: Repository, room: string, landed: RefUpdate[]): Promise<void> {
-  await withLock(repo.dir, async () => {
-    await keepReceivedObjects(repo, room)
+  const objects = await withLock(repo.dir, async () => {
+    const count = await keepReceivedObjects(repo, room)
     for (const update of landed) await moveRefs(repo, [update])
+    return count
   })
-  await tidyWhenScattered(repo)
+  await tidyAfter(repo, objects)
 }

@@ -243,8 +243,26 @@ export async function tidyRepository(repo: Repository, options: CallOptions = {}
   await withLock(repo.dir, () => tidy(repo, options))
 }
 
-export async function tidyWhenScattered(repo: Repository): Promise<void> {
-  if ((await countPacks(repo.dir)) > packsMax) await tidyRepository(repo)
+/**
+ * What a repository needs after so many objects came. Their commit-graph is for memory as much as for time: without it git
+ * keeps the text of every commit it walks past, of any size. Whatever goes wrong here, what was pushed has landed; the
+ * next push tries again.
+ */
+export async function tidyAfter(repo: Repository, objects: number): Promise<void> {
+  try {
+    if ((await countPacks(repo.dir)) > packsMax) await tidyRepository(repo)
+    else if (objects >= objectsWithoutGraphMax) await extendCommitGraph(repo)
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error
+  }
+}
+
+const objectsWithoutGraphMax = 500
+
+/** Only by the commits it does not have yet. */
+async function extendCommitGraph(repo: Repository): Promise<void> {
+  const args = ['commit-graph', 'write', '--reachable', '--split']
+  await withLock(repo.dir, () => pastOrphanedLocks(repo.dir, () => git(repo.dir, args, { lane: 'network' })))
 }
 
 async function tidy(repo: Repository, options: CallOptions): Promise<void> {

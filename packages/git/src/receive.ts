@@ -1,4 +1,4 @@
-import { readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hiddenRefs } from './gate.ts'
 import { explainEnd, lastWords, startGit, type GitChild } from './git.ts'
@@ -136,11 +136,19 @@ async function collect(child: GitChild): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Moves what was received into the repository: the index last, because a pack is there once its index is. */
-export async function keepReceivedObjects(repo: Repository, room: string): Promise<void> {
+/** Moves what was received into the repository: the index last, because a pack is there once its index is. Answers about how many objects came. */
+export async function keepReceivedObjects(repo: Repository, room: string): Promise<number> {
   const from = join(room, 'objects/pack')
   const to = join(repo.dir, 'objects/pack')
   const rank = (name: string) => ['.pack', '.rev', '.mtimes', '.idx'].findIndex((end) => name.endsWith(end))
   const names = (await readdir(from)).filter((name) => name.startsWith('pack-') && rank(name) !== -1)
-  for (const name of names.sort((a, b) => rank(a) - rank(b))) await rename(join(from, name), join(to, name))
+  let indexBytes = 0
+  for (const name of names.sort((a, b) => rank(a) - rank(b))) {
+    if (name.endsWith('.idx')) indexBytes += (await stat(join(from, name))).size
+    await rename(join(from, name), join(to, name))
+  }
+  return Math.round(indexBytes / indexBytesOfObject)
 }
+
+/** An id, a checksum and an offset. */
+const indexBytesOfObject = 28

@@ -27,6 +27,8 @@ export interface Finding {
   problems: string[]
   slowestMs: number
   moreBytes: number
+  /** Who used most of it: `server 120, git index-pack 300`, in MiB. */
+  users: string
   /** What another project's readers waited meanwhile. */
   othersMs: number[]
 }
@@ -95,6 +97,10 @@ export class HostileWorld {
     })
     const { visits, refused } = arrived
     const moreBytes = this.watch.peakBytes - this.watch.baseBytes
+    const users = this.watch.peakUsers
+      .slice(0, 3)
+      .map(({ name, bytes }) => `${name} ${(bytes / 1024 / 1024).toFixed(0)}`)
+      .join(', ')
     const touched = (await this.traps.touched()).filter((line) => !before.has(line))
     const strangers = [...this.watch.programs].filter((name) => !harmless.test(name))
     this.watch.programs.clear()
@@ -106,7 +112,7 @@ export class HostileWorld {
       ...(this.server.isRunning ? [] : ['the server ended']),
     ]
     const slowestMs = Math.max(0, ...visits.map(({ ms }) => ms))
-    return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, othersMs }
+    return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, users, othersMs }
   }
 
   #bring(way: Way, hostile: Hostile, repo: HostileRepository, url: string): Promise<Arrival> {

@@ -5,6 +5,8 @@ export interface Watch {
   /** Bytes of the server and its children together, without files that are only mapped. */
   peakBytes: number
   baseBytes: number
+  /** Who used it then, the largest first, with the command where it is not the server. */
+  peakUsers: { name: string; bytes: number }[]
   /** Every program that was seen running below the server. */
   programs: Set<string>
   restart(): void
@@ -12,27 +14,36 @@ export interface Watch {
 }
 
 export function watch(pidOf: () => number): Watch {
-  const state: Watch = { peakBytes: 0, baseBytes: 0, programs: new Set(), restart, stop: () => clearInterval(timer) }
+  const state: Watch = {
+    ...{ peakBytes: 0, baseBytes: 0, peakUsers: [], programs: new Set() },
+    restart,
+    stop: () => clearInterval(timer),
+  }
   function restart() {
+    state.peakBytes = 0
     state.baseBytes = look()
-    state.peakBytes = state.baseBytes
   }
   function look(): number {
     const known = processes()
+    const users: Watch['peakUsers'] = []
     let bytes = 0
     const open = [pidOf()]
     for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
       const one = known.get(pid)
       if (one === undefined) continue
-      bytes += anonymousBytes(pid)
+      const own = anonymousBytes(pid)
+      bytes += own
+      users.push({ name: pid === pidOf() ? 'server' : commandOf(pid, one.name), bytes: own })
       if (pid !== pidOf()) state.programs.add(one.name)
       for (const [child, { parent }] of known) if (parent === pid) open.push(child)
     }
+    if (bytes > state.peakBytes) {
+      state.peakBytes = bytes
+      state.peakUsers = users.toSorted((a, b) => b.bytes - a.bytes)
+    }
     return bytes
   }
-  const timer = setInterval(() => {
-    state.peakBytes = Math.max(state.peakBytes, look())
-  }, 40)
+  const timer = setInterval(look, 40)
   restart()
   return state
 }
@@ -48,6 +59,14 @@ function processes(): Map<number, { parent: number; name: string }> {
     found.set(Number(entry), { parent, name: status.slice(status.indexOf('(') + 1, end) })
   }
   return found
+}
+
+/** `git index-pack`, of all the words it was started with. */
+function commandOf(pid: number, name: string): string {
+  const words = read(`/proc/${pid}/cmdline`).split('\0')
+  const at = words.findIndex((word) => /(^|\/)git$/.test(word))
+  const verb = words.slice(at + 1).find((word) => !word.startsWith('-'))
+  return at === -1 || verb === undefined ? name : `git ${verb}`
 }
 
 function anonymousBytes(pid: number): number {

@@ -75,9 +75,10 @@ export async function compareRefs(deps: BrowseDeps, input: Input & { base?: stri
   const base_ref = input.base ?? project.default_branch
   const { repository, resolved } = await resolveRefs(deps, { project, refs: [base_ref, input.head], signal })
   const pair = { baseSha: resolved[0]!.sha, headSha: resolved[1]!.sha }
-  const [preview, diff, apart, commits] = await withinLimits(
+  // First and alone: it finds the common ancestor, which the diff then knows. Each git that looks for it takes memory.
+  const preview = await withinLimits(previewMerge(repository, pair, { signal }))
+  const [diff, apart, commits] = await withinLimits(
     Promise.all([
-      previewMerge(repository, pair, { signal }),
       diffCommits(repository, pair, { signal }),
       countApart(repository, pair, { signal }),
       listCommits(repository, { sha: pair.headSha, notIn: pair.baseSha, limit: compareCommitsMax }, { signal }),
