@@ -1,9 +1,12 @@
 /** What only a socket can say: paths no client would send, bodies without an end, headers twice. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import { Hono } from 'hono'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
+import type { Bindings } from './request-info.ts'
+import { requestLog } from './request-log.ts'
 
 let app: TestApp
 let port: number
@@ -183,3 +186,29 @@ test('a port that is taken is said in one line, with what to do', async () => {
   const second = new Listener({ fromSandbox: false })
   await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(/taken by another program.*SVC_PORT/)
 })
+
+test.each([0, 1, 2, 5])(
+  'an answer whose stream breaks after %d pieces ends with its connection, and says nothing of why',
+  async (pieces) => {
+    const breaking = new Hono<{ Bindings: Bindings; Variables: { requestId: string } }>()
+    let sent = 0
+    breaking.use(requestLog(app.deps)).get('/patch', () => {
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (sent++ === pieces) controller.error(new Error('words of git, with a path of this machine'))
+          else controller.enqueue(Buffer.from('piece\n'))
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'text/x-diff' } })
+    })
+    const listener = new Listener({ fromSandbox: false })
+    const to = await listener.onPort('127.0.0.1', 0)
+    listener.answerWith((request, env) => breaking.fetch(request, env))
+    // No Connection: close of ours: it is the server that has to end it.
+    const answer = await say(['GET /patch HTTP/1.1', 'Host: 127.0.0.1'], { to }).catch((error: Error) => error.message)
+    expect(answer).not.toContain(' 500 ')
+    expect(answer).not.toContain('words of git')
+    expect(answer).not.toContain('\r\n0\r\n')
+    await listener.close()
+  },
+)

@@ -22,6 +22,7 @@ export interface RequestInfo {
 
 export interface Bindings {
   incoming?: IncomingMessage & { svcFromSandbox?: boolean }
+  outgoing?: { destroy(): unknown }
 }
 
 export type AppContext = Context<{ Bindings: Bindings; Variables: { requestId: string } }>

@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import type { MiddlewareHandler } from 'hono'
 import type { Deps } from '../deps.ts'
+import { cutWhenBroken } from './cut-answer.ts'
 import { errorResponse } from './reply-error.ts'
 import type { AppContext, Bindings } from './request-info.ts'
 import { clientAddress } from './request-info.ts'
@@ -18,6 +19,12 @@ export function requestLog(
     if (c.req.url.length > urlBytesMax)
       return errorResponse(new ServiceError('invalid', 'The address of this request is too long.'), id)
     await next()
+    c.res = cutWhenBroken(c.res, (error) => {
+      deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'an answer broke off')
+      const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing
+      outgoing?.destroy()
+      return { isCut: outgoing !== undefined }
+    })
     deps.log.debug(
       {
         request_id: id,
