@@ -55,7 +55,7 @@ const resourceOrder = [
   ['secrets'],
   ['sessions'],
   ['change-requests'],
-  ['triggers', 'apps', 'channels', 'connectors', 'models', 'webhooks'],
+  ['triggers', 'apps', 'channels', 'checks', 'connectors', 'models', 'webhooks'],
 ]
 
 export const resourceImports: Rule = (files) =>

@@ -2,7 +2,7 @@
 
 export interface Scenario {
   /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
-  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps' | 'keys'
+  by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps' | 'keys' | 'checks'
   /** What else has to be armed for the point to be reached. */
   beside?: string
   /** Somebody outside pushes onto the base meanwhile. */
@@ -80,6 +80,11 @@ export const scenarios: Record<string, Scenario> = {
   'rotate.after_file': { by: 'keys' },
   'rotate.before_retire': { by: 'keys' },
   'rotate.after_retire': { by: 'keys' },
+  'check.after_claim': { by: 'checks' },
+  'check.after_sandbox': { by: 'checks' },
+  'check.after_files': { by: 'checks' },
+  'check.before_end': { by: 'checks' },
+  'check.after_end': { by: 'checks' },
 }
 
 export function pointsOf(by: Scenario['by']): string[] {

@@ -65,6 +65,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       diff: leaf(async () => (await import('./commands/cr/diff.ts')).diff),
       open: leaf(async () => (await import('./commands/cr/open.ts')).open, 'new', 'create'),
       checkout: leaf(async () => (await import('./commands/cr/checkout.ts')).checkout),
+      checks: leaf(async () => (await import('./commands/cr/checks.ts')).checks),
       merge: leaf(async () => (await import('./commands/cr/merge.ts')).merge),
       verify: leaf(async () => (await import('./commands/cr/verify.ts')).verify),
       close: leaf(async () => (await import('./commands/cr/close.ts')).close),

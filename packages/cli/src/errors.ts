@@ -38,6 +38,7 @@ export type RefusalCode =
   | 'session_failed'
   | 'turn_failed'
   | 'deploy_failed'
+  | 'checks_failed'
   | 'not_delivered'
   | 'git_failed'
   | 'no_repository'

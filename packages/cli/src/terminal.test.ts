@@ -13,6 +13,7 @@ import {
   startService,
   token,
 } from './testing.ts'
+import { aCheck, theChecks } from './testing-check.ts'
 import { keys, Screen, type ScreenOptions } from './testing-screen.ts'
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000 - 1000).toISOString()
@@ -60,6 +61,7 @@ const crowded = () =>
       params.crId === ids.sandbox
         ? cleanPreview
         : { ...cleanPreview, can_merge: false, can_fast_forward: false, conflicts: ['src/a.ts', 'src/b.ts'] },
+    getChecks: () => theChecks({ state: 'not_run', reason: 'It conflicts with its base.', checks: [] }),
     getSession: () => aSession({ created_at: minutesAgo(9), last_active_at: minutesAgo(4) }),
     listSessions: ({ query }) =>
       query.status === 'failed'
@@ -157,6 +159,23 @@ describe('a picker', () => {
     screen.type(keys.enter)
     expect(await screen.exited()).toBe(1)
     expect(service.of('deleteProject')).toEqual([])
+  })
+})
+
+describe('a merge past a check that failed', () => {
+  const failed = () =>
+    theChecks({ state: 'failed', checks: [aCheck({ name: 'lint', status: 'failed', reason: 'exit code 1' })] })
+
+  test.each([
+    ['n', 1, 0],
+    ['y', 0, 1],
+  ])('is asked for: %s', async (key, code, merges) => {
+    await using service = startService({ getChecks: failed })
+    await using screen = await Screen.svc(['cr', 'merge', '3'], { env: at(service) })
+    expect(await screen.waitFor('Merge #3 all the same?')).toContain('Checks failed: lint')
+    screen.type(key)
+    expect(await screen.exited()).toBe(code)
+    expect(service.of('mergeChangeRequest')).toHaveLength(merges)
   })
 })
 

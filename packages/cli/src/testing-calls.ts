@@ -56,6 +56,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'cr show': { args: ['3'], speaks: true },
   'cr diff': { args: ['#3'], speaks: true },
   'cr open': { args: ['--title', 'Add a greeting', '--head', 'greeting'], speaks: true },
+  'cr checks': { args: ['3', '--log'], speaks: true },
   'cr merge': { args: [ids.cr], speaks: true },
   'cr checkout': { args: ['3'], speaks: true },
   'cr verify': { args: ['3'], speaks: true },

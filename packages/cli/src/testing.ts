@@ -10,6 +10,7 @@ import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
+import { checkAnswers } from './testing-check.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { webhookAnswers } from './testing-webhook.ts'
@@ -179,8 +180,7 @@ export const usual: Answers = {
     status: 'ready',
     version: '0.1.0',
     sandbox: { driver: 'fake', ready: true, problem: null, install: null },
-    model: 'scripted',
-    providers: { apps: 'local', connectors: 'mcp' },
+    ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' } },
   }),
   whoAmI: () => ({
     kind: 'user',
@@ -276,6 +276,7 @@ export const usual: Answers = {
   }),
   deleteSecret: () => ({ ok: true }),
   ...appAnswers,
+  ...checkAnswers,
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   ...usualConnectors,

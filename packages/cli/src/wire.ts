@@ -16,6 +16,7 @@ export type Channel = Body<'connectChannel'>
 export type ChannelLink = Body<'linkChatUser'>
 export type SessionStatus = Session['status']
 export type ChangeRequest = Body<'getChangeRequest'>['change_request']
+export type Checks = Body<'getChecks'>
 export type MergePreview = Body<'previewChangeRequest'>
 export type Member = Body<'addMember'>['member']
 export type Token = Body<'listUserTokens'>[number]

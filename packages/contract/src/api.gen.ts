@@ -986,6 +986,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The checks of a change request: of the default branch’s svc.toml, run on what its merge would give */
+        get: operations["getChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/checks/{runId}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest lines of what a check wrote, oldest of them first */
+        get: operations["readCheckLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/change-requests/{crId}/checks/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a check again, or all that ended and did not pass */
+        post: operations["rerunChecks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests/{crId}/reviews": {
         parameters: {
             query?: never;
@@ -5497,6 +5548,173 @@ export interface operations {
             };
         };
     };
+    getChecks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        state: "none" | "not_run" | "running" | "failed" | "passed";
+                        reason: string | null;
+                        base_sha: string | null;
+                        head_sha: string | null;
+                        tree_sha: string | null;
+                        checks: {
+                            name: string;
+                            command: string;
+                            /** @enum {string} */
+                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+                            run_id: string | null;
+                            attempt: number;
+                            exit_code: number | null;
+                            reason: string | null;
+                            created_at: string | null;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readCheckLog: {
+        parameters: {
+            query?: {
+                lines?: number;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        check: {
+                            name: string;
+                            command: string;
+                            /** @enum {string} */
+                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+                            run_id: string | null;
+                            attempt: number;
+                            exit_code: number | null;
+                            reason: string | null;
+                            created_at: string | null;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        };
+                        lines: {
+                            /** Format: date-time */
+                            at: string;
+                            /** @enum {string} */
+                            stream: "output" | "svc";
+                            text: string;
+                        }[];
+                        truncated: boolean;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rerunChecks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        state: "none" | "not_run" | "running" | "failed" | "passed";
+                        reason: string | null;
+                        base_sha: string | null;
+                        head_sha: string | null;
+                        tree_sha: string | null;
+                        checks: {
+                            name: string;
+                            command: string;
+                            /** @enum {string} */
+                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+                            run_id: string | null;
+                            attempt: number;
+                            exit_code: number | null;
+                            reason: string | null;
+                            created_at: string | null;
+                            started_at: string | null;
+                            ended_at: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listReviews: {
         parameters: {
             query?: never;
@@ -6050,6 +6268,32 @@ export interface operations {
                                 deploy_id: string;
                                 commit_sha: string | null;
                                 url: string | null;
+                                reason: string | null;
+                            };
+                        } | {
+                            id: number;
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            actor: {
+                                /** Format: uuid */
+                                user_id: string;
+                                session_id: string | null;
+                            } | null;
+                            /** @enum {string} */
+                            type: "check.started" | "check.finished";
+                            data: {
+                                /** Format: uuid */
+                                cr_id: string;
+                                number: number;
+                                check: string;
+                                /** Format: uuid */
+                                run_id: string;
+                                attempt: number;
+                                /** @enum {string} */
+                                status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+                                tree_sha: string;
                                 reason: string | null;
                             };
                         } | {

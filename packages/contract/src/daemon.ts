@@ -151,10 +151,10 @@ export interface SavedWork {
   notes: string[]
 }
 
-/** Told to the daemon alone: `app` where no agent works in the sandbox, but one app of the project runs. */
+/** Told to the daemon alone: `app` where no agent works in the sandbox, but one app of the project runs; `check` where a command is run once. */
 export const sandboxKindName = 'SVC_SANDBOX_KIND'
 
-/** The first line of POST /svc/app; the files of the work tree follow as a tar. Once a sandbox. */
+/** The first line of POST /svc/app; the files of the work tree follow as a tar. Once a sandbox. Of a check: `build` is its command, there is nothing to start, and no port. */
 export interface AppSpec {
   slug: string
   commit: string
@@ -180,8 +180,16 @@ export interface AppLine {
   text: string
 }
 
-/** `waiting`: for POST /svc/app. `restarting`: it answered once, ended, and is started again after a pause. */
-export type AppProcessState = 'waiting' | 'unpacking' | 'building' | 'starting' | 'ready' | 'restarting' | 'failed'
+/** `waiting`: for POST /svc/app. `restarting`: it answered once, ended, and is started again after a pause. `done`: a check that passed. */
+export type AppProcessState =
+  | 'waiting'
+  | 'unpacking'
+  | 'building'
+  | 'starting'
+  | 'ready'
+  | 'restarting'
+  | 'failed'
+  | 'done'
 
 /** POST /svc/app/watch: answers when there is something new, and after `wait_ms` anyway. */
 export interface AppWatchBody {
@@ -194,6 +202,8 @@ export interface AppWatchReply {
   /** Why it is restarting or failed, with its last words. */
   error: string | null
   starts: number
+  /** Of a check's command, once it ended by itself. */
+  exit_code: number | null
   lines: AppLine[]
 }
 

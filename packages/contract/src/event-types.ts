@@ -23,11 +23,15 @@ export const triggerEventTypes = ['trigger.fired', 'trigger.missed'] as const
 
 export const deployEventTypes = ['deploy.started', 'deploy.live', 'deploy.failed', 'deploy.stopped'] as const
 
+/** Of a check of a change request; once for each open one whose merge gives the files it ran on. */
+export const checkEventTypes = ['check.started', 'check.finished'] as const
+
 export const projectEventTypes = [
   ...changeRequestEventTypes,
   ...sessionEventTypes,
   ...triggerEventTypes,
   ...deployEventTypes,
+  ...checkEventTypes,
   'default_branch.moved',
 ] as const
 export type ProjectEventType = (typeof projectEventTypes)[number]

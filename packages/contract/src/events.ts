@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { changeRequestStatuses } from './change-request-moves.ts'
-import { changeRequestEventTypes, deployEventTypes, sessionEventTypes, triggerEventTypes } from './event-types.ts'
+import { checkStatus } from './checks.ts'
+import {
+  changeRequestEventTypes,
+  checkEventTypes,
+  deployEventTypes,
+  sessionEventTypes,
+  triggerEventTypes,
+} from './event-types.ts'
 import { route, timestamp, uuid } from './route.ts'
 
 export { type ProjectEventType, projectEventTypes } from './event-types.ts'
@@ -59,6 +66,18 @@ const deployData = z.object({
   reason: z.string().nullable(),
 })
 
+const checkData = z.object({
+  cr_id: uuid,
+  number: z.number().int(),
+  check: z.string(),
+  run_id: uuid,
+  attempt: z.number().int(),
+  status: checkStatus,
+  tree_sha: z.string(),
+  /** Why it did not pass. */
+  reason: z.string().nullable(),
+})
+
 const branchData = z.object({
   branch: z.string(),
   /** Null: it has no commit. */
@@ -80,6 +99,7 @@ export const projectEvent = z.discriminatedUnion('type', [
   z.object({ ...common, type: z.enum(sessionEventTypes), data: sessionData }),
   z.object({ ...common, type: z.enum(triggerEventTypes), data: triggerData }),
   z.object({ ...common, type: z.enum(deployEventTypes), data: deployData }),
+  z.object({ ...common, type: z.enum(checkEventTypes), data: checkData }),
   z.object({ ...common, type: z.literal('default_branch.moved'), data: branchData }),
 ])
 export type ProjectEvent = z.infer<typeof projectEvent>

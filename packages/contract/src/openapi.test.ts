@@ -43,7 +43,7 @@ describe('the table of routes', () => {
 
   test('changes of change requests need write access, and so does every other look at them', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(12)
+    expect(ofChangeRequests).toHaveLength(15)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 

@@ -3,6 +3,7 @@ import * as accounts from './accounts.ts'
 import * as apps from './apps.ts'
 import * as browse from './browse.ts'
 import * as changeRequests from './change-requests.ts'
+import * as checks from './checks.ts'
 import * as events from './events.ts'
 import * as hostWebhooks from './host-webhooks.ts'
 import * as channels from './channels.ts'
@@ -32,6 +33,7 @@ const modules = [
   unfinishedWork,
   previews,
   changeRequests,
+  checks,
   reviews,
   triggers,
   events,

@@ -22,9 +22,11 @@ async function runDaemon(args: string[]): Promise<void> {
   }
   const log = (message: string) => void process.stderr.write(`svc-agent: ${message}\n`)
   const egress = existsSync(egressSocketPath) ? { port: egressPort, socketPath: egressSocketPath } : null
-  if (process.env[contract.sandboxKindName] === 'app') {
+  const kind = process.env[contract.sandboxKindName]
+  if (kind === 'app' || kind === 'check') {
     const { startAppDaemon } = await import('./app/serve.ts')
     const app = await startAppDaemon({
+      kind,
       env: process.env,
       identity,
       paths: sandboxPaths,

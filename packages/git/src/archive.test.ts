@@ -16,3 +16,20 @@ test('a commit as a tar: all of it, or an error when it is too large', async () 
     await repo.remove()
   }
 })
+
+test('as it was committed: attributes leave nothing out and write nothing in', async () => {
+  const attributes = 'tests export-ignore\nversion.txt export-subst\n'
+  const repo = await makeRepo({
+    main: { '.gitattributes': attributes, 'tests/a.txt': 'a\n', 'version.txt': '$Format:%H$\n' },
+  })
+  try {
+    const sha = Bun.spawnSync(['git', '-C', repo.dir, 'rev-parse', 'main']).stdout.toString().trim()
+    const bare = { ...repo, dir: `${repo.dir}/.bare` }
+    Bun.spawnSync(['git', 'clone', '-q', '--bare', repo.dir, bare.dir])
+    const tar = await new Response(await streamArchive(bare, sha, { bytesMax: 1024 ** 2, asCommitted: true })).bytes()
+    expect(Bun.spawnSync(['tar', '-t'], { stdin: tar }).stdout.toString().split('\n')).toContain('tests/a.txt')
+    expect(Bun.spawnSync(['tar', '-xO', 'version.txt'], { stdin: tar }).stdout.toString()).toBe('$Format:%H$\n')
+  } finally {
+    await repo.remove()
+  }
+})

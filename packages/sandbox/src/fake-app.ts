@@ -1,8 +1,9 @@
-/** The daemon of an app's sandbox, played in memory: what it is told to be is for the test to say, at first and later. */
+/** The daemon of an app's or a check's sandbox, played in memory: what it is told to be is for the test to say, at first and later. */
 
 export interface FakeApp {
-  state: 'building' | 'starting' | 'ready' | 'restarting' | 'failed'
+  state: 'building' | 'starting' | 'ready' | 'restarting' | 'failed' | 'done'
   error?: string | null
+  exitCode?: number
   lines?: string[]
   /** What the app answers; its slug and commit when left out. */
   answer?: (req: Request) => Response | Promise<Response>
@@ -52,7 +53,13 @@ export function createFakeApp(onApp: () => OnApp | undefined): FakeAppDaemon {
         listen()
         const state = app?.state ?? 'waiting'
         if (said.length > after || state !== body['state'] || Date.now() >= until)
-          return { state, error: app?.error ?? null, starts: 1, lines: said.slice(after) }
+          return {
+            state,
+            error: app?.error ?? null,
+            starts: 1,
+            exit_code: app?.exitCode ?? null,
+            lines: said.slice(after),
+          }
         await Bun.sleep(5)
       }
     },

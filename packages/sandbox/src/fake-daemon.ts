@@ -48,7 +48,8 @@ export function startFakeDaemon(input: {
   const delivered = new Map<string, Promise<string>>()
   const usedContexts = new Set<string>()
   const runtime = createFakeRuntime()
-  const app = spec.env['SVC_SANDBOX_KIND'] === 'app' ? createFakeApp(() => input.options().onApp) : null
+  const kind = spec.env['SVC_SANDBOX_KIND']
+  const app = kind === 'app' || kind === 'check' ? createFakeApp(() => input.options().onApp) : null
   let env = { ...spec.env }
   let stopped = false
   // Named as the contract names it, which a driver may not import.

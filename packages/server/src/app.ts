@@ -11,6 +11,7 @@ import { changeRequestRoutes } from './change-requests/routes.ts'
 import { channelDoorRoutes } from './channels/door.ts'
 import { channelRoutes } from './channels/routes.ts'
 import { connectorRoutes } from './connectors/routes.ts'
+import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { hostWebhookDoor } from './host-webhooks/door.ts'
@@ -52,6 +53,7 @@ export function buildApp(deps: Deps): App {
     ...secretRoutes(deps),
     ...sessionRoutes(deps),
     ...changeRequestRoutes(deps),
+    ...checkRoutes(deps),
     ...triggerRoutes(deps),
     ...usageRoutes(deps),
     ...eventRoutes(deps),

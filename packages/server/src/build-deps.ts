@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { endStanding } from '@svc/git'
 import type { Logger } from 'pino'
 import { AppKeeper } from './apps/keeper.ts'
+import { CheckKeeper } from './checks/keeper.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
@@ -64,7 +65,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       randomBytes: (count: number) => randomBytes(count),
       log,
     }
-    const served = { ...base, apps: new AppKeeper(base) }
+    const served = { ...base, apps: new AppKeeper(base), checks: new CheckKeeper(base) }
     const pooled = { ...served, warm: new WarmPool(served) }
     return {
       deps: { ...pooled, keeper: new SessionKeeper(pooled) },

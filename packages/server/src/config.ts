@@ -2,6 +2,7 @@
 import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
+import { type CheckConfig, readChecks } from './config-checks.ts'
 import { type GitHostConfig, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
 import { type OidcConfig, readOidc } from './config-oidc.ts'
@@ -40,6 +41,7 @@ export interface Config extends ModelConfig {
   slackApiUrl: string
   appProvider: 'local' | 'none'
   connectorProvider: 'mcp' | 'none'
+  checks: CheckConfig
   roles: { api: boolean; worker: boolean }
   log: 'json' | 'pretty'
   /** Where tests end, delay or fail the server; only from source. */
@@ -177,6 +179,7 @@ export function parseConfig(env: Env): Config {
     slackApiUrl: `${url('SVC_SLACK_API_URL') ?? 'https://slack.com/api'}/`,
     appProvider: choice('SVC_APP_PROVIDER', ['local', 'none']),
     connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
+    checks: readChecks((name, fallback, min, max) => read(name, fallback, integer(min, max))),
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',

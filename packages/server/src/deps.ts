@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { SandboxDriver } from '@svc/sandbox'
 import type pg from 'pg'
 import type { AppKeeper } from './apps/keeper.ts'
+import type { CheckKeeper } from './checks/keeper.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
@@ -30,6 +31,7 @@ export interface Deps {
   warm: WarmPool
   keeper: SessionKeeper
   apps: AppKeeper
+  checks: CheckKeeper
   /** Unix socket on which this server answers what sandboxes send to their relay. */
   relaySocket: string
   /** This run of the server; sandboxes of the local driver live and die with it. */

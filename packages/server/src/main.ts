@@ -77,7 +77,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await settleSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
-    await Promise.all([door.close(), deps.apps.close(), deps.keeper.close(), deps.events.close()])
+    await Promise.all([door.close(), deps.apps.close(), deps.checks.close(), deps.keeper.close(), deps.events.close()])
     await working
   } finally {
     await Promise.all([door.close(), relay.close()])

@@ -10,6 +10,7 @@ import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
 import { AppKeeper } from './apps/keeper.ts'
+import { CheckKeeper } from './checks/keeper.ts'
 import { makeEgressGate } from './egress/gate.ts'
 import { type Config, operatorSecrets, parseConfig } from './config.ts'
 import { LocalLocks } from './db/lock.ts'
@@ -205,7 +206,11 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     ...replaced,
     keyring: watchedKeyring(replaced.keyring, redaction),
   }
-  const served = { ...base, apps: replaced.apps ?? new AppKeeper(base) }
+  const served = {
+    ...base,
+    apps: replaced.apps ?? new AppKeeper(base),
+    checks: replaced.checks ?? new CheckKeeper(base),
+  }
   const pooled = { ...served, warm: replaced.warm ?? new WarmPool(served) }
   const deps: Deps = {
     ...pooled,
@@ -245,6 +250,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     request,
     async close() {
       await deps.apps.close()
+      await deps.checks.close()
       await deps.keeper.close()
       await deps.events.close()
       await database.close()

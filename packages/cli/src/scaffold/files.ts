@@ -95,6 +95,10 @@ More commits on the branch become part of the open change request: push, and it 
 
 \`svc whoami\` and \`svc projects info\` say where you are. Work on a branch, push it through the project, then \`svc cr open --title "…" --head <branch>\`. \`svc ship\` does this for the commits of the current branch, and asks nobody: use it only when you were told to.
 
+## When its checks fail
+
+\`svc cr checks <number> --wait --log\` says how the commands under \`[[checks]]\` went on the files as a merge would leave them, and what they wrote. Mend it on your branch, commit and push: they run again by themselves.
+
 ## When it conflicts
 
 \`svc cr show <number>\` names the files.

@@ -38,11 +38,12 @@ interface AppUnderTest {
 
 const bearer = { authorization: `Bearer ${testToken}` }
 
-async function startApp(pausesMs = [10, 10]): Promise<AppUnderTest> {
+async function startApp(pausesMs = [10, 10], kind: 'app' | 'check' = 'app'): Promise<AppUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-app-'))
   const socketPath = join(folder, 'd.sock')
   const port = await freePort()
   const daemon = await startAppDaemon({
+    kind,
     env: { SVC_TOKEN: testToken, SVC_SESSION_ID: 'session-1', SVC_SANDBOX_GENERATION: '2' },
     identity: { uid: null, processesMax: null },
     paths: { workspace: join(folder, 'workspace'), home: join(folder, 'home') },
@@ -226,5 +227,44 @@ describe('nobody', () => {
     const numbers = app.lines.filter(({ stream }) => stream === 'build').map(({ text }) => Number(text))
     expect(numbers.at(-1)).toBe(400_000)
     expect(numbers.length).toBeLessThan(400_000)
+  })
+})
+
+describe('a check', () => {
+  const startCheck = () => startApp([], 'check')
+
+  test('is run once on the files, says what it wrote, and passes', async () => {
+    const check = await startCheck()
+    const line = 'cat a.txt && echo out && echo err >&2 && env && pwd && [ ! -e .git ]'
+    await check.deploy({ 'a.txt': 'of the file\n' }, { slug: 'unit', build: line, port: 0 })
+    const reply = await check.reaches('done', 'failed')
+    expect([reply.state, reply.exit_code, reply.error]).toEqual(['done', 0, null])
+    const said = check.lines.filter(({ stream }) => stream === 'run').map(({ text }) => text)
+    expect(said).toContain('of the file')
+    expect(said).toContain('out')
+    expect(said).toContain('err')
+    expect(said.filter((text) => text.startsWith('SVC_')).toSorted()).toEqual([
+      'SVC_CHECK=unit',
+      `SVC_TREE=${'c'.repeat(40)}`,
+    ])
+    expect(said).toContain('CI=true')
+  })
+
+  test('fails with its exit code, or when it takes too long', async () => {
+    const check = await startCheck()
+    await check.deploy({}, { build: 'exit 7', port: 0 })
+    const reply = await check.reaches('done', 'failed')
+    expect(reply).toMatchObject({ state: 'failed', exit_code: 7, error: expect.stringContaining('exit code 7') })
+    const slow = await startCheck()
+    await slow.deploy({}, { build: 'sleep 600 & sleep 600', port: 0, build_ms_max: 200 })
+    const late = await slow.reaches('done', 'failed')
+    expect(late).toMatchObject({ state: 'failed', exit_code: null, error: expect.stringContaining('0.2 s') })
+  })
+
+  test('has no port that is reached from outside', async () => {
+    const check = await startCheck()
+    await check.deploy({}, { build: 'sleep 600', port: 0 })
+    await check.reaches('building')
+    expect((await check.get('/')).status).toBe(400)
   })
 })

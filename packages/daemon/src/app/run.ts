@@ -25,6 +25,8 @@ export interface AppRunOptions {
 
 export interface AppRun {
   readonly starts: number
+  /** Of a command that is run once and ended by itself. */
+  readonly exitCode: number | null
   /** Resolves when it answers or has failed; what happens later is told by `changed`. */
   begin(spec: AppSpec): Promise<void>
   stop(): void
@@ -166,6 +168,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     get starts() {
       return starts
     },
+    exitCode: null,
     begin,
     stop() {
       stopped = true
@@ -175,7 +178,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
 }
 
 const shell = (line: string) => ({ command: ['/bin/bash', '-c', line] })
-const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
+export const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
 
 function lastWords(text: string): string {
   const said = lastLines(text, 6)

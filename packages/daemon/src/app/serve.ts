@@ -1,6 +1,6 @@
 /**
- * The daemon of a sandbox in which one app runs: it takes the files, builds and runs them, tells what happens, and
- * passes requests on to the app's port. No agent, no repository and no way to the service: what it is to run comes to it.
+ * The daemon of a sandbox in which one app or one check runs: it takes the files, builds and runs them, tells what
+ * happens, and passes requests on to the app's port. No agent, no repository and no way to the service: what it is to run comes to it.
  */
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -28,10 +28,13 @@ import { proxyEnvironment } from '../runtime-config.ts'
 import { targetOf } from '../target.ts'
 import { give } from '../workspace.ts'
 import { createAppLog } from './log.ts'
+import { createCheckRun } from './check.ts'
 import { createAppRun } from './run.ts'
 import { receiveApp } from './unpack.ts'
 
 export interface AppDaemonOptions {
+  /** A check is run once, and nothing of it is reached from outside. */
+  kind: 'app' | 'check'
   env: Record<string, string | undefined>
   identity: AgentIdentity
   paths: Pick<DaemonPaths, 'workspace' | 'home'>
@@ -62,7 +65,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
     waiting.clear()
   }
   const log = createAppLog(wake)
-  const run = createAppRun({
+  const run = (options.kind === 'check' ? createCheckRun : createAppRun)({
     ...options,
     proxy: proxyEnvironment(options.egress),
     log,
@@ -119,7 +122,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
         req.on('close', resume)
       })
     }
-    return { state, error, starts: run.starts, lines: log.after(after) }
+    return { state, error, starts: run.starts, exit_code: run.exitCode, lines: log.after(after) }
   }
 
   async function control(name: string, req: IncomingMessage, res: ServerResponse): Promise<void> {

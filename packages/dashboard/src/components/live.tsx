@@ -9,11 +9,12 @@ const openAgainMs = 5_000
 
 /** Below `['project', id]`, what an event of that noun may have changed. */
 const touched: Record<string, string[]> = {
-  change_request: ['change-requests', 'change-request'],
+  change_request: ['change-requests', 'change-request', 'checks'],
   session: ['sessions'],
   trigger: ['triggers'],
   deploy: ['apps'],
-  default_branch: ['change-requests', 'change-request', 'branches', 'triggers', 'apps'],
+  check: ['checks'],
+  default_branch: ['change-requests', 'change-request', 'checks', 'branches', 'triggers', 'apps'],
 }
 
 /** Streams only while somebody looks: a browser has six connections to one server, and hidden windows need none. */

@@ -4,18 +4,18 @@ import type { AppLogLine } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { RedactedLines } from '../redaction/lines.ts'
 import type { Redactor } from '../redaction/redaction.ts'
+import { type AppDaemon, AppDaemonError, isAway, watchApp, type WatchReply } from '../sessions/app-daemon.ts'
 import { BootQueue } from '../sessions/boot-queue.ts'
 import { staleSeconds } from '../sessions/jobs.ts'
 import { pause } from '../pause.ts'
-import { type AppDaemon, AppDaemonError, watchApp, type WatchReply } from './daemon-app.ts'
 import { appendLog, trimLog } from './log-store.ts'
 import { CannotDeploy, makeApp, reasonOf } from './make.ts'
-import { RedactedLines } from './redacted-lines.ts'
 import { claim as claimFor, endWhatIsUnwanted, fail, goLive } from './settle.ts'
 import { type Claim, living, moveDeploy, stillOurs } from './store.ts'
 
-type KeeperDeps = Omit<Deps, 'apps' | 'keeper' | 'warm'>
+type KeeperDeps = Omit<Deps, 'apps' | 'checks' | 'keeper' | 'warm'>
 
 export interface Serving {
   deployId: string
@@ -207,7 +207,7 @@ export class AppKeeper {
     let state: WatchReply['state'] | null = null
     let silent = 0
     let chunks = 0
-    let lines = new RedactedLines(kept.redactor)
+    let lines = new RedactedLines<AppLogLine>(kept.redactor)
     for (;;) {
       signal.throwIfAborted()
       try {
@@ -259,6 +259,8 @@ export class AppKeeper {
       case 'failed':
         if (kept.readyAt === null) throw new CannotDeploy(error ?? 'It failed and does not say why.')
         throw new GivenUp(error ?? 'It failed and does not say why.')
+      case 'done':
+        throw new CannotDeploy('Its daemon says that it is done, which no app is.')
       default:
         return state satisfies never
     }
@@ -314,8 +316,3 @@ function whyOf(claim: Claim): string {
 }
 
 const timeOf = (ms: number) => new Date(ms).toISOString()
-
-const isAway = (error: unknown) =>
-  error instanceof Error &&
-  (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '') ||
-    ['TimeoutError', 'AbortError', 'ZodError', 'SyntaxError'].includes(error.name))

@@ -8,10 +8,10 @@ import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
+import { type AppDaemon, AppDaemonError, sendApp } from '../sessions/app-daemon.ts'
 import { sandboxKey } from '../sessions/credentials.ts'
 import { makeSandbox } from '../sessions/make-sandbox.ts'
 import { projectImage } from '../sessions/project-image.ts'
-import { type AppDaemon, AppDaemonError, sendApp } from './daemon-app.ts'
 import type { DeployRow } from './store.ts'
 
 export type MakeDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'egress' | 'relaySocket'>

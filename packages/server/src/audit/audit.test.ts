@@ -10,6 +10,7 @@ import { makeLinkCode } from '../channels/links.ts'
 import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/testing-slack.ts'
+import { rerunChecks } from './testing-checks.ts'
 import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
@@ -57,7 +58,6 @@ async function linkCode(): Promise<string> {
 }
 
 const fromOurPage = () => ({ origin: app.deps.config.publicUrl })
-
 const account = { email: 'owner@example.test', password: 'canary-value-of-a-password' }
 const verifier = 'v'.repeat(43)
 const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -250,6 +250,7 @@ const changes: Record<string, Change> = {
       return post(`${path}/reopen`)
     },
   },
+  rerunChecks: rerunChecks(() => app, openChangeRequest),
   createReview: {
     action: 'change_request.review',
     prepare: async () =>

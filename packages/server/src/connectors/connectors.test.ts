@@ -305,6 +305,8 @@ describe('the project’s own tools', () => {
     expect(JSON.parse((await agent.call('list_change_requests')).text).change_requests).toHaveLength(1)
     expect((await agent.call('open_change_request', { title: '' })).isError).toBe(true)
     expect((await agent.call('show_change_request', { number: 99 })).text).toContain('no such change request')
+    const checks = JSON.parse((await agent.call('show_checks', { number: opened.number })).text)
+    expect(checks).toMatchObject({ state: 'none', checks: [], logs: [] })
     expect((await agent.tools()).some(({ name }) => name.includes('merge'))).toBe(false)
   })
 

@@ -8,7 +8,7 @@ import { nameTools } from './tool-names.ts'
 
 /** Names the gateway's own tools have: a connector's never take them. */
 export const ownToolNames = [
-  ...['open_change_request', 'show_change_request', 'list_change_requests', 'list_secret_names'],
+  ...['open_change_request', 'show_change_request', 'list_change_requests', 'show_checks', 'list_secret_names'],
   ...['list_sessions', 'show_session', 'list_triggers', 'fire_trigger', 'list_connectors', 'call_connector'],
 ]
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import {
   appDeployStatuses,
   changeRequestStatuses,
+  checkStatuses,
   roles,
   sandboxStatuses,
   sessionStatuses,
@@ -48,8 +49,9 @@ async function columns(): Promise<Column[]> {
 /** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
 function schemaType(): Map<string, Map<string, string>> {
   return new Map([
-    ...tablesIn('schema.ts', 'Schema extends AppTables, ConnectorTables, SignInTables, UsageTables'),
+    ...tablesIn('schema.ts', 'Schema extends AppTables, CheckTables, ConnectorTables, SignInTables, UsageTables'),
     ...tablesIn('app-tables.ts', 'AppTables'),
+    ...tablesIn('check-tables.ts', 'CheckTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
     ...tablesIn('sign-in-tables.ts', 'SignInTables'),
     ...tablesIn('usage-tables.ts', 'UsageTables'),
@@ -84,6 +86,7 @@ const namedUnions: Record<string, readonly string[]> = {
   SandboxStatus: sandboxStatuses,
   ChangeRequestStatus: changeRequestStatuses,
   AppDeployStatus: appDeployStatuses,
+  CheckStatus: checkStatuses,
   SignInWay: signInWay.options,
 }
 

@@ -25,7 +25,7 @@ export function eventRoutes(deps: Deps): Mounted[] {
 
 /** Change requests are for whoever may write. */
 function readableBy(role: Role): (event: ProjectEvent) => boolean {
-  return (event) => mayWrite(role) || !event.type.startsWith('change_request.')
+  return (event) => mayWrite(role) || !/^(change_request|check)\./.test(event.type)
 }
 
 /** A stream for whoever does not ask for JSON alone. */

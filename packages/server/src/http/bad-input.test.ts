@@ -253,7 +253,8 @@ const oddQueries: [string, string][] = [
 const needed: Record<string, string> = { getFile: '&path=README.md', compareRefs: '&head=work' }
 
 /** The session that is asked has no work to hand out. */
-const answerOf = (route: Route) => (['bundleUnfinishedWork', 'readAppLogs'].includes(route.name) ? 404 : 200)
+const answerOf = (route: Route) =>
+  ['bundleUnfinishedWork', 'readAppLogs', 'readCheckLog'].includes(route.name) ? 404 : 200
 
 describe('a query that is wrong', () => {
   test.each(byName(withQuery))('%s says so', async (_, route) => {

@@ -7,6 +7,7 @@ import { openChangeRequest } from '../change-requests/open.ts'
 import { previewChangeRequest } from '../change-requests/preview.ts'
 import { readChangeRequest, refreshTips } from '../change-requests/refresh-tips.ts'
 import { listChangeRequests, presentChangeRequest } from '../change-requests/store.ts'
+import { checksWithLogs } from '../checks/read.ts'
 import { type Answer, said } from '../connectors/answer.ts'
 import { callConnectorTool } from '../connectors/call.ts'
 import { connectorIssues, connectorsOf, type ownToolNames } from '../connectors/read.ts'
@@ -36,6 +37,7 @@ export interface OwnTool {
 }
 
 const shownMax = 50
+const checkLinesShown = 100
 
 function ownTool<S extends z.ZodObject>(
   def: Pick<OwnTool, 'name' | 'description' | 'readOnly'> & {
@@ -100,6 +102,18 @@ export const ownTools: OwnTool[] = [
           ? await previewChangeRequest(deps, { project, crId: row.cr_id, include: ['effects'], signal })
           : null
       return { change_request: presentChangeRequest(row), preview }
+    },
+  }),
+  ownTool({
+    name: 'show_checks',
+    description:
+      'How the checks of a change request went, with the end of what those wrote that did not pass. They run on the files as its merge would leave them, again by themselves after a push.',
+    readOnly: true,
+    input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
+    async run({ deps, project }, { number }) {
+      const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
+      if (rows[0] === undefined) throw notFound('change request')
+      return checksWithLogs(deps, project, rows[0], checkLinesShown)
     },
   }),
   ownTool({

@@ -7,6 +7,8 @@ import { forgetOldChat } from '../channels/forget.ts'
 import { tellSessions } from '../channels/tell-session.ts'
 import { workOffEvents } from '../channels/work.ts'
 import { reconcileApps } from '../apps/reconcile.ts'
+import { forgetOldRuns } from '../checks/store.ts'
+import { noticeChecks } from '../checks/trees.ts'
 import { checkDueConnectors } from '../connectors/check.ts'
 import { reconcileMovedConnectors } from '../connectors/reconcile.ts'
 import { forgetOldApprovals } from '../connectors/store.ts'
@@ -62,6 +64,9 @@ export function jobs(deps: Deps): Job[] {
     { name: 'forget old deliveries', everyMs: 600_000, run: () => forgetOldDeliveries(deps.db) },
     { name: 'reconcile apps', everyMs: 1_000, run: (signal) => reconcileApps(deps, signal) },
     { name: 'settle apps', everyMs: 1_000, run: () => deps.apps.settle() },
+    { name: 'notice checks', everyMs: 1_000, run: (signal) => noticeChecks(deps, signal) },
+    { name: 'settle checks', everyMs: 1_000, run: () => deps.checks.settle() },
+    { name: 'forget old checks', everyMs: 3_600_000, run: () => forgetOldRuns(deps.db) },
     { name: 'reconcile connectors', everyMs: 1_000, run: () => reconcileMovedConnectors(deps) },
     { name: 'check connectors', everyMs: 2_000, run: (signal) => checkDueConnectors(deps, signal) },
     { name: 'forget old approvals', everyMs: 3_600_000, run: () => forgetOldApprovals(deps.db) },

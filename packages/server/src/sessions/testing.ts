@@ -7,6 +7,7 @@ import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/
 import { createParser } from 'eventsource-parser'
 import { buildApp } from '../app.ts'
 import { AppKeeper } from '../apps/keeper.ts'
+import { CheckKeeper } from '../checks/keeper.ts'
 import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
@@ -99,7 +100,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     events: new EventWire(app.deps),
     sandboxes: driver,
   }
-  const withApps = { ...base, apps: new AppKeeper(base) }
+  const withApps = { ...base, apps: new AppKeeper(base), checks: new CheckKeeper(base) }
   const pooled = { ...withApps, warm: new WarmPool(withApps) }
   const deps: Deps = { ...pooled, keeper: new SessionKeeper(pooled) }
   await registerInstance(deps)
@@ -123,6 +124,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
     },
     async close() {
       await deps.apps.close()
+      await deps.checks.close()
       await deps.keeper.close()
       await deps.events.close()
       await driver.close()

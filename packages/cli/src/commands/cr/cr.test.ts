@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import { git } from '../../git.ts'
 import { writeLink } from '../../link-file.ts'
+import { theChecks } from '../../testing-check.ts'
 import { aChangeRequest, aDiff, aPatch, cleanPreview, ids, sha, startService, svc } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -184,6 +185,7 @@ describe('svc cr show', () => {
     expect((await svc(['cr', 'show', '3', '--json'], { service, env })).json()).toEqual({
       change_request: merged,
       merge_preview: null,
+      checks: theChecks(),
     })
   })
 

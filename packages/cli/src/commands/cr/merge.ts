@@ -2,30 +2,50 @@ import { ServiceError } from '@svc/contract/errors'
 import type { ChangeRequest } from '../../wire.ts'
 import type { ApiClient } from '@svc/contract/api'
 import { onlyOnce, reply } from '../../api.ts'
+import { ask } from '../../ask.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
-import { Guided } from '../../errors.ts'
+import { Guided, Refusal } from '../../errors.ts'
 import { bold, dim, green } from '../../output.ts'
 import { valueOrStdin } from '../../read-stdin.ts'
+import { getChecksIfKnown, verdictOf } from './checks-words.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 import { recoverySteps, shortSha } from './words.ts'
 
 export const merge = command({
   summary: 'Merge an open change request',
-  about: ['A fast-forward where the base has no commits of its own, else a merge commit. The head branch stays.'],
+  about: [
+    'A fast-forward where the base has no commits of its own, else a merge commit. The head branch stays.',
+    'When checks failed or still run, it asks first on a terminal, and warns elsewhere.',
+  ],
   scope: 'project',
   args: { cr: crArg },
-  flags: { message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' } },
+  flags: {
+    message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' },
+    yes: { kind: 'switch', summary: 'Merge without a question, whatever its checks say' },
+  },
   examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
   async run(ctx, { args, flags }) {
     const message = flags.message === undefined ? undefined : await valueOrStdin(ctx.io, flags.message, 'the message')
     const { api, projectId } = await ctx.project()
     const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    await heedChecks(ctx, api, cr, flags.yes)
     const merged = await mergeChangeRequest(ctx, api, cr, message)
     if (ctx.out.json) ctx.out.document(merged)
     else printMerge(ctx, merged)
   },
 })
+
+/** Checks stop no merge. Whoever merges past them knows it. */
+async function heedChecks(ctx: Context, api: ApiClient, cr: ChangeRequest, yes: boolean): Promise<void> {
+  if (cr.status !== 'open') return
+  const checks = await getChecksIfKnown(api, cr)
+  if (checks === null || (checks.state !== 'failed' && checks.state !== 'running')) return
+  ctx.out.warn(`Checks ${verdictOf(checks).text}`)
+  if (yes) return
+  if ((await ask(ctx, `Merge #${cr.number} all the same?`)) === false)
+    throw new Refusal('cancelled', 'Cancelled: nothing was merged', { next: [`svc cr checks ${cr.number} --log`] })
+}
 
 type Merged = Awaited<ReturnType<typeof mergeChangeRequest>>
 

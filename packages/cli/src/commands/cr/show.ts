@@ -4,6 +4,7 @@ import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { projectPage, openPage, webFlag } from '../../dashboard.ts'
 import { bold } from '../../output.ts'
+import { getChecksIfKnown, printChecks, verdictOf } from './checks-words.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
 
@@ -25,16 +26,23 @@ export const show = command({
             }),
           )
         : null
+    const checks = await getChecksIfKnown(api, cr)
     const { out } = ctx
-    if (out.json) return out.document({ change_request: cr, merge_preview: preview })
+    if (out.json) return out.document({ change_request: cr, merge_preview: preview, checks })
     printChangeRequest(ctx, cr)
     if (preview === null) return
+    if (checks !== null && checks.state !== 'none') {
+      out.line()
+      out.line(bold('Checks         '), verdictOf(checks))
+      if (checks.state === 'failed' || checks.state === 'running') printChecks(ctx, checks)
+    }
     const { verdict, files } = previewLines(preview)
     out.line()
     out.line(bold('Merge preview  '), verdict)
     for (const file of files) out.line(`  conflict: ${file}`)
     for (const line of collisionLines(preview)) out.line(`  ${line}`)
     printEffects(out, preview)
+    if (checks?.state === 'failed') out.note(`What they wrote: ${ctx.next(`svc cr checks ${cr.number} --log`)}`)
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then look again:')
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))

@@ -38,6 +38,11 @@ function parts(event: ProjectEvent): (string | null | undefined)[] {
       const { app, commit_sha: commit, url, reason } = event.data
       return [app, commit?.slice(0, 12), event.type === 'deploy.live' ? url : null, reason]
     }
+    case 'check.started':
+    case 'check.finished': {
+      const { number, check, status, reason } = event.data
+      return [`#${number} ${check}`, status, reason]
+    }
     case 'default_branch.moved': {
       const { branch, before, sha } = event.data
       return [`${branch} ${before?.slice(0, 12) ?? 'none'}..${sha?.slice(0, 12) ?? 'none'}`]
@@ -56,7 +61,7 @@ function parts(event: ProjectEvent): (string | null | undefined)[] {
   }
 }
 
-type OfChangeRequest = Extract<ProjectEvent, { data: { cr_id: string } }>
+type OfChangeRequest = Extract<ProjectEvent, { data: { head_ref: string } }>
 
 function ofChangeRequest({ data }: OfChangeRequest): (string | null | undefined)[] {
   // A newer server may tell of what this client does not know.

@@ -1,4 +1,4 @@
-/** What the server says to the daemon of an app's sandbox. It is not trusted: everything it answers is bounded and checked. */
+/** What the server says to the daemon of a sandbox that was sent its files, to run an app or a check. It is not trusted: everything it answers is bounded and checked. */
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -26,9 +26,10 @@ const text = (charsMax: number) =>
     .transform((said) => said.toWellFormed().replaceAll('\0', '\u{fffd}'))
 
 const watchReply = z.object({
-  state: z.enum(['waiting', 'unpacking', 'building', 'starting', 'ready', 'restarting', 'failed']),
+  state: z.enum(['waiting', 'unpacking', 'building', 'starting', 'ready', 'restarting', 'failed', 'done']),
   error: text(20_000).nullable(),
   starts: z.number().int().min(0).max(1_000_000),
+  exit_code: z.number().int().min(-1000).max(1000).nullable().default(null),
   lines: z
     .array(
       z.object({
@@ -92,7 +93,7 @@ function ask(daemon: AppDaemon, path: string, signal: AbortSignal) {
       answer.setEncoding('utf8')
       answer.on('data', (chunk: string) => {
         body += chunk
-        if (body.length > replyBytesMax) answer.destroy(new AppDaemonError('The daemon of the app said too much.'))
+        if (body.length > replyBytesMax) answer.destroy(new AppDaemonError('The daemon of the sandbox said too much.'))
       })
       answer.on('error', reject)
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }))
@@ -102,6 +103,12 @@ function ask(daemon: AppDaemon, path: string, signal: AbortSignal) {
   reply.catch(() => {})
   return { out, reply }
 }
+
+/** It does not answer now, or not in a way that can be read; it may when it is asked again. */
+export const isAway = (error: unknown) =>
+  error instanceof Error &&
+  (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '') ||
+    ['TimeoutError', 'AbortError', 'ZodError', 'SyntaxError'].includes(error.name))
 
 const isBrokenPipe = (error: Error) =>
   ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '')
@@ -113,5 +120,5 @@ function reasonIn(body: string): string {
   } catch {
     // Said below.
   }
-  return 'The daemon of the app refused.'
+  return 'The daemon of the sandbox refused.'
 }

@@ -1,9 +1,12 @@
-/** Lines of an app without the secrets in them, also those that are spread over several lines. */
-import type { AppLogLine } from '@svc/contract'
-import type { Redactor } from '../redaction/redaction.ts'
-import type { StreamRedactor } from '../redaction/stream.ts'
+/** Lines of a program without the secrets in them, also those that are spread over several lines. */
+import type { Redactor } from './redaction.ts'
+import type { StreamRedactor } from './stream.ts'
 
-type Stream = AppLogLine['stream']
+interface Line {
+  at: string
+  stream: string
+  text: string
+}
 
 interface Held {
   stream: StreamRedactor
@@ -13,9 +16,9 @@ interface Held {
   at: string
 }
 
-export class RedactedLines {
+export class RedactedLines<L extends Line> {
   readonly #redactor: Redactor
-  readonly #held = new Map<Stream, Held>()
+  readonly #held = new Map<L['stream'], Held>()
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor
@@ -27,7 +30,7 @@ export class RedactedLines {
   }
 
   /** Those that are certain by now. */
-  take(lines: AppLogLine[]): AppLogLine[] {
+  take(lines: L[]): Pick<L, keyof Line>[] {
     return lines.flatMap(({ at, stream, text }) => {
       const before = this.#held.get(stream)
       const changed = before !== undefined && before.state !== this.#redactor.state
@@ -44,11 +47,11 @@ export class RedactedLines {
   }
 
   /** Nothing follows, or not soon. */
-  rest(): AppLogLine[] {
+  rest(): Pick<L, keyof Line>[] {
     return [...this.#held].flatMap(([stream, held]) => this.#end(stream, held))
   }
 
-  #end(stream: Stream, held: Held): AppLogLine[] {
+  #end(stream: L['stream'], held: Held): Pick<L, keyof Line>[] {
     this.#held.delete(stream)
     const text = held.line + held.stream.end()
     if (text === '') return []

@@ -1,0 +1,360 @@
+/** Checks of change requests with the fake driver: which are wanted, on what, by whom they are run, and what is left when something dies. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { ChangeRequest, ChangeRequestChecks, CheckLogLine, ErrorBody, ProjectEventPage } from '@svc/contract'
+import { commit, type Files } from '@svc/git/testing'
+import type { FakeApp, FakeAppSpec } from '@svc/sandbox/testing'
+import { type TestProject, testProject } from '../change-requests/testing.ts'
+import { armFailpoints, parseFailpoints } from '../failpoint.ts'
+import { noticeDefaultBranch } from '../projects/default-branch.ts'
+import { getProject } from '../projects/store.ts'
+import type { Deps } from '../deps.ts'
+import { letDie, makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
+import { noticeChecks } from './trees.ts'
+
+let server: SessionApp
+/** What ran in a sandbox so far, newest last; each can be told to be something else. */
+let ran: (FakeApp & { spec: FakeAppSpec; files: string[] })[]
+/** What the next ones are. */
+let behaves: (spec: FakeAppSpec) => FakeApp
+const onApp = (spec: FakeAppSpec, tar: Uint8Array) => {
+  const files = Bun.spawnSync(['tar', '-t', '-f', '-'], { stdin: tar }).stdout.toString().split('\n').filter(Boolean)
+  const run = { ...behaves(spec), spec, files }
+  ran.push(run)
+  return run
+}
+
+beforeAll(async () => {
+  server = await makeSessionApp({ onApp })
+}, 120_000)
+afterAll(() => server.close())
+beforeEach(() => {
+  ran = []
+  behaves = () => ({ state: 'done', exitCode: 0 })
+})
+afterEach(() => armFailpoints([]))
+
+const entry = (name: string, command = `run ${name}`) => `[[checks]]\nname = "${name}"\ncommand = "${command}"\n`
+const failing: FakeApp = { state: 'failed', error: 'It ended with exit code 1 after 0.1 s.', exitCode: 1 }
+
+interface CheckProject extends TestProject {
+  id: string
+  push(files: Files, branch?: string): Promise<string>
+  checks(cr: ChangeRequest): Promise<ChangeRequestChecks>
+  /** What the jobs do, once. */
+  tend(deps?: Deps): Promise<void>
+  becomes(cr: ChangeRequest, ...states: ChangeRequestChecks['state'][]): Promise<ChangeRequestChecks>
+  rerun(
+    cr: ChangeRequest,
+    body?: object,
+    token?: string,
+  ): ReturnType<typeof server.request<ChangeRequestChecks & ErrorBody>>
+  log(cr: ChangeRequest, runId: string): Promise<{ lines: CheckLogLine[]; truncated: boolean }>
+  events(): Promise<string[]>
+}
+
+async function makeProject(manifest = entry('unit'), files: Files = {}): Promise<CheckProject> {
+  const made = await server.managedProject({ 'svc.toml': manifest, 'a.txt': 'a\n', ...files })
+  const base = testProject(server, made)
+  const id = made.project.project_id
+  const checks = async (cr: ChangeRequest) =>
+    (await server.request<ChangeRequestChecks>('GET', base.path(cr.cr_id, 'checks'))).body
+  const tend = async (deps: Deps = server.deps) => {
+    await noticeDefaultBranch(deps, (await getProject(deps.db, id))!)
+    await noticeChecks(deps, new AbortController().signal)
+    await deps.checks.settle()
+  }
+  return {
+    ...base,
+    id,
+    checks,
+    tend,
+    push: (more, branch = 'main') => commit(made.repo, branch, more),
+    becomes: (cr, ...states) =>
+      until(`the checks are ${states.join(' or ')}`, async () => {
+        // The read first: it looks where the branches are.
+        await checks(cr)
+        await tend()
+        const found = await checks(cr)
+        return states.includes(found.state) ? found : null
+      }),
+    rerun: (cr, body, token) =>
+      server.request('POST', base.path(cr.cr_id, 'checks/rerun'), {
+        ...(body === undefined ? {} : { body }),
+        ...(token === undefined ? {} : { token }),
+      }),
+    log: async (cr, runId) =>
+      (
+        await server.request<{ lines: CheckLogLine[]; truncated: boolean }>(
+          'GET',
+          base.path(cr.cr_id, `checks/${runId}/log`),
+        )
+      ).body,
+    events: async () => {
+      const { body } = await server.request<ProjectEventPage>('GET', `/v1/projects/${id}/events`, {
+        headers: { accept: 'application/json' },
+      })
+      return body.events.flatMap(({ type, data }) =>
+        type === 'check.started' || type === 'check.finished'
+          ? [`${type} #${data.number} ${data.check} ${data.status}`]
+          : [],
+      )
+    },
+  }
+}
+
+describe('a change request', () => {
+  test('is checked as its merge would leave the files, with no secret and nothing of the service', async () => {
+    const project = await makeProject(entry('unit'), {
+      '.gitattributes': 'tests export-ignore\n',
+      'tests/t.txt': 't\n',
+    })
+    await server.request('POST', `/v1/projects/${project.id}/secrets`, {
+      body: { name: 'KEY', value: 'top-secret-value' },
+    })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    await project.push({ 'c.txt': 'c\n' })
+    behaves = () => ({ state: 'done', exitCode: 0, lines: ['12 tests', 'top-secret-value'] })
+    const found = await project.becomes(cr, 'passed')
+    expect(found.checks).toMatchObject([
+      { name: 'unit', command: 'run unit', status: 'passed', exit_code: 0, reason: null, attempt: 1 },
+    ])
+    const [run] = ran
+    expect(run?.files.toSorted()).toEqual(
+      ['.gitattributes', 'a.txt', 'b.txt', 'c.txt', 'svc.toml', 'tests/', 'tests/t.txt'].toSorted(),
+    )
+    expect(run?.spec).toMatchObject({
+      slug: 'unit',
+      build: 'run unit',
+      command: null,
+      env: {},
+      commit: found.tree_sha!,
+    })
+    expect(JSON.stringify(run?.spec)).not.toContain('top-secret')
+    const { lines } = await project.log(cr, found.checks[0]!.run_id!)
+    expect(lines.map(({ text }) => text)).toContain('12 tests')
+    expect(JSON.stringify(lines)).not.toContain('top-secret-value')
+    expect(await project.events()).toEqual(['check.started #1 unit running', 'check.finished #1 unit passed'])
+  })
+
+  test('is checked by the default branch and not by itself, and says that it changes checks', async () => {
+    const project = await makeProject(entry('unit') + entry('lint'))
+    behaves = ({ slug }) => (slug === 'lint' ? failing : { state: 'done', exitCode: 0 })
+    const cr = await project.open('work', { 'svc.toml': entry('unit', 'true'), 'b.txt': 'b\n' })
+    const found = await project.becomes(cr, 'failed')
+    expect(found.checks.map(({ name, command, status }) => [name, command, status])).toEqual([
+      ['unit', 'run unit', 'passed'],
+      ['lint', 'run lint', 'failed'],
+    ])
+    const preview = await server.request<{ effects: { checks: unknown; words: string[] } }>(
+      'GET',
+      `${project.path(cr.cr_id, 'merge-preview')}?include=effects`,
+    )
+    expect(preview.body.effects.checks).toEqual([
+      { name: 'lint', change: 'removed' },
+      { name: 'unit', change: 'changed' },
+    ])
+    // A check that failed stops nobody who may merge.
+    expect((await project.merge(cr.cr_id)).status).toBe(200)
+    const after = await project.checks(cr)
+    expect([after.state, after.checks.length]).toEqual(['failed', 2])
+  })
+
+  test('with conflicts, or nothing to merge, is not run and says so', async () => {
+    const project = await makeProject()
+    const cr = await project.open('work', { 'a.txt': 'mine\n' })
+    await project.push({ 'a.txt': 'theirs\n' })
+    expect(await project.becomes(cr, 'not_run')).toMatchObject({
+      checks: [],
+      reason: expect.stringContaining('conflicts'),
+    })
+    await project.push({ 'a.txt': 'a\n' })
+    await project.becomes(cr, 'passed')
+    await Bun.spawn(['git', '-C', project.repo.dir, 'branch', 'empty', 'main']).exited
+    const opened = await server.request<ChangeRequest>('POST', project.path(), {
+      body: { title: 'Nothing', head_ref: 'empty' },
+    })
+    const empty = opened.body
+    expect(await project.becomes(empty, 'not_run')).toMatchObject({
+      reason: expect.stringContaining('holds all of it already'),
+    })
+  })
+
+  test('of a project without checks has none', async () => {
+    const project = await makeProject('[project]\nname = "x"\n')
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    await project.tend()
+    expect(await project.checks(cr)).toMatchObject({ state: 'none', checks: [] })
+    expect((await project.rerun(cr)).status).toBe(404)
+  })
+})
+
+describe('a result', () => {
+  test('is of a command on files: it stays while they stay, and is shared', async () => {
+    const project = await makeProject()
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    const first = await project.becomes(cr, 'passed')
+    // The same files by another change request.
+    const twin = await project.open('twin', { 'b.txt': 'b\n' })
+    expect((await project.becomes(twin, 'passed')).checks[0]?.run_id).toBe(first.checks[0]!.run_id)
+    expect(ran).toHaveLength(1)
+    // Other files, another run; another command, too.
+    await project.push({ 'c.txt': 'c\n' })
+    expect((await project.checks(cr)).state).toBe('running')
+    const second = await project.becomes(cr, 'passed')
+    expect(second.tree_sha).not.toBe(first.tree_sha)
+    await project.push({ 'svc.toml': entry('unit', 'run it otherwise') })
+    await project.becomes(cr, 'running')
+    expect((await project.becomes(cr, 'passed')).checks[0]?.command).toBe('run it otherwise')
+  })
+
+  test('is ended when nobody wants it any more, and run when somebody does again', async () => {
+    const project = await makeProject()
+    behaves = () => ({ state: 'building' })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    await until('it runs', async () => (await project.tend(), ran.length === 1))
+    const sandboxes = async () => (await server.driver.list()).filter(({ sandboxId }) => sandboxId.startsWith('check-'))
+    expect(await sandboxes()).toHaveLength(1)
+    await server.request('POST', project.path(cr.cr_id, 'close'))
+    await until('its sandbox is gone', async () => (await project.tend(), (await sandboxes()).length === 0))
+    expect(await project.checks(cr)).toMatchObject({ state: 'not_run', checks: [{ status: 'cancelled' }] })
+    await server.request('POST', project.path(cr.cr_id, 'reopen'))
+    behaves = () => ({ state: 'done', exitCode: 0 })
+    await project.becomes(cr, 'passed')
+    expect(ran).toHaveLength(2)
+  })
+
+  test('is made anew when somebody asks: one by its name, or all that did not pass', async () => {
+    const project = await makeProject(entry('unit') + entry('lint'))
+    behaves = ({ slug }) => (slug === 'lint' ? failing : { state: 'done', exitCode: 0 })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    await project.becomes(cr, 'failed')
+    behaves = () => ({ state: 'done', exitCode: 0 })
+    const again = await project.rerun(cr)
+    expect([again.status, again.body.state]).toEqual([202, 'running'])
+    expect(again.body.checks.map(({ status }) => status)).toEqual(['passed', 'queued'])
+    expect((await project.becomes(cr, 'passed')).checks.map(({ attempt }) => attempt)).toEqual([1, 2])
+    await project.rerun(cr, { name: 'unit' })
+    expect((await project.becomes(cr, 'passed')).checks.map(({ attempt }) => attempt)).toEqual([2, 2])
+    expect((await project.rerun(cr, { name: 'other' })).status).toBe(404)
+    const agent = await server.makeSession(project.project)
+    expect((await project.rerun(cr, { name: 'unit' }, agent.token)).status).toBe(202)
+    await project.becomes(cr, 'passed')
+    await server.request('POST', project.path(cr.cr_id, 'close'))
+    expect((await project.rerun(cr)).status).toBe(409)
+  })
+
+  test('of another change request is not read through this one', async () => {
+    const project = await makeProject()
+    const one = await project.open('one', { 'b.txt': 'b\n' })
+    const two = await project.open('two', { 'c.txt': 'c\n' })
+    const found = await project.becomes(one, 'passed')
+    await project.becomes(two, 'passed')
+    const path = project.path(two.cr_id, `checks/${found.checks[0]!.run_id}/log`)
+    expect((await server.request('GET', path)).status).toBe(404)
+  })
+})
+
+describe('what goes wrong', () => {
+  test('a sandbox that cannot be made is said, with what mends it', async () => {
+    const project = await makeProject()
+    server.driver.failures.push('no-isolation')
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    const [check] = (await project.becomes(cr, 'failed')).checks
+    expect(check).toMatchObject({ status: 'error', exit_code: null, reason: expect.stringContaining('bubblewrap') })
+  })
+
+  test('a sandbox that ends by itself is said', async () => {
+    const project = await makeProject()
+    behaves = () => ({ state: 'building' })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    await until('it runs', async () => (await project.tend(), ran.length === 1))
+    const sandbox = (await server.driver.list()).find(({ sandboxId }) => sandboxId.startsWith('check-'))
+    await server.driver.crash(sandbox!.sandboxId, 'The kernel ended it.')
+    expect((await project.becomes(cr, 'failed')).checks[0]).toMatchObject({
+      ...{ status: 'error', reason: 'The kernel ended it.' },
+    })
+  })
+
+  test('no more run at a time than the account may have, and each gets its turn', async () => {
+    const { perAccount, atOnce } = server.deps.config.checks
+    Object.assign(server.deps.config.checks, { perAccount: 2, atOnce: 10 })
+    const other = await secondServer(server, { onApp })
+    try {
+      const project = await makeProject(['a', 'b', 'c', 'd', 'e'].map((name) => entry(name)).join(''))
+      behaves = () => ({ state: 'building' })
+      const cr = await project.open('work', { 'b.txt': 'b\n' })
+      await project.tend()
+      await Promise.all([other.deps.checks.settle(), server.deps.checks.settle(), other.deps.checks.settle()])
+      await until('two run', () => ran.length === 2)
+      expect((await project.checks(cr)).checks.filter(({ status }) => status === 'running')).toHaveLength(2)
+      behaves = () => ({ state: 'done', exitCode: 0 })
+      for (const run of ran) Object.assign(run, behaves(run.spec))
+      await project.becomes(cr, 'passed')
+      expect(ran).toHaveLength(5)
+    } finally {
+      Object.assign(server.deps.config.checks, { perAccount, atOnce })
+      await other.close()
+    }
+  })
+
+  test('a server that dies leaves it to another, once; after that it is given up', async () => {
+    const project = await makeProject()
+    behaves = () => ({ state: 'building' })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    const dead = [await secondServer(server, { onApp }), await secondServer(server, { onApp })]
+    try {
+      await noticeDefaultBranch(server.deps, (await getProject(server.deps.db, project.id))!)
+      await noticeChecks(server.deps, new AbortController().signal)
+      for (const [index, one] of dead.entries()) {
+        await one.deps.checks.settle()
+        await until('it runs there', () => ran.length === index + 1)
+        await letDie(one.deps)
+      }
+      const [check] = (await project.becomes(cr, 'failed')).checks
+      expect(check).toMatchObject({ status: 'error', reason: expect.stringContaining('interrupted 2 times') })
+      // What the dead ones would still have written changes nothing.
+      for (const run of ran) Object.assign(run, { state: 'done', exitCode: 0 })
+      await Promise.all(dead.map((one) => one.deps.checks.settle()))
+      expect((await project.checks(cr)).checks[0]?.status).toBe('error')
+    } finally {
+      for (const one of dead) await one.close()
+    }
+  })
+
+  test('a server that stops leaves it to the next one, which counts it as the first', async () => {
+    const project = await makeProject()
+    behaves = () => ({ state: 'building' })
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    for (let round = 1; round <= 4; round++) {
+      const stops = await secondServer(server, { onApp })
+      if (round === 1) {
+        await noticeDefaultBranch(stops.deps, (await getProject(stops.deps.db, project.id))!)
+        await noticeChecks(stops.deps, new AbortController().signal)
+      }
+      await stops.deps.checks.settle()
+      await until('it runs there', () => ran.length === round)
+      await stops.close()
+    }
+    behaves = () => ({ state: 'done', exitCode: 0 })
+    await project.becomes(cr, 'passed')
+  })
+
+  test.each(['check.after_claim', 'check.after_sandbox', 'check.after_files', 'check.before_end', 'check.after_end'])(
+    'whatever fails at %s, it comes to an end and nothing of it stays',
+    async (name) => {
+      const points = parseFailpoints(`${name}=throw@1`)
+      if (typeof points === 'string') throw new Error(points)
+      const project = await makeProject()
+      const cr = await project.open('work', { 'b.txt': 'b\n' })
+      armFailpoints(points)
+      const found = await project.becomes(cr, 'passed', 'failed')
+      if (found.state === 'failed') {
+        expect(found.checks[0]?.reason).toContain('on our side')
+        await project.rerun(cr)
+        await project.becomes(cr, 'passed')
+      }
+      const left = (await server.driver.list()).filter(({ sandboxId }) => sandboxId.startsWith('check-'))
+      expect(left).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,232 @@
+/** All SQL on checks: which trees they are wanted on, and their runs. */
+import { createHash } from 'node:crypto'
+import type { CheckStatus, ManifestCheck } from '@svc/contract'
+import { sql } from 'kysely'
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+
+export type TreeRow = Row<'change_request_trees'>
+export type RunRow = Row<'check_runs'>
+
+/** A run that lost its server this often is given up: once more is help, for ever is none. */
+export const startsMax = 2
+
+export function definitionHash({ name, command }: Pick<ManifestCheck, 'name' | 'command'>): string {
+  return createHash('sha256').update(`${name}\0${command}`).digest('hex')
+}
+
+const hasChecks = sql`jsonb_array_length(coalesce(d.manifest->'checks', '[]'::jsonb)) > 0`
+
+export interface Unlooked {
+  cr_id: string
+  project_id: string
+  base_sha: string
+  head_sha: string
+}
+
+/** Open change requests of projects with checks, whose merge nobody worked out since one of their branches moved. */
+export async function unlookedChangeRequests(
+  db: DbOrTransaction,
+  input: { limit: number; retrySeconds: number; crId?: string },
+): Promise<Unlooked[]> {
+  const only = input.crId === undefined ? sql`true` : sql`c.cr_id = ${input.crId}::uuid`
+  const { rows } = await sql<Unlooked>`
+    select c.cr_id, c.project_id, c.base_commit_sha as base_sha, c.head_commit_sha as head_sha
+    from change_requests c join default_branches d on d.project_id = c.project_id
+    left join change_request_trees t on t.cr_id = c.cr_id
+    where c.status = 'open' and ${hasChecks} and ${only}
+      and c.base_commit_sha is not null and c.head_commit_sha is not null
+      and (t.cr_id is null or t.base_sha <> c.base_commit_sha or t.head_sha <> c.head_commit_sha
+        or (t.kind = 'unavailable' and t.looked_at < now() - make_interval(secs => ${input.retrySeconds}::integer)))
+    order by t.looked_at nulls first, c.created_at limit ${input.limit}`.execute(db)
+  return rows
+}
+
+export async function getTree(db: DbOrTransaction, crId: string): Promise<TreeRow | null> {
+  return (await db.selectFrom('change_request_trees').selectAll().where('cr_id', '=', crId).executeTakeFirst()) ?? null
+}
+
+/** Of a change request that is gone by now nothing is written. */
+export async function recordTree(db: DbOrTransaction, row: Omit<NewRow<'change_request_trees'>, 'looked_at'>) {
+  await sql`
+    insert into change_request_trees (cr_id, project_id, base_sha, head_sha, kind, tree_sha, reason)
+    select c.cr_id, c.project_id, ${row.base_sha}, ${row.head_sha}, ${row.kind}::change_request_tree_kind, ${row.tree_sha}, ${row.reason}
+    from change_requests c where c.cr_id = ${row.cr_id}
+    on conflict (cr_id) do update set base_sha = excluded.base_sha, head_sha = excluded.head_sha,
+      kind = excluded.kind, tree_sha = excluded.tree_sha, reason = excluded.reason, looked_at = now()`.execute(db)
+}
+
+/** What is wanted now: each check of a default branch on each tree that a merge into it, or beside it, would give. */
+const wanted = sql`
+  select distinct t.project_id, c.account_id, t.tree_sha, k.value->>'name' as name, k.value->>'command' as command
+  from change_request_trees t
+  join change_requests c on c.cr_id = t.cr_id and c.status = 'open'
+    and c.base_commit_sha = t.base_sha and c.head_commit_sha = t.head_sha
+  join default_branches d on d.project_id = t.project_id
+  cross join lateral jsonb_array_elements(coalesce(d.manifest->'checks', '[]'::jsonb)) k
+  where t.kind = 'tree'`
+
+/** Those that have no run, and those whose run was cancelled when nobody wanted it. */
+export async function missingRuns(
+  db: DbOrTransaction,
+  limit: number,
+): Promise<Pick<RunRow, 'project_id' | 'account_id' | 'tree_sha' | 'name' | 'command'>[]> {
+  const { rows } = await sql<Pick<RunRow, 'project_id' | 'account_id' | 'tree_sha' | 'name' | 'command'>>`
+    select w.* from (${wanted}) w
+    left join check_runs r on r.project_id = w.project_id and r.tree_sha = w.tree_sha
+      and r.name = w.name and r.command = w.command
+    where r.run_id is null or r.status = 'cancelled' limit ${limit}`.execute(db)
+  return rows
+}
+
+/** A result that is there already stays: it is of the same command on the same files. */
+export async function wantRun(
+  db: DbOrTransaction,
+  run: Pick<NewRow<'check_runs'>, 'run_id' | 'account_id' | 'project_id' | 'tree_sha' | 'name' | 'command'>,
+): Promise<void> {
+  await db
+    .insertInto('check_runs')
+    .values({ ...run, definition_hash: definitionHash(run) })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'tree_sha', 'definition_hash'])
+        .doUpdateSet({ ...asNew, starts: 0 })
+        .where('check_runs.status', '=', 'cancelled'),
+    )
+    .execute()
+}
+
+const asNew = {
+  ...{ status: 'queued' as const, exit_code: null, reason: null, instance_id: null, sandbox_id: null },
+  ...{ started_at: null, ended_at: null, log_cut: false, created_at: sql<string>`now()` },
+}
+
+/** Ends what waits or runs for no open change request any more. */
+export async function cancelUnwanted(db: DbOrTransaction): Promise<RunRow[]> {
+  const { rows } = await sql<RunRow>`
+    update check_runs r set status = 'cancelled', ended_at = now(),
+      reason = 'It was ended: no open change request gives these files any more, or svc.toml has no such check.'
+    where r.status in ('queued', 'running') and not exists (
+      select 1 from (${wanted}) w
+      where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)
+    returning r.*`.execute(db)
+  return rows
+}
+
+/** Any number, the same in every version of the program: whoever claims holds it, so that no cap is passed by two at once. */
+const claimLock = 7_346_218
+
+/** Runs nobody has in hand, ours from here on; the accounts take turns. In a transaction of its own. */
+export async function claimRuns(
+  trx: DbOrTransaction,
+  input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number; perAccount: number },
+): Promise<RunRow[]> {
+  await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
+  const { rows } = await sql<RunRow>`
+    with open as (
+      select r.run_id, r.account_id, r.created_at, r.status = 'running' and (
+          (r.instance_id = ${input.instanceId} and not (r.run_id = any(${input.inHand}::uuid[])))
+          or not exists (select 1 from server_instances i where i.instance_id = r.instance_id
+            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))) as forsaken,
+        r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
+      from check_runs r where r.status in ('queued', 'running')),
+    busy as (select account_id, count(*) as running from open where not forsaken and not waits group by account_id),
+    ranked as (
+      select o.run_id, o.created_at, o.forsaken, coalesce(b.running, 0) + row_number() over (
+        partition by o.account_id order by o.forsaken desc, o.created_at, o.run_id) as place
+      from open o left join busy b on b.account_id = o.account_id where o.forsaken or o.waits),
+    chosen as (
+      select run_id from ranked where place <= ${input.perAccount}
+      order by forsaken desc, place, created_at limit ${input.limit})
+    update check_runs r set status = 'running', instance_id = ${input.instanceId}, sandbox_id = null,
+      starts = r.starts + 1, started_at = now(), reason = null, exit_code = null
+    from chosen where chosen.run_id = r.run_id
+    returning r.*`.execute(trx)
+  return rows
+}
+
+/** Of the runs in hand, those that are still ours to have. */
+export async function stillOurs(db: DbOrTransaction, instanceId: string, runIds: string[]): Promise<Set<string>> {
+  if (runIds.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('check_runs')
+    .select('run_id')
+    .where('run_id', 'in', runIds)
+    .where('instance_id', '=', instanceId)
+    .where('status', '=', 'running')
+    .execute()
+  return new Set(rows.map(({ run_id }) => run_id))
+}
+
+export interface Held {
+  runId: string
+  instanceId: string
+  starts: number
+}
+
+/** Only while it is that server's: null when somebody cancelled it or took it over. */
+export async function moveRun(
+  db: DbOrTransaction,
+  { runId, instanceId, starts }: Held,
+  set: Partial<Pick<RunRow, 'sandbox_id' | 'reason' | 'exit_code' | 'starts' | 'ended_at'>> & { status?: CheckStatus },
+): Promise<RunRow | null> {
+  const row = await db
+    .updateTable('check_runs')
+    .set(set)
+    .where('run_id', '=', runId)
+    .where('instance_id', '=', instanceId)
+    .where('starts', '=', starts)
+    .where('status', '=', 'running')
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Over and asked for again; its log begins anew. False while it waits or runs. */
+export async function runAgain(trx: DbOrTransaction, runId: string): Promise<boolean> {
+  const row = await trx
+    .updateTable('check_runs')
+    .set(({ eb }) => ({ ...asNew, starts: 0, attempt: eb('attempt', '+', 1) }))
+    .where('run_id', '=', runId)
+    .where('status', 'not in', ['queued', 'running'])
+    .returning('run_id')
+    .executeTakeFirst()
+  if (row === undefined) return false
+  await trx.deleteFrom('check_log_chunks').where('run_id', '=', runId).execute()
+  return true
+}
+
+export async function runsOfTree(db: DbOrTransaction, projectId: string, treeSha: string): Promise<RunRow[]> {
+  return db
+    .selectFrom('check_runs')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('tree_sha', '=', treeSha)
+    .orderBy('created_at')
+    .execute()
+}
+
+/** Pairs of commits whose merge gives the tree, of open change requests first. */
+export async function pairsOfTree(
+  db: DbOrTransaction,
+  run: Pick<RunRow, 'project_id' | 'tree_sha'>,
+): Promise<{ cr_id: string; number: number; base_sha: string; head_sha: string }[]> {
+  const { rows } = await sql<{ cr_id: string; number: number; base_sha: string; head_sha: string }>`
+    select c.cr_id, c.number, t.base_sha, t.head_sha from change_request_trees t
+    join change_requests c on c.cr_id = t.cr_id
+    where t.project_id = ${run.project_id} and t.tree_sha = ${run.tree_sha} and t.kind = 'tree' and c.status = 'open'
+      and c.base_commit_sha = t.base_sha and c.head_commit_sha = t.head_sha
+    order by c.number limit 100`.execute(db)
+  return rows
+}
+
+const keptDays = 30
+
+/** Results that no open change request shows. One that comes to such a tree again runs them again. */
+export async function forgetOldRuns(db: DbOrTransaction): Promise<void> {
+  await sql`
+    delete from check_runs r where r.ended_at < now() - make_interval(days => ${keptDays}::integer)
+      and not exists (select 1 from (${wanted}) w
+        where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)`.execute(
+    db,
+  )
+}
