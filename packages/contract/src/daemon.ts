@@ -42,6 +42,8 @@ export interface BootEnvironment {
   SVC_LLM_BASE_URL?: string
   SVC_ALT_API_KEY?: string
   SVC_ALT_URL?: string
+  /** How the gateway is asked for the session's model; left out where it is the OpenAI shape. */
+  SVC_LLM_SHAPE?: 'anthropic'
   /** Which sandbox this is; the daemon reports it so that a stale one is recognised. */
   SVC_SANDBOX_GENERATION: string
   /** Where the driver puts the work tree when no image bakes it. */

@@ -82,6 +82,15 @@ describe('what the runtime is told', () => {
     // The key itself stands in no file.
     expect(JSON.stringify(config)).not.toContain('"k"')
   })
+  test('a model of an upstream of the Anthropic shape is asked in that shape', () => {
+    const config = runtimeConfig(read({ ...llm, SVC_RUNTIME_MODEL: 'claude', SVC_LLM_SHAPE: 'anthropic' }))
+    expect(config).toMatchObject({
+      model: 'svc/claude',
+      provider: {
+        svc: { npm: '@ai-sdk/anthropic', options: { baseURL: llm.SVC_LLM_BASE_URL }, models: { claude: {} } },
+      },
+    })
+  })
   test('a model with a slash is a provider’s that the project has a key for', () => {
     expect(runtimeConfig(read({ ...llm, SVC_RUNTIME_MODEL: 'anthropic/x' }))).toMatchObject({ model: 'anthropic/x' })
   })

@@ -24,7 +24,7 @@ export interface DaemonConfig {
   token: string
   generation: number
   configDir: string
-  llm: { baseUrl: string; apiKey: string } | null
+  llm: { baseUrl: string; apiKey: string; shape: 'openai' | 'anthropic' } | null
   /** Everything platform variables say, as the agent gets them. */
   platform: Record<string, string>
   /** The project's secrets, as the agent gets them. */
@@ -98,7 +98,13 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     warm: env[warmName] === '1',
     generation,
     configDir,
-    llm: baseUrl ? { baseUrl, apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '' } : null,
+    llm: baseUrl
+      ? {
+          baseUrl,
+          apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',
+          shape: env['SVC_LLM_SHAPE'] === 'anthropic' ? 'anthropic' : 'openai',
+        }
+      : null,
     platform: {},
     secrets: {},
   }

@@ -7,6 +7,9 @@ import type { DaemonConfig, DaemonPaths } from './config.ts'
 /** A window to plan with where the model is behind a gateway and cannot be asked. */
 const modelLimit = { context: 128_000, output: 16_384 }
 
+/** Both come with the runtime. */
+const providers = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/anthropic' }
+
 export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
   const shared = {
     $schema: 'https://opencode.ai/config.json',
@@ -36,7 +39,7 @@ export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
     small_model: model,
     provider: {
       svc: {
-        npm: '@ai-sdk/openai-compatible',
+        npm: providers[config.llm.shape],
         name: 'svc',
         options: { baseURL: config.llm.baseUrl, apiKey: '{env:SVC_LLM_API_KEY}' },
         models: { [ours]: { name: ours, limit: modelLimit } },

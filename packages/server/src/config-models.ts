@@ -94,6 +94,17 @@ function isListOfTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== '')
 }
 
+/** How the gateway is asked for that model: as the first upstream that has it is. */
+export function shapeOfModel(
+  { modelUpstreams, model }: Pick<ModelConfig, 'modelUpstreams' | 'model'>,
+  name: string | null,
+): UpstreamConfig['shape'] {
+  const asked = name?.replace(/^svc\//, '') ?? 'default'
+  const meant = asked === 'default' ? (model?.name ?? '') : asked
+  const has = ({ models }: UpstreamConfig) => models.some((pattern) => modelOfPattern(pattern, meant))
+  return modelUpstreams.list.find(has)?.shape ?? 'openai'
+}
+
 export function modelOfPattern(pattern: string, model: string): boolean {
   if (!pattern.includes('*')) return pattern === model
   const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))

@@ -11,8 +11,9 @@ import { getSessionById } from '../sessions/store.ts'
 import { reserve } from './budget.ts'
 import { meteredBody, meteredStream, type Metering } from './metered.ts'
 import { CallRate } from './rate.ts'
-import { scriptedCompletion } from './scripted.ts'
-import { completion } from './scripted-reply.ts'
+import { asChat, messagesAnswer, type MessagesRequest } from './anthropic-wire.ts'
+import { type ChatRequest, nextMove } from './scripted.ts'
+import { type Answer, completion } from './scripted-reply.ts'
 import { type Ask, errorInShape, readAsk } from './shapes.ts'
 import { addUsage, type Spender } from './store.ts'
 import { askUpstreams } from './upstream.ts'
@@ -86,21 +87,30 @@ async function callerOf({ deps }: Gateway, c: AppContext): Promise<Caller> {
 async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: string): Promise<Response> {
   const { deps } = gateway
   // A runtime that rehearses before there is a session: no model is asked for that.
-  const isRehearsal = shape === 'openai' && (await isModelKeyInWaiting(deps, keyOf(c)))
+  const isRehearsal = await isModelKeyInWaiting(deps, keyOf(c))
   const caller = isRehearsal ? null : await callerOf(gateway, c)
   const bytes = await readBody(c.req.raw, ofConversation)
   const body = parseJson(bytes)
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw invalid('messages is required.', [{ path: 'messages', message: 'is required' }])
   if (caller === null)
-    return completion({ model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
+    return inWireOf(shape, { model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
   if (caller.scripted) {
     await addUsage(deps.db, { ...caller.spender, model: scriptedModelName, tokens: { in: 0, out: 0 } })
-    return scriptedCompletion(body as unknown as Parameters<typeof scriptedCompletion>[0])
+    return scripted(shape, body)
   }
   gateway.rate.take(caller.spender.session_id, Date.now())
   const ask = readAsk(shape, body as Record<string, unknown>, bytes.length, caller.model)
   return ofUpstream(gateway, { caller, shape, path, ask, c })
+}
+
+function scripted(shape: Shape, body: object): Response {
+  const request = shape === 'anthropic' ? asChat(body as MessagesRequest) : (body as ChatRequest)
+  return inWireOf(shape, { ...nextMove(request), model: scriptedModelName, stream: request.stream === true })
+}
+
+function inWireOf(shape: Shape, answer: Answer): Response {
+  return shape === 'anthropic' ? messagesAnswer(answer) : completion(answer)
 }
 
 async function ofUpstream(

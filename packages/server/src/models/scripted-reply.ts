@@ -6,7 +6,7 @@ export interface ToolCall {
   arguments: string
 }
 
-interface Answer {
+export interface Answer {
   model: string
   text: string
   call?: ToolCall | undefined

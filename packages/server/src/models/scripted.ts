@@ -46,7 +46,8 @@ export function scriptedCompletion(request: ChatRequest): Response {
   return completion({ ...nextMove(request), model: scriptedModelName, stream: request.stream === true })
 }
 
-function nextMove(request: ChatRequest): { text: string; call?: ToolCall } {
+/** What it says next to a conversation, whichever wire brought it. */
+export function nextMove(request: ChatRequest): { text: string; call?: ToolCall } {
   // Titles and summaries are asked for without tools.
   if (request.tools === undefined || request.tools.length === 0) return { text: 'Scripted demonstration' }
   const shell = request.tools.find((tool) => tool.function.name === 'bash')

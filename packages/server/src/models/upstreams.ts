@@ -12,6 +12,7 @@ const lookEveryMs = 1_000
 
 export class Upstreams {
   #list: UpstreamConfig[]
+  readonly #config: Pick<Config, 'modelUpstreams'>
   readonly #file: string | null
   #readOf = ''
   #lookedAt = 0
@@ -19,6 +20,7 @@ export class Upstreams {
   readonly #resting = new Map<string, number>()
 
   constructor(config: Pick<Config, 'model' | 'modelUpstreams'>) {
+    this.#config = config
     this.#file = config.modelUpstreams.file
     this.#list = this.#file === null ? theOne(config.model) : config.modelUpstreams.list
     this.#readOf = this.#file === null ? '' : versionOf(this.#file)
@@ -59,6 +61,8 @@ export class Upstreams {
       const read = parseUpstreams(readFileSync(this.#file, 'utf8'))
       if (typeof read === 'string') throw new Error(read)
       this.#list = read
+      // Sandboxes that start now are told by it how their model is asked.
+      this.#config.modelUpstreams.list = read
       deps.redaction.learnOperator(Object.fromEntries(keysOf(read)))
       deps.log.info({ upstreams: read.map(({ name }) => name) }, 'the upstreams of models were read again')
     } catch (error) {

@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts'
 import { forgetOldEvents } from '../events/store.ts'
 import { keptHours } from '../http/idempotency.ts'
 import { settleForsaken } from '../models/budget.ts'
+import { upstreamsOf } from '../models/upstreams.ts'
 import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
@@ -70,6 +71,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'reconcile connectors', everyMs: 1_000, run: () => reconcileMovedConnectors(deps) },
     { name: 'check connectors', everyMs: 2_000, run: (signal) => checkDueConnectors(deps, signal) },
     { name: 'forget old approvals', everyMs: 3_600_000, run: () => forgetOldApprovals(deps.db) },
+    { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
     { name: 'settle model calls', everyMs: 30_000, run: () => settleForsaken(deps, staleSeconds) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },

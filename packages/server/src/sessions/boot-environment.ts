@@ -6,6 +6,7 @@ import {
   scriptedModelName,
   workspaceDir,
 } from '@svc/contract'
+import { shapeOfModel } from '../config-models.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import type { SandboxKeys } from './credentials.ts'
@@ -47,7 +48,7 @@ export function bootEnvironment(
     SVC_TOKEN: keys.serviceKey,
     SVC_CLI_TOKEN: keys.projectToken,
     SVC_EXECUTOR_TOKEN: keys.projectToken,
-    ...(hasModelGateway(deps, model) ? modelAccess(keys.modelKey) : {}),
+    ...(hasModelGateway(deps, model) ? modelAccess(deps, { key: keys.modelKey, model }) : {}),
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
     SVC_WORKSPACE: workspaceDir,
     SVC_CONFIG_DIR: input.configDir,
@@ -67,9 +68,13 @@ export function chosenEnvironment(session: SessionChoices) {
   }
 }
 
-function modelAccess(key: string) {
+function modelAccess(deps: Pick<Deps, 'config'>, { key, model }: { key: string; model: string | null }) {
   const url = `${apiUrlInSandbox}${modelGatewayPath.slice('/v1'.length)}`
-  return { SVC_LLM_API_KEY: key, SVC_LLM_BASE_URL: url, SVC_ALT_API_KEY: key, SVC_ALT_URL: url }
+  const isMessages = model !== scriptedModelName && shapeOfModel(deps.config, model) === 'anthropic'
+  return {
+    ...{ SVC_LLM_API_KEY: key, SVC_LLM_BASE_URL: url, SVC_ALT_API_KEY: key, SVC_ALT_URL: url },
+    ...(isMessages ? { SVC_LLM_SHAPE: 'anthropic' as const } : {}),
+  }
 }
 
 function hasModelGateway(deps: Pick<Deps, 'config'>, model: string | null): boolean {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Manifest } from '@svc/contract'
 import { bringObjects, listTree, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
+import { shapeOfModel } from '../config-models.ts'
 import type { Deps } from '../deps.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -34,6 +35,7 @@ export async function planWarm(
     agents: await treeAt(repository, commit, manifest.runtime.config_dir),
     model,
     upstream: deps.config.model === null ? null : [deps.config.model.url, deps.config.model.name],
+    shape: shapeOfModel(deps.config, model),
     // What a setup command made of one commit says nothing of the next.
     setUpAt: manifest.sandbox.setup === undefined ? null : commit,
   }
