@@ -3199,6 +3199,16 @@ export interface operations {
                                 name: string;
                                 /** @enum {string} */
                                 change: "added" | "changed" | "removed";
+                                goes: {
+                                    host: string;
+                                    encrypted: boolean;
+                                    secret: string | null;
+                                } | null;
+                                went: {
+                                    host: string;
+                                    encrypted: boolean;
+                                    secret: string | null;
+                                } | null;
                             }[];
                             channels: {
                                 name: string;
@@ -5403,6 +5413,16 @@ export interface operations {
                                 name: string;
                                 /** @enum {string} */
                                 change: "added" | "changed" | "removed";
+                                goes: {
+                                    host: string;
+                                    encrypted: boolean;
+                                    secret: string | null;
+                                } | null;
+                                went: {
+                                    host: string;
+                                    encrypted: boolean;
+                                    secret: string | null;
+                                } | null;
                             }[];
                             channels: {
                                 name: string;

@@ -5,6 +5,9 @@ import { manifestIssue } from './projects.ts'
 const change = z.enum(['added', 'changed', 'removed'])
 const changes = z.array(z.object({ name: z.string(), change }))
 
+/** `host` has its port where it is not the usual one. */
+const connectorGoal = z.object({ host: z.string(), encrypted: z.boolean(), secret: z.string().nullable() })
+
 export const mergeEffects = z.object({
   /** False: the base is not the default branch, which alone is acted upon, and everything else here is empty. */
   applies: z.boolean(),
@@ -15,7 +18,10 @@ export const mergeEffects = z.object({
   apps: z.array(z.object({ slug: z.string(), change: z.enum(['added', 'changed', 'removed', 'redeployed']) })),
   skills: changes,
   agents: changes,
-  connectors: changes,
+  /** Whom agents come to speak with, and the secret each is sent, by its name. `went` is null for a new one, `goes` for one that is removed. */
+  connectors: z.array(
+    z.object({ name: z.string(), change, goes: connectorGoal.nullable(), went: connectorGoal.nullable() }),
+  ),
   channels: changes,
   checks: changes,
   /** Settings of `[env]`, `[runtime]` and `[sandbox]` that sessions started later get. */
@@ -28,4 +34,5 @@ export const mergeEffects = z.object({
   /** The same, one sentence each, the most telling first. */
   words: z.array(z.string()),
 })
+export type ConnectorGoal = z.infer<typeof connectorGoal>
 export type MergeEffects = z.infer<typeof mergeEffects>

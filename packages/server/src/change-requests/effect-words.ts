@@ -1,4 +1,4 @@
-import type { ManifestTrigger, MergeEffects } from '@svc/contract'
+import type { ConnectorGoal, ManifestTrigger, MergeEffects } from '@svc/contract'
 
 /** One sentence each; what goes wrong first, then what begins by itself, then the rest. */
 export function effectWords(effects: MergeEffects, triggers: ManifestTrigger[]): string[] {
@@ -17,11 +17,29 @@ export function effectWords(effects: MergeEffects, triggers: ManifestTrigger[]):
     ),
     ...plain('Skill', effects.skills, ', for sessions started after the merge'),
     ...plain('Agent', effects.agents, ', for sessions started after the merge'),
-    ...plain('Connector', effects.connectors),
+    ...effects.connectors.map(connectorWords),
     ...plain('Channel', effects.channels),
     ...plain('Check', effects.checks),
     ...effects.settings.map((key) => `Setting ${key} is changed, for sessions started after the merge.`),
   ]
+}
+
+/** A reviewer has to see where a secret goes, and that it went elsewhere until now. */
+function connectorWords({ name, change, goes, went }: MergeEffects['connectors'][number]): string {
+  if (goes === null) return `Connector ${name} is ${change}.`
+  const sent = goes.secret === null ? 'no secret is sent' : `secret ${goes.secret} is sent`
+  const where = `to ${goes.host}${goes.encrypted ? '' : ', unencrypted'}`
+  const before = went === null ? '' : elsewhere(goes, went)
+  return `Connector ${name} is ${change}: ${sent} ${where}${before}.`
+}
+
+function elsewhere(goes: ConnectorGoal, went: ConnectorGoal): string {
+  const was = [
+    ...(went.secret === goes.secret ? [] : [went.secret === null ? 'no secret' : `secret ${went.secret}`]),
+    ...(went.host === goes.host ? [] : [`to ${went.host}`]),
+    ...(went.encrypted === goes.encrypted ? [] : [went.encrypted ? 'encrypted' : 'unencrypted']),
+  ]
+  return was.length === 0 ? '' : `; until now ${was.join(', ')}`
 }
 
 function schedule(slug: string, change: string, triggers: ManifestTrigger[]): string {

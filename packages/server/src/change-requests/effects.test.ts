@@ -24,9 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const effects = async (cr: ChangeRequest) =>
-  (await server.request<MergePreview>('GET', `${project.path(cr.cr_id, 'merge-preview')}?include=effects`)).body
-    .effects!
+const effects = async (cr: ChangeRequest, of = project) =>
+  (await server.request<MergePreview>('GET', `${of.path(cr.cr_id, 'merge-preview')}?include=effects`)).body.effects!
 
 describe('the effects of a change request', () => {
   test('are told in data and in words', async () => {
@@ -74,6 +73,45 @@ describe('the effects of a change request', () => {
       'Check unit is added.',
       'Setting env.required is changed, for sessions started after the merge.',
       'Setting runtime.model is changed, for sessions started after the merge.',
+    ])
+  })
+
+  test('name the host of a connector and the secret it is sent, and where both went before', async () => {
+    const connector = (slug: string, url: string, secret?: string) =>
+      `[[connectors]]\nslug = "${slug}"\ntype = "http"\nurl = "${url}"\n${secret === undefined ? '' : `auth = { type = "bearer", secret_env = "${secret}" }\n`}`
+    const other = testProject(
+      server,
+      await server.managedProject({
+        'svc.toml': [
+          connector('gone', 'https://gone.example'),
+          connector('moved', 'https://api.example/v1', 'KEY'),
+          connector('path', 'https://api.example/v1', 'KEY'),
+          connector('plain', 'https://api.example/v1'),
+        ].join(''),
+      }),
+    )
+    const cr = await other.open('work', {
+      'svc.toml': [
+        connector('moved', 'https://xn--pi-8kc.example:8443/v1', 'KEY'),
+        connector('new', 'https://new.example', 'OTHER'),
+        connector('path', 'https://api.example/v2', 'KEY'),
+        connector('plain', 'http://api.example/v1', 'KEY'),
+      ].join(''),
+    })
+    const { connectors, words } = await effects(cr, other)
+    expect(connectors).toHaveLength(5)
+    expect(connectors).toContainEqual({
+      name: 'moved',
+      change: 'changed',
+      goes: { host: 'xn--pi-8kc.example:8443', encrypted: true, secret: 'KEY' },
+      went: { host: 'api.example', encrypted: true, secret: 'KEY' },
+    })
+    expect(words.filter((sentence) => sentence.startsWith('Connector'))).toEqual([
+      'Connector gone is removed.',
+      'Connector moved is changed: secret KEY is sent to xn--pi-8kc.example:8443; until now to api.example.',
+      'Connector new is added: secret OTHER is sent to new.example.',
+      'Connector path is changed: secret KEY is sent to api.example.',
+      'Connector plain is changed: secret KEY is sent to api.example, unencrypted; until now no secret, encrypted.',
     ])
   })
 

@@ -1,5 +1,12 @@
 /** What merging a change request does beyond code. Compared from the merge base to the head: what the base got meanwhile is not this one's doing. */
-import { emptyManifest, type Manifest, type MergeEffects, secretsNamedIn } from '@svc/contract'
+import {
+  type ConnectorGoal,
+  emptyManifest,
+  type Manifest,
+  type ManifestConnector,
+  type MergeEffects,
+  secretsNamedIn,
+} from '@svc/contract'
 import { listTree, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
@@ -44,7 +51,7 @@ export async function effectsOf(
     apps: await appChanges(before, after, folder, { mergeBase, headSha }),
     skills,
     agents: agents.filter(({ name }) => name.endsWith('.md')).map((one) => ({ ...one, name: one.name.slice(0, -3) })),
-    connectors: compareEntries(before.connectors, after.connectors, ({ slug }) => slug),
+    connectors: connectorChanges(before, after),
     channels: compareEntries(before.channels, after.channels, ({ platform }) => platform),
     checks: compareEntries(before.checks, after.checks, ({ name }) => name),
     settings: (['env', 'runtime', 'sandbox'] as const).flatMap((table) =>
@@ -96,6 +103,21 @@ function triggerChanges(before: Manifest, after: Manifest): MergeEffects['trigge
     if (change !== 'changed' || was === is) return { slug: name, change }
     return { slug: name, change: is === true ? 'enabled' : 'disabled' }
   })
+}
+
+function connectorChanges(before: Manifest, after: Manifest): MergeEffects['connectors'] {
+  const goals = ({ connectors }: Manifest) => new Map(connectors.map((one) => [one.slug, goalOf(one)]))
+  const [went, goes] = [goals(before), goals(after)]
+  return compareEntries(before.connectors, after.connectors, ({ slug }) => slug).map((one) => ({
+    ...one,
+    goes: goes.get(one.name) ?? null,
+    went: went.get(one.name) ?? null,
+  }))
+}
+
+function goalOf({ url, auth }: ManifestConnector): ConnectorGoal {
+  const { host, protocol } = new URL(url)
+  return { host, encrypted: protocol === 'https:', secret: auth?.secret_env ?? null }
 }
 
 /** An app is built from the repository, or serves one folder of it: that folder's content decides then. */
