@@ -6938,7 +6938,9 @@ export interface operations {
     createWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 projectId: string;
             };
@@ -7150,7 +7152,9 @@ export interface operations {
     pingWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 projectId: string;
                 webhookId: string;
@@ -7197,7 +7201,9 @@ export interface operations {
     redeliver: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 projectId: string;
                 webhookId: string;
@@ -7929,7 +7935,9 @@ export interface operations {
     rotateHostWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 projectId: string;
             };

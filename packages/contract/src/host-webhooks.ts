@@ -29,5 +29,7 @@ export const rotateHostWebhookRoute = route({
   method: 'POST',
   path: `${path}/rotate`,
   access: 'project-admin',
+  idempotent: true,
+  secretReply: true,
   reply: hostWebhook,
 })

@@ -47,7 +47,7 @@ describe('the table of routes', () => {
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
-  test('what creates or merges by POST is repeatable under one key; what mints a secret is not, or the secret would be kept', () => {
+  test('what creates or merges by POST is repeatable under one key; what mints a token is not, since it is shown once', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
       [
@@ -59,9 +59,17 @@ describe('the table of routes', () => {
         'mergeChangeRequest',
         ...['fireTrigger', 'enableTrigger', 'disableTrigger'],
         ...['deployApp', 'rollbackApp'],
+        ...['createWebhook', 'pingWebhook', 'redeliver', 'rotateHostWebhook'],
       ].toSorted(),
     )
     expect(keyed.filter((name) => /token|link/i.test(name))).toEqual([])
+    // An answer that is kept lies in the database as it is.
+    const withSecret = routes.filter(
+      (route) => route.idempotent && JSON.stringify(z.toJSONSchema(route.reply)).includes('"secret"'),
+    )
+    expect(withSecret.map((route) => route.name)).toEqual(
+      routes.filter((route) => route.secretReply).map((route) => route.name),
+    )
   })
 })
 

@@ -48,6 +48,8 @@ export interface Route<
   status: 200 | 201 | 202
   /** POSTs that create or merge honour Idempotency-Key. */
   idempotent: boolean
+  /** The reply holds a secret, so the answer to a key is not kept: a repetition reads again what the first made. */
+  secretReply: boolean
   /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
   stream: boolean
 }
@@ -78,6 +80,7 @@ export function route<
   reply: Reply
   status?: 200 | 201 | 202
   idempotent?: boolean
+  secretReply?: boolean
   stream?: boolean
 }): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
@@ -94,6 +97,7 @@ export function route<
     reply: def.reply,
     status: def.status ?? 200,
     idempotent: def.idempotent ?? false,
+    secretReply: def.secretReply ?? false,
     stream: def.stream ?? false,
   }
 }

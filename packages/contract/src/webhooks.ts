@@ -85,6 +85,8 @@ export const createWebhookRoute = route({
   access: 'project-admin',
   body: z.object({ url, events: events.default(['*']), secret: secret.optional() }),
   status: 201,
+  idempotent: true,
+  secretReply: true,
   reply: webhook.extend({ secret: z.string() }),
 })
 
@@ -133,6 +135,7 @@ export const redeliverRoute = route({
   path: `${base}/:webhookId/deliveries/:deliveryId/redeliver`,
   access: 'project-admin',
   status: 202,
+  idempotent: true,
   reply: webhookDelivery,
 })
 
@@ -143,5 +146,6 @@ export const pingWebhookRoute = route({
   path: `${base}/:webhookId/ping`,
   access: 'project-admin',
   status: 202,
+  idempotent: true,
   reply: webhookDelivery,
 })

@@ -6,6 +6,8 @@ import { readHostWebhook, rotateHostWebhook } from './settings.ts'
 export function hostWebhookRoutes(deps: Deps): Mounted[] {
   return [
     handle(getHostWebhookRoute, async ({ project }) => readHostWebhook(deps, project)),
-    handle(rotateHostWebhookRoute, async ({ project, caller }) => rotateHostWebhook(deps, { project, caller })),
+    handle(rotateHostWebhookRoute, async ({ project, caller, request }) =>
+      request.isRepetition ? readHostWebhook(deps, project) : rotateHostWebhook(deps, { project, caller }),
+    ),
   ]
 }

@@ -9,7 +9,7 @@ type IdempotencyDeps = Pick<Deps, 'db' | 'newId' | 'instanceId' | 'now'>
 
 export interface Claim {
   resourceId: string
-  /** The first answer, when there is one. */
+  /** The first answer, when there is one. Its body is null where it held a secret and was not kept. */
   replay: { status: number; body: unknown } | null
 }
 
@@ -131,7 +131,7 @@ async function takeOver(deps: IdempotencyDeps, input: { scope: string; key: stri
 
 export async function keepAnswer(
   deps: IdempotencyDeps,
-  input: { scope: string; key: string; status: number; body: string },
+  input: { scope: string; key: string; status: number; body: string | null },
 ): Promise<void> {
   await deps.db
     .updateTable('idempotency_keys')

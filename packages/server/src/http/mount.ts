@@ -83,16 +83,19 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const scope =
     actor.kind === 'user' ? `user ${actor.user_id}` : `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''}`
   const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
-  if (claim.replay !== null)
-    return jsonResponse(JSON.stringify(claim.replay.body), claim.replay.status, request, {
-      'idempotency-replayed': 'true',
-    })
+  const replayed = { 'idempotency-replayed': 'true' }
+  if (claim.replay !== null && !route.secretReply)
+    return jsonResponse(JSON.stringify(claim.replay.body), claim.replay.status, request, replayed)
   request.resourceId = claim.resourceId
+  if (claim.replay !== null) {
+    request.isRepetition = true
+    return jsonResponse(serialize(route, await run(input)).text, claim.replay.status, request, replayed)
+  }
   try {
     await failpoint('idempotency.after_claim')
     const made = serialize(route, await run(input))
     await failpoint('idempotency.before_keep')
-    await keepAnswer(deps, { scope, key, status: route.status, body: made.text })
+    await keepAnswer(deps, { scope, key, status: route.status, body: route.secretReply ? null : made.text })
     await failpoint('idempotency.after_keep')
     return jsonResponse(made.text, route.status, request, made.headers)
   } catch (error) {
@@ -178,6 +181,7 @@ export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestIn
     fromSandbox: c.env?.incoming?.svcFromSandbox === true,
     idempotencyKey: c.req.header('idempotency-key') ?? null,
     resourceId: deps.newId(),
+    isRepetition: false,
     warnings: [],
   }
 }

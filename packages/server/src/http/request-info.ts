@@ -16,6 +16,8 @@ export interface RequestInfo {
   idempotencyKey: string | null
   /** The id a creating handler gives what it makes: the same again when the request is a retry. */
   resourceId: string
+  /** It was answered before under its key, and that answer is not kept: nothing is made anew. */
+  isRepetition: boolean
   /** Sentences about what was done and may be a mistake; they go with the answer as the header Svc-Warnings. */
   warnings: string[]
 }

@@ -21,7 +21,7 @@ import {
   type WebhookRow,
 } from './store.ts'
 
-type ChangeDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'newId' | 'randomBytes'>
+type ChangeDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'randomBytes'>
 
 interface OnProject {
   project: ProjectRow
@@ -32,12 +32,13 @@ type OnWebhook = OnProject & { webhookId: string }
 
 export async function createWebhook(
   deps: ChangeDeps,
-  input: OnProject & { url: string; events: string[]; secret?: string | undefined },
+  input: OnWebhook & { url: string; events: string[]; secret?: string | undefined; isRepetition: boolean },
 ): Promise<Webhook & { secret: string }> {
-  const { project, caller } = input
+  const { project, caller, webhookId } = input
+  const made = await madeBefore(deps, input)
+  if (made !== null) return made
   const url = await requireUrl(deps, input.url)
   const secret = input.secret ?? makeSecret(deps)
-  const webhookId = deps.newId()
   return deps.db.transaction().execute(async (trx) => {
     await trx
       .selectFrom('projects')
@@ -65,6 +66,18 @@ export async function createWebhook(
     )
     return { ...presentWebhook(row), secret }
   })
+}
+
+/** What an earlier request with the same key made, though it may have died before its answer. */
+async function madeBefore(
+  deps: ChangeDeps,
+  { project, webhookId, isRepetition }: OnWebhook & { isRepetition: boolean },
+): Promise<(Webhook & { secret: string }) | null> {
+  const row = (await listWebhooks(deps.db, project.project_id)).find((each) => each.webhook_id === webhookId)
+  if (row !== undefined) return { ...presentWebhook(row), secret: open(deps, project, row) }
+  // It was deleted since: who asks for its answer once more does not mean another.
+  if (isRepetition) throw notFound('webhook')
+  return null
 }
 
 export async function editWebhook(
@@ -113,12 +126,14 @@ export async function deleteWebhook(deps: Pick<Deps, 'db'>, { project, caller, w
 }
 
 export async function pingWebhook(
-  deps: Pick<Deps, 'db' | 'newId'>,
-  { project, caller, webhookId }: OnWebhook,
+  deps: Pick<Deps, 'db'>,
+  { project, caller, webhookId, deliveryId }: OnWebhook & { deliveryId: string },
 ): Promise<DeliveryRow> {
   const row = await requireWebhook(deps.db, project.project_id, webhookId)
   return deps.db.transaction().execute(async (trx) => {
-    const delivery = await insertPing(trx, { deliveryId: deps.newId(), webhookId: row.webhook_id })
+    const earlier = await getDelivery(trx, row.webhook_id, deliveryId)
+    if (earlier !== null) return earlier
+    const delivery = await insertPing(trx, { deliveryId, webhookId: row.webhook_id })
     await recordAudit(trx, caller, auditOf(project, row, 'ping', { after: { delivery_id: delivery.delivery_id } }))
     return delivery
   })
@@ -162,6 +177,11 @@ function makeSecret(deps: Pick<Deps, 'randomBytes'>): string {
 function seal(deps: Pick<Deps, 'keyring'>, project: ProjectRow, webhookId: string, value: string): Buffer {
   const { project_id: projectId, data_key: dataKey } = project
   return deps.keyring.seal({ projectId, dataKey, aad: ['webhook', webhookId], value })
+}
+
+function open(deps: Pick<Deps, 'keyring'>, project: ProjectRow, { webhook_id, secret: sealed }: WebhookRow): string {
+  const { project_id: projectId, data_key: dataKey } = project
+  return deps.keyring.open({ projectId, dataKey, aad: ['webhook', webhook_id], sealed })
 }
 
 /** Where it leads, without the path: that is often a secret of the receiver. */

@@ -18,7 +18,10 @@ export function webhookRoutes(deps: Deps): Mounted[] {
     handle(listWebhooksRoute, async ({ project }) => ({
       webhooks: (await listWebhooks(deps.db, project.project_id)).map(presentWebhook),
     })),
-    handle(createWebhookRoute, async ({ project, caller, body }) => createWebhook(deps, { ...body, project, caller })),
+    handle(createWebhookRoute, async ({ project, caller, body, request }) => {
+      const { resourceId: webhookId, isRepetition } = request
+      return createWebhook(deps, { ...body, project, caller, webhookId, isRepetition })
+    }),
     handle(updateWebhookRoute, async ({ project, caller, params, body }) =>
       editWebhook(deps, { ...body, ...params, project, caller }),
     ),
@@ -34,8 +37,8 @@ export function webhookRoutes(deps: Deps): Mounted[] {
     handle(redeliverRoute, async ({ project, caller, params }) =>
       presentDelivery(await redeliver(deps, { ...params, project, caller })),
     ),
-    handle(pingWebhookRoute, async ({ project, caller, params }) =>
-      presentDelivery(await pingWebhook(deps, { ...params, project, caller })),
+    handle(pingWebhookRoute, async ({ project, caller, params, request }) =>
+      presentDelivery(await pingWebhook(deps, { ...params, project, caller, deliveryId: request.resourceId })),
     ),
   ]
 }

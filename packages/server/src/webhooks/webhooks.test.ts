@@ -89,6 +89,42 @@ describe('a webhook', () => {
     expect((await app.request('GET', path())).text).not.toContain(secret)
   })
 
+  test('asked for again under the same key is one, and its secret lies nowhere in plain', async () => {
+    const ask = (to: string, key: string, body?: object) =>
+      app.request<Webhook & WebhookDelivery & { secret: string }>('POST', to, {
+        headers: { 'idempotency-key': key },
+        ...(body === undefined ? {} : { body }),
+      })
+    const [first, again] = [
+      await ask(path(), 'make', { url: receiver.url }),
+      await ask(path(), 'make', { url: receiver.url }),
+    ]
+    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true'])
+    expect(again.body).toEqual(first.body)
+    expect((await ask(path(), 'make', { url: `${receiver.url}other` })).status).toBe(409)
+    const { webhook_id, secret } = first.body
+    const kept = await sql<{ body: string | null }>`select body::text from idempotency_keys where key = 'make'`.execute(
+      app.deps.db,
+    )
+    expect(kept.rows).toEqual([{ body: null }])
+
+    const [ping, same] = [await ask(path(webhook_id, 'ping'), 'ping'), await ask(path(webhook_id, 'ping'), 'ping')]
+    expect(same.body).toEqual(ping.body)
+    await send()
+    expect(receiver.letters.map(({ body }) => body.type)).toEqual(['ping'])
+    expect(isGenuine(receiver.letters[0]!, secret)).toBeTrue()
+    const redeliver = path(webhook_id, 'deliveries', ping.body.delivery_id, 'redeliver')
+    for (let count = 0; count < 2; count++) {
+      expect((await ask(redeliver, 'once-more')).status).toBe(202)
+      await send()
+    }
+    expect(receiver.letters).toHaveLength(2)
+
+    await app.request('DELETE', path(webhook_id))
+    expect((await ask(path(), 'make', { url: receiver.url })).status).toBe(404)
+    expect((await app.request<{ webhooks: Webhook[] }>('GET', path())).body.webhooks).toEqual([])
+  })
+
   test('is sent only what it asked for', async () => {
     const { webhook_id } = await create({ events: ['session.*', 'change_request.opened'] })
     await happens(1)

@@ -1,4 +1,4 @@
-import { reply } from '../../api.ts'
+import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { dim, green } from '../../output.ts'
 
@@ -16,7 +16,7 @@ export const webhook = command({
     const path = { projectId }
     const found = await reply(
       flags.rotate
-        ? api.POST('/v1/projects/{projectId}/host-webhook/rotate', { params: { path } })
+        ? api.POST('/v1/projects/{projectId}/host-webhook/rotate', { params: { path }, headers: onlyOnce(ctx.io) })
         : api.GET('/v1/projects/{projectId}/host-webhook', { params: { path } }),
     )
     const { out } = ctx

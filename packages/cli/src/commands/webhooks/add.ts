@@ -1,4 +1,4 @@
-import { reply } from '../../api.ts'
+import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { bold, green } from '../../output.ts'
 import { shortId } from './find.ts'
@@ -23,6 +23,7 @@ export const add = command({
     const made = await reply(
       api.POST('/v1/projects/{projectId}/webhooks', {
         params: { path: { projectId } },
+        headers: onlyOnce(ctx.io),
         body: {
           url: args.url,
           events: flags.events === undefined ? ['*'] : eventsOf(flags.events),

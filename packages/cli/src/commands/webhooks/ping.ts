@@ -1,4 +1,4 @@
-import { reply } from '../../api.ts'
+import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
@@ -16,6 +16,7 @@ export const ping = command({
     const delivery = await reply(
       at.api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/ping', {
         params: { path },
+        headers: onlyOnce(ctx.io),
       }),
     )
     await tellSent(ctx, at, { webhook, delivery, wait: flags.wait })

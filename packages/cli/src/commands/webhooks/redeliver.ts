@@ -1,4 +1,4 @@
-import { reply } from '../../api.ts'
+import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { findDelivery, findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
@@ -23,6 +23,7 @@ export const redeliver = command({
     const delivery = await reply(
       at.api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
         params: { path },
+        headers: onlyOnce(ctx.io),
       }),
     )
     await tellSent(ctx, at, { webhook, delivery, wait: false })
