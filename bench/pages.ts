@@ -2,10 +2,12 @@
 import { printFigures } from './report/figures.ts'
 import { changes, type Report } from './pages/changes.ts'
 import { conversations } from './pages/conversations.ts'
+import { lists } from './pages/lists.ts'
 import { makeWorld, type World } from './pages/world.ts'
 
 const parts: Record<string, [string, (world: World) => Promise<Report>]> = {
   changes: ['The files of a change request', changes],
+  lists: ['The list of change requests', lists],
   conversations: ['The conversation of a session', conversations],
 }
 const wanted = (process.env.BENCH_PAGES ?? Object.keys(parts).join(',')).split(',')

@@ -133,6 +133,11 @@ export async function longTasks(page: Page): Promise<LongTasks> {
   return { count: tasks.length, longestMs: Math.max(0, ...tasks.map(({ ms }) => ms)) }
 }
 
+/** The slowest key or letter since then, to the frame that shows what came of it. Below 16 ms none is told, and it counts as that. */
+export async function inputsMs(page: Page): Promise<number> {
+  return Math.max(16, ...(await page.evaluate(() => window.probe.inputs)))
+}
+
 export interface Memory {
   /** What JavaScript holds once all that can go is gone. */
   heapMiB: number

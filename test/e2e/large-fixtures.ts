@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Server } from './harness.ts'
+import { git, run, type Server } from './harness.ts'
 
 /** The server's own database, for what would take hours to come about. */
 export async function withDatabase<T>(server: Server, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -16,6 +16,37 @@ export async function withDatabase<T>(server: Server, work: (client: pg.Client) 
   } finally {
     await client.end()
   }
+}
+
+/**
+ * Rows as the service writes them, every other one merged, each with a branch of its own in the repository. Number n is
+ * called `Change <n>`.
+ */
+export async function insertChangeRequests(
+  server: Server,
+  project: { project_id: string },
+  count: number,
+): Promise<void> {
+  const bare = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)
+  const base = await git(bare, 'rev-parse', 'refs/heads/main')
+  const head = await git(bare, 'commit-tree', '-p', base, '-m', 'Work', `${base}^{tree}`)
+  const refs = Array.from({ length: count }, (_, n) => `create refs/heads/work-${n + 1} ${head}\n`)
+  const made = await run(['git', 'update-ref', '--stdin'], { cwd: bare, input: refs.join('') })
+  if (made.code !== 0) throw new Error(made.stderr)
+  await git(bare, 'pack-refs', '--all')
+  await withDatabase(server, async (client) => {
+    await client.query(
+      `insert into change_requests (cr_id, account_id, project_id, number, title, description, base_ref, head_ref, status,
+         base_commit_sha, head_commit_sha, merge_commit_sha, merged_at, metadata, created_at, updated_at)
+       select gen_random_uuid(), account_id, project_id, n, 'Change ' || n, '', 'main', 'work-' || n,
+         (case when n % 2 = 0 then 'merged' else 'open' end)::change_request_status, $2, $3,
+         case when n % 2 = 0 then $3 end, case when n % 2 = 0 then now() end, '{}',
+         now() - make_interval(mins => $4 - n), now() - make_interval(mins => $4 - n)
+       from projects, generate_series(1, $4::int) as n where project_id = $1`,
+      [project.project_id, base, head, count],
+    )
+    await client.query('update projects set next_cr_number = $2 where project_id = $1', [project.project_id, count + 1])
+  })
 }
 
 /** Long before anything the session said itself; each says `This was said <n>.` */

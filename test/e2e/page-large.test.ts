@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { makeFirstCommit, until } from './harness.ts'
-import { insertLiveMessage, insertMessages } from './large-fixtures.ts'
+import { insertChangeRequests, insertLiveMessage, insertMessages } from './large-fixtures.ts'
 import { beginPageStory, expectItFits, type PageStory, pictures } from './page-story.ts'
 
 const slow = { timeout: 30_000 }
@@ -83,6 +83,58 @@ test.skipIf(!browserPath)(
     await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
     await page.getByText('News from the end.').waitFor(slow)
     await expectItFits(page)
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a list of 5,000 change requests holds few rows in the document, loads the next as one scrolls, and is searched by the service',
+  async () => {
+    const { page, server, complaints } = story
+    await insertChangeRequests(server, project, 5_000)
+    const list = `${server.url}/projects/${project.slug}/change-requests`
+    const asked = new Set<string>()
+    page.on('request', (request) => {
+      if (/\/v1\/.*\/change-requests\?/.test(request.url())) asked.add(request.url())
+    })
+    await page.goto(`${list}?status=all`)
+    await page.getByRole('link', { name: '#5000 Change 5000' }).waitFor(slow)
+    await page.getByText('The newest 100; more come as you scroll').waitFor(slow)
+    expect(asked.size).toBe(1)
+    await page.screenshot({ path: join(pictures, 'change-requests-large-1280.png') })
+
+    const bottom = async (row: string) => {
+      await until(row, async () => {
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
+        await frames()
+        expect(await elements()).toBeLessThan(elementsMax)
+        return (await page.getByRole('link', { name: row, exact: true }).count()) > 0
+      })
+    }
+    await bottom('#1 Change 1')
+    await page.getByText('5000 change requests', { exact: true }).waitFor(slow)
+    expect(await page.locator('li[aria-posinset="5000"][aria-setsize="5000"]').count()).toBe(1)
+    expect(asked.size).toBe(50)
+
+    // One that is new is not pushed in under the eyes of whoever reads below it; it is there at the top.
+    const before = await inSight()
+    await server.json(['cr', 'open', '--title', 'New', '--head', 'work-7', '--project', project.project_id])
+    await page.evaluate(() => scrollTo(0, 0))
+    await page.getByRole('link', { name: '#5001 New' }).waitFor(slow)
+    expect(before.text).toContain('Change')
+
+    const filter = page.getByRole('searchbox', { name: /^Filter/ })
+    await filter.fill('change 471')
+    await page.getByText('11 change requests', { exact: true }).waitFor(slow)
+    await filter.fill('#47')
+    await page.getByText('1 change request', { exact: true }).waitFor(slow)
+    await page.getByRole('link', { name: '#47 Change 47', exact: true }).waitFor(slow)
+    expect(page.url()).toContain('search=')
+    await page.reload()
+    await page.getByText('1 change request', { exact: true }).waitFor(slow)
+    await filter.fill('no such thing')
+    await page.getByText('Nothing with “no such thing” in its title or branch.').waitFor(slow)
     expect(complaints).toEqual([])
   },
   120_000,

@@ -5135,6 +5135,7 @@ export interface operations {
                 status?: "open" | "merged" | "closed" | "all";
                 number?: number;
                 head_ref?: string;
+                search?: string;
             };
             header?: never;
             path: {

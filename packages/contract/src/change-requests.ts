@@ -58,6 +58,13 @@ export const listChangeRequestsRoute = route({
     number: z.coerce.number().int().min(1).max(2147483647).optional(),
     /** Those of exactly this head branch. */
     head_ref: branchName.optional(),
+    /** Those with this in their title or the name of a branch, or with this number; upper and lower case are the same. */
+    search: z
+      .string()
+      .trim()
+      .max(titleMax)
+      .refine((text) => !text.includes('\0'), 'holds a NUL character')
+      .optional(),
   }),
   reply: z.object({ change_requests: z.array(changeRequest) }),
 })

@@ -87,15 +87,22 @@ export const changeRequestsOfBranch = (projectId: string, branch: string) =>
 /** One page of the list, from the newest or from where `cursor` says. */
 export const changeRequestPage = (
   projectId: string,
-  status: 'open' | 'merged' | 'closed' | 'all',
-  cursor: string | null,
+  { status, search, cursor }: { status: 'open' | 'merged' | 'closed' | 'all'; search: string; cursor: string | null },
 ) =>
   queryOptions({
-    queryKey: ['project', projectId, 'change-requests', status, cursor],
+    queryKey: ['project', projectId, 'change-requests', status, search, cursor],
     queryFn: ({ signal }) =>
       replyPage(
         api.GET('/v1/projects/{projectId}/change-requests', {
-          params: { path: { projectId }, query: { status, limit: 50, ...(cursor === null ? {} : { cursor }) } },
+          params: {
+            path: { projectId },
+            query: {
+              status,
+              limit: 100,
+              ...(search === '' ? {} : { search }),
+              ...(cursor === null ? {} : { cursor }),
+            },
+          },
           signal,
         }),
       ),

@@ -83,9 +83,12 @@ const projectIndex = createRoute({
 const changeRequests = createRoute({
   getParentRoute: () => project,
   path: below(paths.changeRequests),
-  validateSearch: (search): { status?: ListedStatus; cursor?: string } => ({
+  validateSearch: (search): { status?: ListedStatus; search?: string } => ({
     ...(isListedStatus(search.status) ? { status: search.status } : {}),
-    ...cursorOf(search),
+    // A number in an address is read as one.
+    ...(typeof search.search === 'string' || typeof search.search === 'number'
+      ? { search: String(search.search) }
+      : {}),
   }),
   component: lazyRouteComponent(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
 })

@@ -6,20 +6,25 @@ import { Row } from '../ui/card.tsx'
 import { Time } from '../ui/time.tsx'
 import { ChangeRequestStatus } from './status.tsx'
 
-/** One change request in a list; `state` says more of it than its status does. */
-export function ChangeRequestRow({
-  cr,
-  slug,
-  state,
-  children,
-}: {
+interface Shown {
   cr: ChangeRequest
   slug: string
   state?: ReactNode
   children: ReactNode
-}) {
+}
+
+/** One change request in a list; `state` says more of it than its status does. */
+export function ChangeRequestRow(shown: Shown) {
   return (
     <Row>
+      <ChangeRequestCells {...shown} />
+    </Row>
+  )
+}
+
+export function ChangeRequestCells({ cr, slug, state, children }: Shown) {
+  return (
+    <>
       {state ?? <ChangeRequestStatus status={cr.status} />}
       <Link
         to={paths.changeRequest}
@@ -30,6 +35,6 @@ export function ChangeRequestRow({
       </Link>
       <span className="min-w-0 text-sm break-all text-dim">{children}</span>
       <Time at={cr.updated_at} />
-    </Row>
+    </>
   )
 }

@@ -23,8 +23,10 @@ export function Rows({ children, label }: { children: ReactNode; label: string }
   )
 }
 
+export const rowClass = 'flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5'
+
 export function Row({ children }: { children: ReactNode }) {
-  return <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">{children}</li>
+  return <li className={rowClass}>{children}</li>
 }
 
 export function Empty({ children }: { children: ReactNode }) {

@@ -35,6 +35,8 @@ export function LongList<Row>({
   const list = useRef<HTMLOListElement>(null)
   const scrollMargin = useDistanceFromTop(list)
   const [focused, setFocused] = useState<number | null>(null)
+  /** Whoever sees the first row sees a new one before it; whoever has scrolled on is not moved by it. */
+  const [isAway, setAway] = useState(false)
   const virtual = useWindowVirtualizer({
     count: rows.length,
     getItemKey: (index) => keyOf(rows[index]!),
@@ -43,11 +45,13 @@ export function LongList<Row>({
     overscan: 6,
     scrollMargin,
     scrollEndThreshold: endPx,
-    ...(beginsAt === 'end' ? { anchorTo: 'end', followOnAppend: true } : {}),
+    anchorTo: beginsAt === 'end' || isAway ? 'end' : 'start',
+    followOnAppend: beginsAt === 'end',
     rangeExtractor: useCallback((range: Range) => withFocused(range, focused), [focused]),
   })
   const items = virtual.getVirtualItems()
   const [first, last] = [virtual.range?.startIndex ?? 0, virtual.range?.endIndex ?? 0]
+  useEffect(() => setAway(first > 0), [first])
   const isThere = rows.length > 0
   const [isPlaced, setPlaced] = useState(beginsAt === 'start')
   useLayoutEffect(() => {

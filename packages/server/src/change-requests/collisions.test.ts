@@ -94,3 +94,27 @@ test('a list can be of one head branch, exactly', async () => {
   for (const wrong of ['', '%00', '..', 'a%20b'])
     expect((await app.request('GET', `${at.path()}?head_ref=${wrong}`)).status).toBe(400)
 })
+
+test('a list can be of those that a word or a number finds', async () => {
+  const at = testProject(app, await app.managedProject())
+  const login = await at.open('fix/Login', { 'a.txt': 'a\n' })
+  const other = await at.open('other', { 'b.txt': 'b\n' })
+  await app.request('PATCH', at.path(other.cr_id), { body: { title: '100% of log_in' } })
+  const find = async (search: string, more = '') =>
+    (
+      await app.request<{ change_requests: { number: number }[] }>(
+        'GET',
+        `${at.path()}?search=${encodeURIComponent(search)}${more}`,
+      )
+    ).body.change_requests.map(({ number }) => number)
+  expect(await find('lOGIN')).toEqual([login.number])
+  expect(await find(`#${other.number}`)).toEqual([other.number])
+  expect(await find('log_in')).toEqual([other.number])
+  expect(await find('%')).toEqual([other.number])
+  expect(await find('main')).toEqual([other.number, login.number])
+  expect(await find('main', '&limit=1')).toEqual([other.number])
+  expect(await find('main', '&status=merged')).toEqual([])
+  expect(await find(' ')).toEqual([other.number, login.number])
+  for (const wrong of ['%00', 'a'.repeat(257)])
+    expect((await app.request('GET', `${at.path()}?search=${wrong}`)).status).toBe(400)
+})

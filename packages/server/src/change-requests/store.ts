@@ -62,6 +62,7 @@ export async function listChangeRequests(
     status: ChangeRequestStatus | 'all'
     number?: number | undefined
     head_ref?: string | undefined
+    search?: string | undefined
   },
 ) {
   const after = readCursor(page.cursor)
@@ -74,6 +75,15 @@ export async function listChangeRequests(
   if (page.status !== 'all') query = query.where('status', '=', page.status)
   if (page.number !== undefined) query = query.where('number', '=', page.number)
   if (page.head_ref !== undefined) query = query.where('head_ref', '=', page.head_ref)
+  const { search = '' } = page
+  if (search !== '')
+    query = query.where(({ eb, or, fn, val }) => {
+      const holds = (column: 'title' | 'head_ref' | 'base_ref') =>
+        eb(fn<number>('strpos', [fn('lower', [column]), fn('lower', [val(search)])]), '>', 0)
+      const number = /^#?([1-9]\d{0,8})$/.exec(search)?.[1]
+      const named = number === undefined ? [] : [eb('number', '=', Number(number))]
+      return or([holds('title'), holds('head_ref'), holds('base_ref'), ...named])
+    })
   if (after !== null) {
     if (!/^[1-9]\d{0,8}$/.test(after[1])) throw invalidCursor()
     query = query.where('number', '<', Number(after[1]))

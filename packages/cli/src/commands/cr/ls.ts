@@ -12,20 +12,29 @@ export const ls = command({
   args: {},
   flags: {
     status: { kind: 'choice', summary: 'Which ones (default: open)', choices: ['open', 'merged', 'closed', 'all'] },
+    search: {
+      kind: 'text',
+      summary: 'Those with this in title or branch, or with this number',
+      value: 'text',
+    },
     limit: limitFlag,
   },
-  examples: ['svc cr ls', 'svc cr ls --status all --json'],
+  examples: ['svc cr ls', "svc cr ls --status all --search 'login'"],
   async run(ctx, { flags }) {
     const status = flags.status ?? 'open'
     const limit = limitOf(flags.limit)
     const { api, projectId } = await ctx.project()
     const { data, cursor } = await replyPage(
       api.GET('/v1/projects/{projectId}/change-requests', {
-        params: { path: { projectId }, query: { status, limit } },
+        params: {
+          path: { projectId },
+          query: { status, limit, ...(flags.search === undefined ? {} : { search: flags.search }) },
+        },
       }),
     )
     const { out } = ctx
     if (out.json) return out.document(data)
+    if (data.change_requests.length === 0 && flags.search !== undefined) return out.note('None.')
     if (data.change_requests.length === 0)
       return out.note(
         status === 'open' ? `No open change requests. ${ctx.next('svc cr ls --status all')} shows every one.` : 'None.',
