@@ -28,6 +28,7 @@ interface Question {
 const flights = new LiveFlights<Question, TipsOutcome>(
   ({ repo, branches }) => askRemote(repo, branches),
   (one, other) => ({ repo: other.repo, branches: joinBranches(one.branches, other.branches) }),
+  { isDear: true },
 )
 
 /** Reading the disk is quick, but fifty readers of one repository would still open the same files fifty times. */

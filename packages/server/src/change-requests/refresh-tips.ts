@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/contract'
 import { GitError, readTips } from '@svc/git'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
-import { openRepository } from '../projects/repository.ts'
+import { locateRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, requireChangeRequest } from './store.ts'
 import { tellChangeRequest } from './tell.ts'
@@ -126,6 +126,6 @@ async function tipsUnlessAway(
 const skipped = 'tips were not refreshed: the repository is away'
 
 async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[], signal: AbortSignal) {
-  const repository = await openRepository(deps, project)
+  const repository = await locateRepository(deps, project)
   return readTips(repository, branches, { signal, timeoutMs: awayMs })
 }

@@ -36,6 +36,15 @@ const openTriesMax = 10
 
 /** The same without taking note that it is used, for who only looks whether it is. */
 export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
+  const { dir, remote } = await locateRepository(deps, project)
+  return remote === null ? { dir, remote } : openMirror(dir, remote)
+}
+
+/**
+ * The same for who asks the host alone, as a look at the tips does. The mirror need not be there, and is not waited for:
+ * readers of one project would open it one after the other, and behind a fetch.
+ */
+export async function locateRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   if (project.managed) return { dir: managedDir(deps, project.project_id), remote: null }
   const key = `${project.project_id} ${project.updated_at}`
   let remote = judged.get(key)
@@ -48,7 +57,7 @@ export async function openRepositoryQuietly(deps: RepositoryDeps, project: Proje
     })
     judged.set(key, remote)
   }
-  return openMirror(mirrorDir(deps, project.project_id), remote)
+  return { dir: mirrorDir(deps, project.project_id), remote }
 }
 
 /** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
