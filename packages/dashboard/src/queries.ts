@@ -243,15 +243,23 @@ export const unfinishedWork = (projectId: string, sessionId: string) =>
   })
 
 /** Pure in its two commits, so it is asked again only when one of them moved. */
-export const diff = (projectId: string, cr: ChangeRequest, since: string | null) =>
+export const diff = (
+  projectId: string,
+  cr: ChangeRequest,
+  { since, ignoreWhitespace }: { since: string | null; ignoreWhitespace: boolean },
+) =>
   queryOptions({
-    queryKey: ['project', projectId, 'diff', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha, since],
+    queryKey: ['project', projectId, 'diff', cr.cr_id, cr.base_commit_sha, cr.head_commit_sha, since, ignoreWhitespace],
     queryFn: ({ signal }) =>
       reply(
         api.GET('/v1/projects/{projectId}/change-requests/{crId}/diff', {
           params: {
             path: { projectId, crId: cr.cr_id },
-            query: { renames: '1', ...(since === null ? {} : { since }) },
+            query: {
+              renames: '1',
+              ...(since === null ? {} : { since }),
+              ...(ignoreWhitespace ? { ignore_whitespace: '1' as const } : {}),
+            },
           },
           signal,
         }),

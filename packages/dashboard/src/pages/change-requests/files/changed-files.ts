@@ -12,14 +12,23 @@ export interface ChangedFile {
   view: FileDiffMetadata | null
   /** Why there is no view. */
   reason: 'binary' | 'truncated' | 'empty' | null
-  /** Changes with the file's content on either side: a mark set under it ends when the file changes. */
+  /** Changes with what the file became: a mark set under it ends when the file changes, however it is compared. */
   version: string
+  /** The comparison it is of: the viewer draws a file anew when this changes. */
+  comparison: string
 }
 
 export function changedFiles(diff: Diff): ChangedFile[] {
-  const cacheKeyPrefix = `${diff.base_sha}-${diff.head_sha}`
+  const comparison = [
+    diff.base_sha,
+    diff.merge_base,
+    diff.head_sha,
+    diff.whitespace_only === undefined ? '' : 'w',
+  ].join('-')
   const views = new Map(
-    parsePatchFiles(diff.patch, { cacheKeyPrefix }).flatMap(({ files }) => files.map((file) => [file.name, file])),
+    parsePatchFiles(diff.patch, { cacheKeyPrefix: comparison }).flatMap(({ files }) =>
+      files.map((file) => [file.name, file]),
+    ),
   )
   return diff.files.map((file): ChangedFile => {
     const view = views.get(file.path) ?? null
@@ -32,7 +41,14 @@ export function changedFiles(diff: Diff): ChangedFile[] {
       deletions: file.deletions,
       view: hasLines ? view : null,
       reason: hasLines ? null : file.binary ? 'binary' : view === null && diff.truncated ? 'truncated' : 'empty',
-      version: `${view?.prevObjectId ?? ''}..${view?.newObjectId ?? diff.head_sha}`,
+      comparison,
+      version: versionOf(file.status, view, diff.head_sha),
     }
   })
+}
+
+/** Without content of its own (a new name, a new mode) a file stays as it was seen; one left out of the patch is seen at this head alone. */
+function versionOf(status: ChangedFile['status'], view: FileDiffMetadata | null, headSha: string): string {
+  if (view === null) return headSha
+  return status === 'deleted' ? `deleted ${view.prevObjectId}` : (view.newObjectId ?? 'unchanged')
 }

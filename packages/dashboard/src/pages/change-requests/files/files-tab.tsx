@@ -2,16 +2,19 @@ import type { SelectedLineRange } from '@pierre/diffs'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { Answer } from '../../../components/answer.tsx'
+import { Failure } from '../../../components/failure.tsx'
 import { useKept } from '../../../kept.ts'
-import { type ChangeRequest, diff } from '../../../queries.ts'
-import { Button } from '../../../ui/button.tsx'
+import { type ChangeRequest, type Diff, diff } from '../../../queries.ts'
 import { Empty } from '../../../ui/card.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import { type ChangedFile, changedFiles } from './changed-files.ts'
+import { wholeFile } from './context.ts'
+import { draftAt } from './draft-at.ts'
 import { type DraftComment, useDrafts } from './drafts.ts'
 import { PlainFiles } from './plain-files.tsx'
 import { SendReview } from './send-review.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
+import { Toggle, Toolbar, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
 import { Viewer, type ViewerHandle } from './viewer.tsx'
 
@@ -26,17 +29,24 @@ export default function FilesTab({
   cr: ChangeRequest
   since: string | null
 }) {
-  const found = useQuery(diff(projectId, cr, since))
-  const files = useMemo(() => (found.data === undefined ? [] : changedFiles(found.data)), [found.data])
+  const [ignoreWhitespace, setIgnoreWhitespace] = useKept('svc-diff-ignore-whitespace', false)
+  // What was asked for before stays until the next is there, so that whoever pressed a button keeps the focus on it.
+  const found = useQuery({
+    ...diff(projectId, cr, { since, ignoreWhitespace }),
+    placeholderData: (before) => (before?.cr_id === cr.cr_id ? before : undefined),
+  })
   return (
     <Answer of={found} what="the changes">
-      {({ head_sha, truncated }) =>
-        files.length === 0 ? (
-          <Empty>Nothing is changed.</Empty>
-        ) : (
-          <Files projectId={projectId} cr={cr} files={files} headSha={head_sha} truncated={truncated} />
-        )
-      }
+      {(data) => (
+        <Files
+          projectId={projectId}
+          cr={cr}
+          diff={data}
+          busy={found.isPlaceholderData}
+          ignoreWhitespace={ignoreWhitespace}
+          onIgnoreWhitespace={setIgnoreWhitespace}
+        />
+      )}
     </Answer>
   )
 }
@@ -44,16 +54,20 @@ export default function FilesTab({
 function Files({
   projectId,
   cr,
-  files,
-  headSha,
-  truncated,
+  diff,
+  busy,
+  ignoreWhitespace,
+  onIgnoreWhitespace,
 }: {
   projectId: string
   cr: ChangeRequest
-  files: ChangedFile[]
-  headSha: string
-  truncated: boolean
+  diff: Diff
+  busy: boolean
+  ignoreWhitespace: boolean
+  onIgnoreWhitespace: (on: boolean) => void
 }) {
+  const files = useMemo(() => changedFiles(diff), [diff])
+  const headSha = diff.head_sha
   const viewer = useRef<ViewerHandle>(null)
   const [current, setCurrent] = useState<string | null>(null)
   const [openDraft, setOpenDraft] = useState<string | null>(null)
@@ -64,6 +78,7 @@ function Files({
   const { drafts, save, remove, clear } = useDrafts(cr.cr_id)
   const isViewed = useCallback((file: ChangedFile) => marks[file.path] === file.version, [marks])
   const viewedCount = files.filter(isViewed).length
+  const context = useContextLines(projectId, headSha)
 
   const show = (path: string) => {
     setCurrent(path)
@@ -89,6 +104,12 @@ function Files({
     [save],
   )
   const currentFile = files.find(({ path }) => path === current) ?? null
+  const view: View = { layout, wrap, ignoreWhitespace }
+  const setView = (next: View) => {
+    setLayout(next.layout)
+    setWrap(next.wrap)
+    onIgnoreWhitespace(next.ignoreWhitespace)
+  }
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
@@ -99,100 +120,104 @@ function Files({
       if (currentFile !== null && hunk !== undefined)
         comment(currentFile, { start: hunk.additionStart, end: hunk.additionStart, side: 'additions' })
     },
-    s: () => setLayout(layout === 'split' ? 'unified' : 'split'),
+    s: () => setView({ ...view, layout: layout === 'split' ? 'unified' : 'split' }),
+    w: () => setView({ ...view, ignoreWhitespace: !ignoreWhitespace }),
     '?': () => setKeysShown(true),
   })
-  const pressed = 'aria-pressed:bg-sunken'
   return (
     <div className="flex flex-col gap-3">
-      <div className="flex flex-wrap items-center gap-2">
+      <Toolbar view={view} onView={setView} onKeys={() => setKeysShown(true)} busy={busy}>
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
           {viewedCount} of {files.length} files viewed
         </p>
         {currentFile !== null && (
-          <Button onClick={() => toggleViewed(currentFile)} aria-pressed={isViewed(currentFile)} className={pressed}>
+          <Toggle on={isViewed(currentFile)} onChange={() => toggleViewed(currentFile)}>
             Viewed
-          </Button>
+          </Toggle>
         )}
-        <Button onClick={() => setWrap(!wrap)} aria-pressed={wrap} className={pressed}>
-          Wrap lines
-        </Button>
-        <Button onClick={() => setLayout(layout === 'split' ? 'unified' : 'split')}>
-          {layout === 'split' ? 'One column' : 'Side by side'}
-        </Button>
-        <Button kind="quiet" onClick={() => setKeysShown(true)} aria-label="Keys">
-          ?
-        </Button>
-      </div>
-      {truncated && (
+      </Toolbar>
+      {diff.whitespace_only !== undefined && <LeftOut paths={diff.whitespace_only} />}
+      {diff.truncated && (
         <Notice tone="warn" title="This change is too large to show whole.">
           All files are listed; the patch of some is left out. The whole of it: svc cr diff {cr.number}
         </Notice>
       )}
-      <div className="grid gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
-        <div className="max-h-60 md:max-h-[calc(100dvh-9rem)]">
-          <FileTree files={files} viewed={isViewed} current={current} onPick={show} />
-        </div>
-        <div className="flex min-w-0 flex-col gap-3">
-          <div className="h-[calc(100dvh-9rem)] min-h-80">
-            <Viewer
-              ref={viewer}
-              files={files}
-              layout={layout}
-              wrap={wrap}
-              collapsed={isViewed}
-              drafts={drafts}
-              openDraft={openDraft}
-              onComment={comment}
-              onSave={(draft, text) => {
-                save({ ...draft, text })
-                setOpenDraft(null)
-              }}
-              onRemove={(draft) => {
-                remove(draft.id)
-                setOpenDraft(null)
-              }}
-              onEdit={(draft) => setOpenDraft(draft.id)}
+      {context.failed !== null && <Failure error={context.failed} />}
+      {files.length === 0 ? (
+        <Empty>{diff.whitespace_only?.length ? 'Nothing but whitespace is changed.' : 'Nothing is changed.'}</Empty>
+      ) : (
+        <div className="grid gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
+          <div className="max-h-60 md:max-h-[calc(100dvh-9rem)]">
+            <FileTree files={files} viewed={isViewed} current={current} onPick={show} />
+          </div>
+          <div className="flex min-w-0 flex-col gap-3">
+            <div className="h-[calc(100dvh-9rem)] min-h-80">
+              <Viewer
+                ref={viewer}
+                files={files}
+                layout={layout}
+                wrap={wrap}
+                collapsed={isViewed}
+                drafts={drafts}
+                openDraft={openDraft}
+                load={context.load}
+                onComment={comment}
+                onSave={(draft: DraftComment, text: string) => {
+                  save({ ...draft, text })
+                  setOpenDraft(null)
+                }}
+                onRemove={(draft: DraftComment) => {
+                  remove(draft.id)
+                  setOpenDraft(null)
+                }}
+                onEdit={(draft: DraftComment) => setOpenDraft(draft.id)}
+              />
+            </div>
+            <PlainFiles
+              projectId={projectId}
+              from={diff.merge_base ?? diff.base_sha}
+              to={headSha}
+              files={files.filter(({ view }) => view === null)}
             />
           </div>
-          <PlainFiles projectId={projectId} cr={cr} files={files.filter(({ view }) => view === null)} />
         </div>
-      </div>
+      )}
       <SendReview projectId={projectId} cr={cr} headSha={headSha} drafts={drafts} onSent={clear} />
       <ShortcutsDialog open={keysShown} onOpenChange={setKeysShown} />
     </div>
   )
 }
 
-function draftAt(file: ChangedFile, range: SelectedLineRange): DraftComment {
-  const side = (range.endSide ?? range.side) === 'deletions' ? 'old' : 'new'
-  const [first, last] = [Math.min(range.start, range.end), Math.max(range.start, range.end)]
-  return {
-    id: crypto.randomUUID(),
-    path: side === 'old' ? (file.oldPath ?? file.path) : file.path,
-    side,
-    line: last,
-    start_line: first === last ? null : first,
-    quote: quote(file, side, first, last),
-    text: '',
-  }
+/** Loads the whole of a file when lines around its changes are asked for, and keeps why it could not. */
+function useContextLines(projectId: string, headSha: string) {
+  const [failed, setFailed] = useState<Error | null>(null)
+  const load = useCallback(
+    (view: NonNullable<ChangedFile['view']>) =>
+      wholeFile(projectId, headSha, view).then(
+        (files) => {
+          setFailed(null)
+          return files
+        },
+        (error: Error) => {
+          setFailed(error)
+          throw error
+        },
+      ),
+    [projectId, headSha],
+  )
+  return { load, failed }
 }
 
-/** The lines a comment is about, as far as the patch has them. */
-function quote({ view }: ChangedFile, side: 'old' | 'new', first: number, last: number): string {
-  const hunk = view?.hunks.find((hunk) => {
-    const [start, count] =
-      side === 'new' ? [hunk.additionStart, hunk.additionCount] : [hunk.deletionStart, hunk.deletionCount]
-    return first >= start && last < start + count
-  })
-  if (view === null || hunk === undefined) return ''
-  const [lines, from, start] =
-    side === 'new'
-      ? [view.additionLines, hunk.additionLineIndex, hunk.additionStart]
-      : [view.deletionLines, hunk.deletionLineIndex, hunk.deletionStart]
-  return lines
-    .slice(from + first - start, from + last - start + 1)
-    .map((line) => line.replace(/\r?\n$/, ''))
-    .join('\n')
-    .slice(0, 4096)
+const namedMax = 5
+
+function LeftOut({ paths }: { paths: string[] }) {
+  const named = paths.slice(0, namedMax).join(', ')
+  const more = paths.length - namedMax
+  return (
+    <p className="text-sm break-words text-dim" role="status">
+      Lines that differ in whitespace alone are shown as the same.
+      {paths.length > 0 &&
+        ` ${paths.length === 1 ? '1 file changes' : `${paths.length} files change`} nothing else and ${paths.length === 1 ? 'is' : 'are'} left out: ${named}${more > 0 ? ` and ${more} more` : ''}.`}
+    </p>
+  )
 }

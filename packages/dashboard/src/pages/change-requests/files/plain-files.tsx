@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
-import type { ChangeRequest } from '../../../queries.ts'
 import { Card, Row, Rows } from '../../../ui/card.tsx'
 import type { ChangedFile } from './changed-files.ts'
+import { fileBytes } from './context.ts'
 
 const words = {
   binary: 'Binary file',
@@ -11,7 +11,18 @@ const words = {
 const image = /\.(png|jpe?g|gif|webp|avif|svg|bmp|ico)$/i
 
 /** Files without lines to show, said plainly; images on both sides. */
-export function PlainFiles({ projectId, cr, files }: { projectId: string; cr: ChangeRequest; files: ChangedFile[] }) {
+export function PlainFiles({
+  projectId,
+  from,
+  to,
+  files,
+}: {
+  projectId: string
+  /** The commits that are compared. */
+  from: string
+  to: string
+  files: ChangedFile[]
+}) {
   if (files.length === 0) return null
   return (
     <Card title="Without lines to show">
@@ -25,16 +36,9 @@ export function PlainFiles({ projectId, cr, files }: { projectId: string; cr: Ch
             {file.reason === 'binary' && image.test(file.path) && (
               <div className="flex w-full flex-wrap gap-4">
                 {file.status !== 'added' && (
-                  <Picture
-                    projectId={projectId}
-                    at={cr.base_commit_sha}
-                    path={file.oldPath ?? file.path}
-                    word="Before"
-                  />
+                  <Picture projectId={projectId} at={from} path={file.oldPath ?? file.path} word="Before" />
                 )}
-                {file.status !== 'deleted' && (
-                  <Picture projectId={projectId} at={cr.head_commit_sha} path={file.path} word="After" />
-                )}
+                {file.status !== 'deleted' && <Picture projectId={projectId} at={to} path={file.path} word="After" />}
               </div>
             )}
           </Row>
@@ -45,21 +49,16 @@ export function PlainFiles({ projectId, cr, files }: { projectId: string; cr: Ch
 }
 
 /** Drawn from bytes: the document's policy lets no address of a repository in. */
-function Picture({ projectId, at, path, word }: { projectId: string; at: string | null; path: string; word: string }) {
+function Picture({ projectId, at, path, word }: { projectId: string; at: string; path: string; word: string }) {
   const [url, setUrl] = useState<string | null>(null)
   const [failed, setFailed] = useState(false)
   useEffect(() => {
     const stop = new AbortController()
     let made: string | null = null
-    const query = new URLSearchParams({ ref: at ?? '', path })
-    fetch(`/v1/projects/${projectId}/file?${query}`, {
-      headers: { accept: 'application/octet-stream' },
-      signal: stop.signal,
-    })
-      .then(async (response) => {
-        if (!response.ok) throw new Error('Not there')
+    fileBytes(projectId, at, path, stop.signal)
+      .then((bytes) => {
         const type = path.toLowerCase().endsWith('.svg') ? 'image/svg+xml' : 'image/*'
-        made = URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }))
+        made = URL.createObjectURL(new Blob([bytes], { type }))
         setUrl(made)
       })
       .catch(() => stop.signal.aborted || setFailed(true))

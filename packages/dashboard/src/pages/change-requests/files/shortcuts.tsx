@@ -8,6 +8,7 @@ const keys: [string, string][] = [
   ['v', 'Mark as viewed, or not'],
   ['c', 'Comment on the first line of the file'],
   ['s', 'Side by side, or one column'],
+  ['w', 'With or without changes of whitespace'],
   ['?', 'This list'],
 ]
 

@@ -1,12 +1,14 @@
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
-import type { CodeViewItem, DiffLineAnnotation, SelectedLineRange } from '@pierre/diffs'
+import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
 import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
 import { type Ref, useMemo } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { CommentBox } from './comment-box.tsx'
+import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
 import type { DraftComment } from './drafts.ts'
 
-const theme = { light: 'pierre-light', dark: 'pierre-dark' }
+/** Every colour of these is read against the green and red of a change, in both themes. */
+const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
 const pool = { workerFactory: () => new PoolWorker(), poolSize: 2 }
 const highlighting = { theme }
 
@@ -21,6 +23,7 @@ export function Viewer({
   collapsed,
   drafts,
   openDraft,
+  load,
   onComment,
   onSave,
   onRemove,
@@ -33,6 +36,8 @@ export function Viewer({
   collapsed: (file: ChangedFile) => boolean
   drafts: DraftComment[]
   openDraft: string | null
+  /** The whole of a file, for the lines around what changed. */
+  load: FileDiffContentsLoader
   onComment: (file: ChangedFile, range: SelectedLineRange) => void
   onSave: (draft: DraftComment, text: string) => void
   onRemove: (draft: DraftComment) => void
@@ -57,7 +62,7 @@ export function Viewer({
             fileDiff: file.view!,
             annotations,
             collapsed: isCollapsed,
-            version: versionOf(JSON.stringify([annotations, openDraft, isCollapsed])),
+            version: versionOf(JSON.stringify([file.comparison, annotations, openDraft, isCollapsed])),
           }
         }),
     [files, drafts, openDraft, collapsed],
@@ -70,6 +75,12 @@ export function Viewer({
       overflow: wrap ? ('wrap' as const) : ('scroll' as const),
       lineDiffType: 'word' as const,
       hunkSeparators: 'line-info' as const,
+      expansionLineCount: linesAtOnce,
+      loadDiffFiles: load,
+      unsafeCSS: expanderStyles,
+      onPostRender(host: HTMLElement, _drawn: unknown, phase: string, context: { item: { id: string } }) {
+        if (phase !== 'unmount') makeExpandersReachable(host, context.item.id)
+      },
       stickyHeaders: true,
       enableGutterUtility: true,
       enableLineSelection: true,
@@ -78,7 +89,7 @@ export function Viewer({
         if (file !== undefined) onComment(file, range)
       },
     }),
-    [layout, wrap, byPath, onComment],
+    [layout, wrap, byPath, load, onComment],
   )
   return (
     <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>

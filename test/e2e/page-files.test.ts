@@ -1,0 +1,182 @@
+/** The files of a change in a browser: without whitespace, with the lines around, images, names, and what came since. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserPath } from './browser.ts'
+import { git } from './harness.ts'
+import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
+
+let story: PageStory
+let clone: string
+let project: { project_id: string; slug: string }
+const slow = { timeout: 60_000 }
+
+const lines = (change: Record<number, string | null> = {}) =>
+  Array.from(
+    { length: 200 },
+    (_, i) => change[i + 1] ?? (change[i + 1] === null ? '' : `const line${i + 1} = ${i + 1}`),
+  )
+    .join('\n')
+    .concat('\n')
+
+/** One pixel, red or blue. */
+const png = (blue: boolean) =>
+  Buffer.from(
+    blue
+      ? 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg=='
+      : 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+    'base64',
+  )
+
+async function commit(files: Record<string, string | Uint8Array>, message: string): Promise<void> {
+  for (const [path, content] of Object.entries(files)) await Bun.write(join(clone, path), content)
+  await git(clone, 'add', '--all', '.')
+  await git(clone, 'commit', '--quiet', '-m', message)
+}
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  const { server } = story
+  project = await server.json(['projects', 'create', '--name', 'files'])
+  clone = await mkdtemp(join(server.dir, 'clone-'))
+  await git(clone, 'init', '--quiet', '--initial-branch=main')
+  await git(clone, 'remote', 'add', 'origin', gatewayOf(server, project))
+  const block = 'export function greet() {\nreturn 1\n}\n'
+  await commit(
+    {
+      'src/long.ts': lines(),
+      'src/indent.ts': block,
+      'src/only.ts': block,
+      'logo.png': png(false),
+      'old.md': 'a\nb\nc\nd\n',
+    },
+    'First',
+  )
+  await git(clone, 'push', '--quiet', 'origin', 'main')
+  await git(clone, 'checkout', '--quiet', '-b', 'work')
+  await git(clone, 'mv', 'old.md', 'new.md')
+  await commit(
+    {
+      'src/long.ts': lines({ 60: 'const changed = 60', 140: 'const changed = 140' }),
+      'src/indent.ts': 'export function greet() {\n  return 1\n}\ngreet()\n',
+      'src/only.ts': 'export function greet() {\n\treturn 1\n}\n',
+      'logo.png': png(true),
+      'data.bin': new Uint8Array([0, 1, 2, 3]),
+    },
+    'Work',
+  )
+  await git(clone, 'push', '--quiet', 'origin', 'work')
+  await server.json(['cr', 'open', '--title', 'Many files', '--head', 'work', '--project', project.project_id])
+}, 180_000)
+afterAll(() => story?.end(), 60_000)
+
+const files = (search = '') =>
+  story.page.goto(`${story.server.url}/projects/${project.slug}/change-requests/1?tab=files${search}`)
+const tree = () => story.page.getByRole('navigation', { name: 'Changed files' })
+const picture = (name: string) => story.page.screenshot({ path: join(pictures, `files-${name}-1280.png`) })
+
+async function axe(): Promise<void> {
+  const { page } = story
+  await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+  expect(
+    await page.evaluate(
+      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`))',
+    ),
+  ).toEqual([])
+}
+
+/** The button comes with the pointer, which has to move again when the line was drawn anew under it. */
+async function openCommentOn(line: string): Promise<void> {
+  const { page } = story
+  const button = page.locator('[data-utility-button]')
+  for (let tries = 0; tries < 50 && (await button.count()) === 0; tries++) {
+    await page.mouse.move(5, 5)
+    await page.getByText(line).last().hover()
+  }
+  await button.first().click()
+}
+
+test.skipIf(!browserPath)(
+  'whitespace is left out at a press, and the page says of which files nothing is left',
+  async () => {
+    const { page } = story
+    await files()
+    await page.getByText('0 of 6 files viewed').waitFor(slow)
+    const whitespace = page.getByRole('button', { name: 'Ignore whitespace' })
+    await whitespace.focus()
+    await page.keyboard.press('Enter')
+    await page.getByText('0 of 5 files viewed').waitFor(slow)
+    await page.getByText('1 file changes nothing else and is left out: src/only.ts.').waitFor()
+    expect(await whitespace.getAttribute('aria-pressed')).toBe('true')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Ignore whitespace')
+    expect(
+      await tree()
+        .getByRole('button', { name: /indent\.ts/ })
+        .textContent(),
+    ).toContain('+1 −0')
+    await picture('whitespace')
+    await axe()
+    await page.keyboard.press('w')
+    await page.getByText('0 of 6 files viewed').waitFor(slow)
+    expect(
+      await tree()
+        .getByRole('button', { name: /indent\.ts/ })
+        .textContent(),
+    ).toContain('+2 −1')
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'the lines around a change are shown by keyboard, and a comment on one of them keeps its place',
+  async () => {
+    const { page } = story
+    await files()
+    await tree()
+      .getByRole('button', { name: /long\.ts/ })
+      .click()
+    await page.getByText('const changed = 60').first().waitFor(slow)
+    expect(await page.getByText('const line40 = 40').count()).toBe(0)
+    const above = page.getByRole('button', { name: 'Show 20 more lines above the change below, src/long.ts' }).first()
+    await above.focus()
+    await picture('gaps')
+    await page.keyboard.press('Enter')
+    await page.getByText('const line40 = 40').first().waitFor(slow)
+    expect(await page.getByText('const line20 = 20').count()).toBe(0)
+    // The focus stays at the gap, so the next press shows the next lines.
+    await page.keyboard.press('Enter')
+    await page.getByText('const line20 = 20').first().waitFor(slow)
+    await page.getByRole('button', { name: '16 unmodified lines · Expand all' }).first().press('Enter')
+    await page.getByText('const line1 = 1', { exact: true }).first().waitFor(slow)
+    await picture('expanded')
+
+    // A comment on a line the patch does not have: its place and its words are of the file at this head.
+    await openCommentOn('const line30 = 30')
+    await page.getByLabel('Comment on line 30 of src/long.ts').fill('Why not thirty-one?')
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('Not sent yet, on line 30').waitFor()
+    const kept = JSON.parse(
+      (await page.evaluate('Object.entries(localStorage).find(([key]) => key.startsWith("svc-review-"))[1]')) as string,
+    )
+    expect(kept).toMatchObject([{ path: 'src/long.ts', side: 'new', line: 30, quote: 'const line30 = 30' }])
+    await picture('comment-on-context')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await axe()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.reload()
+    await page.getByText('0 of 6 files viewed').waitFor(slow)
+    await page
+      .getByText('unmodified lines · Expand all')
+      .or(page.getByText(/unmodified lines/))
+      .first()
+      .waitFor(slow)
+    await expectItFits(page)
+    await axe()
+    await page.screenshot({ path: join(pictures, 'files-gaps-360.png') })
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
+  },
+  120_000,
+)
