@@ -4977,6 +4977,12 @@ export interface operations {
                         patch: string;
                         truncated: boolean;
                         whitespace_only?: string[];
+                        since?: {
+                            sha: string;
+                            rewritten: boolean;
+                            base_moved: boolean;
+                            conflicts: string[];
+                        };
                     };
                 };
             };
@@ -5778,6 +5784,11 @@ export interface operations {
                             session_id: string | null;
                             /** Format: date-time */
                             created_at: string;
+                            answer: {
+                                head_sha: string;
+                                /** Format: date-time */
+                                seen_at: string;
+                            } | null;
                         }[];
                     };
                 };
@@ -5858,6 +5869,11 @@ export interface operations {
                         session_id: string | null;
                         /** Format: date-time */
                         created_at: string;
+                        answer: {
+                            head_sha: string;
+                            /** Format: date-time */
+                            seen_at: string;
+                        } | null;
                     };
                 };
             };

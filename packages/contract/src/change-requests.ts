@@ -131,6 +131,18 @@ export const diff = z.object({
   truncated: z.boolean(),
   /** Only when whitespace is ignored: the files that change nothing else, which are neither in `files` nor counted. */
   whitespace_only: z.array(z.string()).optional(),
+  /** Only with `since`. */
+  since: z
+    .object({
+      sha: z.string(),
+      /** It is no longer part of the head branch, which was rewritten. */
+      rewritten: z.boolean(),
+      /** The branch took in more of its base, which is left out of the comparison. */
+      base_moved: z.boolean(),
+      /** Files in which that and the earlier work conflict: they are compared from their conflict markers on. */
+      conflicts: z.array(z.string()),
+    })
+    .optional(),
 })
 export type ChangeRequestDiff = z.infer<typeof diff>
 
@@ -144,7 +156,7 @@ export const diffChangeRequestRoute = route({
     renames: z.enum(['0', '1']).default('0'),
     /** Lines that differ in whitespace alone count as the same, as with `git diff -w`. */
     ignore_whitespace: z.enum(['0', '1']).default('0'),
-    /** Only what came since this commit of the head branch, such as the one of a review. */
+    /** Only what came since this commit: one of the head branch, or a head it had before it was rewritten. */
     since: sha.optional(),
   }),
   stream: true,

@@ -31,6 +31,8 @@ export const review = z.object({
   /** The session it was sent to; null when it was only kept. */
   session_id: z.string().nullable(),
   created_at: timestamp,
+  /** The first head the branch had after it, and when the service saw it. */
+  answer: z.object({ head_sha: z.string(), seen_at: timestamp }).nullable(),
 })
 export type Review = z.infer<typeof review>
 

@@ -47,17 +47,28 @@ export function diffCommits(repo: Repository, pair: DiffPair, options: CallOptio
 
 async function workOutDiff(repo: Repository, pair: DiffPair): Promise<Diff> {
   const ancestor = await mergeBase(repo, pair.baseSha, pair.headSha)
-  const read = await readDiff(repo, ancestor, pair).catch((error: unknown) => {
+  const compared = await compareTrees(repo, ancestor, pair)
+  return { base_sha: pair.baseSha, head_sha: pair.headSha, merge_base: ancestor, ...compared }
+}
+
+export type Compared = Omit<Diff, 'base_sha' | 'head_sha' | 'merge_base'>
+type How = Omit<DiffPair, 'baseSha'>
+
+/** `from` is a commit or a tree; without it everything was added. `env` is of a store that has it, when the repository has not. */
+export async function compareTrees(
+  repo: Repository,
+  from: Sha | null,
+  how: How,
+  env: Record<string, string> = {},
+): Promise<Compared> {
+  const read = await readDiff(repo, from, how, env).catch((error: unknown) => {
     // Content can be crafted so that comparing it takes for ever. The list of files never needs that.
     if (error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))
-      return listOnly(repo, ancestor, pair)
+      return listOnly(repo, from, how, env)
     throw error
   })
   const sum = (count: (file: DiffFile) => number) => read.files.reduce((total, file) => total + count(file), 0)
   return {
-    base_sha: pair.baseSha,
-    head_sha: pair.headSha,
-    merge_base: ancestor,
     files: read.files,
     files_changed: read.files.length,
     additions: sum((file) => file.additions),
@@ -68,17 +79,21 @@ async function workOutDiff(repo: Repository, pair: DiffPair): Promise<Diff> {
   }
 }
 
-function readDiff(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
-  return runDiff(repo, diffArgs(ancestor, pair, ['--raw', '--numstat', '--patch']), { counted: true, timeoutMs })
+function readDiff(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
+  return runDiff(repo, diffArgs(from, how, ['--raw', '--numstat', '--patch']), { counted: true, timeoutMs, env })
 }
 
-function listOnly(repo: Repository, ancestor: Sha | null, pair: DiffPair) {
-  const args = diffArgs(ancestor, { ...pair, renames: false }, ['--raw'])
-  return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs })
+function listOnly(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
+  const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
+  return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
 }
 
-async function runDiff(repo: Repository, args: string[], how: { counted: boolean; timeoutMs: number }) {
-  const child = await startGit(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig })
+async function runDiff(
+  repo: Repository,
+  args: string[],
+  how: { counted: boolean; timeoutMs: number; env: Record<string, string> },
+) {
+  const child = await startGit(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig, env: how.env })
   child.stdin.end()
   const reader = new DiffReader()
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -157,7 +172,7 @@ const emptyTree = {
 } as Record<number, Sha>
 
 /** Plumbing, so that no setting of a user changes it. Unrelated histories are compared with nothing. */
-function diffArgs(ancestor: Sha | null, { headSha, renames, ignoreWhitespace }: DiffPair, parts: string[]): string[] {
+function diffArgs(ancestor: Sha | null, { headSha, renames, ignoreWhitespace }: How, parts: string[]): string[] {
   const fixed = [
     '--no-ext-diff',
     '--no-textconv',

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ChangeRequestDiff, MergePreview } from '@svc/contract'
-import { commit, diverge } from '@svc/git/testing'
+import { commit, diverge, type Files } from '@svc/git/testing'
 import { makeTestApp, type TestApp } from '../testing.ts'
-import { gitText, type Refusal, testProject } from './testing.ts'
+import { gitText, type Refusal, type TestProject, testProject } from './testing.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -123,6 +123,76 @@ test('since a commit of the head it tells only what came after, and no other com
     const refused = await since(sha)
     expect(refused.status).toBe(400)
     expect(refused.body.issues?.[0]?.path).toBe('since')
+  }
+})
+
+describe('what came since a head that was', () => {
+  const long = (change: Record<number, string> = {}) =>
+    Array.from({ length: 60 }, (_, i) => `${change[i + 1] ?? `line ${i + 1}`}\n`).join('')
+  const started = async () => {
+    const at = testProject(app, await app.managedProject({ 'long.txt': long(), 'other.txt': 'other\n' }))
+    const cr = await at.open('work', { 'long.txt': long({ 10: 'ten' }) })
+    const since = (query = '') =>
+      app.request<ChangeRequestDiff & Refusal>('GET', at.path(cr.cr_id, `diff?since=${cr.head_commit_sha}${query}`))
+    return { at, cr, since }
+  }
+
+  test('of a branch that took its base in is the work alone, with what the base got left out', async () => {
+    const { at, cr, since } = await started()
+    await commit(at.repo, 'main', { 'long.txt': long({ 40: 'forty of main' }), 'of-main.txt': 'x\n' })
+    await merge(at, 'work', { 'long.txt': long({ 10: 'ten', 40: 'forty of main', 50: 'fifty' }), 'of-main.txt': 'x\n' })
+    const { body } = await since()
+    expect(body.since).toEqual({ sha: cr.head_commit_sha!, rewritten: false, base_moved: true, conflicts: [] })
+    expect(body).toMatchObject({ files_changed: 1, additions: 1, deletions: 1 })
+    expect(body.patch).toContain('+fifty')
+    expect(body.patch).not.toContain('of main')
+    const patch = await app.request('GET', at.path(cr.cr_id, `diff?since=${cr.head_commit_sha}`), {
+      headers: { accept: 'text/x-diff' },
+    })
+    expect(patch.text).toBe(body.patch)
+  })
+
+  test('where both met, it tells how they were brought together', async () => {
+    const { at, since } = await started()
+    await commit(at.repo, 'main', { 'long.txt': long({ 10: 'ten of main' }) })
+    await merge(at, 'work', { 'long.txt': long({ 10: 'ten of both' }) })
+    const { body } = await since()
+    expect(body.since).toMatchObject({ base_moved: true, conflicts: ['long.txt'] })
+    expect(body.files.map(({ path }) => path)).toEqual(['long.txt'])
+    expect(body.patch).toContain('-<<<<<<<')
+    expect(body.patch).toContain('-ten of main')
+    expect(body.patch).toContain('+ten of both')
+  })
+
+  test('of a branch that was rewritten is told from the head it had, onto another base, too', async () => {
+    const { at, cr, since } = await started()
+    await commit(at.repo, 'main', { 'of-main.txt': 'x\n' })
+    await gitText(at.repo, 'update-ref', 'refs/heads/work', await at.tip('main'))
+    await commit(at.repo, 'work', { 'long.txt': long({ 10: 'ten', 11: 'eleven' }) })
+    const { body } = await since()
+    expect(body.since).toEqual({ sha: cr.head_commit_sha!, rewritten: true, base_moved: true, conflicts: [] })
+    expect(body.files.map(({ path }) => path)).toEqual(['long.txt'])
+    expect(body).toMatchObject({ additions: 1, deletions: 1 })
+    expect((await since('&ignore_whitespace=1')).body.whitespace_only).toEqual([])
+
+    await gitText(at.repo, 'reflog', 'expire', '--expire=now', '--all')
+    await gitText(at.repo, 'gc', '--prune=now', '--quiet')
+    await gitText(at.repo, 'update-ref', 'refs/heads/work', await commit(at.repo, 'work', { 'new.txt': 'n\n' }))
+    const gone = await since()
+    expect(gone.status).toBe(400)
+    expect(gone.body).toMatchObject({
+      code: 'invalid',
+      error: 'The branch was rewritten, and the commit it had then is gone.',
+    })
+    expect(gone.body.issues?.[0]?.path).toBe('since')
+  })
+
+  /** A commit on `branch` with these files and main as its second parent. */
+  async function merge(at: TestProject, branch: string, files: Files): Promise<void> {
+    const [head, main] = [await at.tip(branch), await at.tip('main')]
+    const made = await commit(at.repo, branch, files)
+    const merged = await gitText(at.repo, 'commit-tree', '-p', head, '-p', main, '-m', 'Take main in', `${made}^{tree}`)
+    await gitText(at.repo, 'update-ref', `refs/heads/${branch}`, merged)
   }
 })
 

@@ -1,9 +1,19 @@
 import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
-import { diffCommits, hasObjects, isAncestor, type Repository, streamPatch } from '@svc/git'
+import {
+  type Diff,
+  diffCommits,
+  diffSince,
+  hasObjects,
+  isAncestor,
+  mergeBase,
+  type Repository,
+  streamPatch,
+} from '@svc/git'
 import { accepts } from '../http/request-info.ts'
+import { bring } from '../projects/bring.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
-import { requireChangeRequest } from './store.ts'
+import { type ChangeRequestRow, requireChangeRequest, wasHead } from './store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
 
 export interface DiffChangeRequest {
@@ -11,7 +21,7 @@ export interface DiffChangeRequest {
   crId: string
   renames: boolean
   ignoreWhitespace: boolean
-  /** A commit of the head branch to start from instead of the base. */
+  /** A commit of the head branch, or a head it had, to start from instead of the base. */
   since: string | null
   /** The Accept header: `text/x-diff` asks for the patch alone, of any size, as a stream. */
   accept: string | null
@@ -24,33 +34,86 @@ export async function diffChangeRequest(
 ): Promise<ChangeRequestDiff | Response> {
   const { project, renames, ignoreWhitespace, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
-  const { repository, headSha, ...pair } = await commitPair(deps, { project, cr, signal })
-  const baseSha = input.since ?? pair.baseSha
-  if (input.since !== null) await requireAncestor(repository, { since: input.since, headSha, signal })
-  const pairToCompare = { baseSha, headSha, renames, ignoreWhitespace }
-  if (accepts(input.accept, 'text/x-diff'))
-    return new Response(await withinLimits(streamPatch(repository, pairToCompare, { signal })), {
-      headers: {
-        'content-type': 'text/x-diff; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-      },
-    })
-  const of = (repo: Repository) => withinLimits(diffCommits(repo, pairToCompare, { signal }))
-  const { whitespace_only, ...diff } = await withHostsHelp(deps, { project, repository }, of)
+  const { repository, headSha, baseSha } = await commitPair(deps, { project, cr, signal })
+  const pair = { baseSha, headSha, renames, ignoreWhitespace }
+  const patchAlone = accepts(input.accept, 'text/x-diff')
+  if (input.since !== null) {
+    const since = { ...pair, sinceSha: input.since }
+    const told = await sinceThen(deps, { cr, repository, since, signal })
+    return patchAlone ? sincePatch(repository, { since, told, signal }) : told
+  }
+  if (patchAlone) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
+  const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
+  return present(cr, ignoreWhitespace, await withHostsHelp(deps, { project, repository }, of))
+}
+
+type SincePair = Parameters<typeof diffSince>[1]
+
+async function sinceThen(
+  deps: PairDeps,
+  input: { cr: ChangeRequestRow; repository: Repository; since: SincePair; signal: AbortSignal },
+): Promise<ChangeRequestDiff> {
+  const { cr, repository, since, signal } = input
+  const { sinceSha, headSha } = since
+  const { rewritten } = await requireEarlierHead(deps, input)
+  const { base_moved, conflicts, ...diff } = await withinLimits(diffSince(repository, since, { signal }))
+  const merge_base = await withinLimits(mergeBase(repository, sinceSha, headSha, { signal }))
+  return {
+    ...present(cr, since.ignoreWhitespace === true, { base_sha: sinceSha, head_sha: headSha, merge_base, ...diff }),
+    since: { sha: sinceSha, rewritten, base_moved, conflicts },
+  }
+}
+
+/** Whole and as a stream where it is one tree against another; what was merged for it first is kept nowhere to stream from. */
+async function sincePatch(
+  repository: Repository,
+  { since, told, signal }: { since: SincePair; told: ChangeRequestDiff; signal: AbortSignal },
+): Promise<Response> {
+  if (told.since?.rewritten === false && !told.since.base_moved)
+    return asPatch(await withinLimits(streamPatch(repository, { ...since, baseSha: since.sinceSha }, { signal })))
+  if (!told.truncated) return asPatch(told.patch)
+  throw new ServiceError('unprocessable', 'What came since that commit is too large for a patch.', {
+    hint: 'Ask for JSON, which lists every file, or leave `since` out.',
+  })
+}
+
+function asPatch(body: ReadableStream<Uint8Array> | string): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/x-diff; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+  })
+}
+
+function present(
+  cr: ChangeRequestRow,
+  ignoreWhitespace: boolean,
+  { whitespace_only, ...diff }: Diff,
+): ChangeRequestDiff {
   const leftOut = ignoreWhitespace ? { whitespace_only } : {}
   return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff, ...leftOut }
 }
 
-/** Only what the head branch itself holds: any other commit of the repository is not this change request's to show. */
-async function requireAncestor(
-  repository: Repository,
-  { since, headSha, signal }: { since: string; headSha: string; signal: AbortSignal },
-): Promise<void> {
-  const isThere = await hasObjects(repository, [since])
-  if (isThere && (await isAncestor(repository, since, headSha, { signal }))) return
-  throw new ServiceError('invalid', 'That commit is not part of the head branch.', {
-    hint: 'The branch may have been rewritten since. Leave `since` out to see all of the change.',
-    detail: { issues: [{ path: 'since', message: 'is not an ancestor of the head' }] },
+/** Only what the head branch holds or held: any other commit of the repository is not this change request's to show. */
+async function requireEarlierHead(
+  deps: PairDeps,
+  input: { cr: ChangeRequestRow; repository: Repository; since: SincePair; signal: AbortSignal },
+): Promise<{ rewritten: boolean }> {
+  const { cr, repository, signal } = input
+  const { sinceSha, headSha } = input.since
+  const isThere = await hasObjects(repository, [sinceSha])
+  if (isThere && (await isAncestor(repository, sinceSha, headSha, { signal }))) return { rewritten: false }
+  if (!(await wasHead(deps.db, cr.cr_id, sinceSha)))
+    throw notSince('That commit is not part of the head branch.', 'is not an ancestor of the head')
+  if (isThere || (await bring(repository, [sinceSha], signal)).kind === 'present') return { rewritten: true }
+  throw notSince('The branch was rewritten, and the commit it had then is gone.', 'is no longer there')
+}
+
+function notSince(words: string, message: string): ServiceError {
+  return new ServiceError('invalid', words, {
+    hint: 'Leave `since` out to see all of the change.',
+    detail: { issues: [{ path: 'since', message }] },
   })
 }

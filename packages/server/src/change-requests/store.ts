@@ -178,6 +178,17 @@ export async function updateChangeRequest(
     .executeTakeFirstOrThrow()
 }
 
+/** Whether this was its head at some time, wherever its branch is now. */
+export async function wasHead(db: DbOrTransaction, crId: string, sha: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('change_request_heads')
+    .select('head_sha')
+    .where('cr_id', '=', crId)
+    .where('head_sha', '=', sha)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export interface FoundTips {
   cr: ChangeRequestRow
   base: string

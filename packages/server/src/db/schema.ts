@@ -241,6 +241,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     session_id: string | null
     created_at: Now
   }
+  change_request_heads: { cr_id: string; head_sha: string; seen_at: Now }
   default_branches: {
     project_id: string
     branch: string
