@@ -79,7 +79,7 @@ test.skipIf(!browserPath)(
 
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByText('Nearly.').waitFor()
-    await page.getByText('The agent pushed its answer: 1 commit.').waitFor({ timeout: slow })
+    await page.getByText(/The agent pushed its answer .*: 1 commit\./).waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'review-answered-1280.png') })
     await page.getByRole('link', { name: 'See what changed' }).click()
     await page.getByText('Only what came after').waitFor()

@@ -1,5 +1,6 @@
 import { compareTrees, type Compared, type DiffPair } from './diff.ts'
-import { git, GitError } from './git.ts'
+import { git, GitError, gitLine } from './git.ts'
+import { writeCommit } from './loose-object.ts'
 import { conflictedFiles } from './merge-conflicts.ts'
 import { withMending } from './mirror-repair.ts'
 import { mergeBase } from './refs.ts'
@@ -46,21 +47,38 @@ async function workOut(repo: Repository, pair: SincePair): Promise<DiffSince> {
   if (moved === null) return { ...(await compareTrees(repo, pair.sinceSha, pair)), base_moved: false, conflicts: [] }
   return withScratch(repo.dir, async (scratch) => {
     const env = await borrowObjects(repo.dir, scratch)
-    const { treeSha, conflicts } = await mergeOnto(repo, { ...moved, sinceSha: pair.sinceSha, env })
+    const { treeSha, conflicts } = await mergeOnto(repo, { ...moved, since: pair.sinceSha }, env)
     return { ...(await compareTrees(repo, treeSha, pair, env)), base_moved: true, conflicts }
   })
 }
 
-/** The tree of `since` had it left the base where the head did. Files that conflict are in it with their markers. */
+/**
+ * The tree of `since` had it left the base where the head did. Files that conflict are in it with their markers.
+ * git finds the ancestor of a merge itself (only from 2.40 on it can be told), so it gets three commits made for this,
+ * of which there is no other.
+ */
 async function mergeOnto(
   repo: Repository,
-  { before, now, sinceSha, env }: { before: Sha; now: Sha; sinceSha: Sha; env: Record<string, string> },
+  at: { before: Sha; now: Sha; since: Sha },
+  env: Record<string, string> & { GIT_OBJECT_DIRECTORY: string },
 ): Promise<{ treeSha: Sha; conflicts: string[] }> {
-  const args = ['merge-tree', '--write-tree', '-z', '--messages', `--merge-base=${before}`, now, sinceSha]
+  const trees = await gitLine(repo.dir, ['rev-parse', ...[at.before, at.now, at.since].map((sha) => `${sha}^{tree}`)])
+  const [treeBefore = '', treeNow = '', treeSince = ''] = trees.split('\n')
+  const write = (tree: Sha, parents: Sha[], title: string) =>
+    writeCommit(repo, commitText(tree, parents, title), env.GIT_OBJECT_DIRECTORY)
+  const ancestor = await write(treeBefore, [], 'before')
+  const sides = [await write(treeNow, [ancestor], 'now'), await write(treeSince, [ancestor], 'since')]
+  const args = ['merge-tree', '--write-tree', '-z', '--messages', ...sides]
   // 1: conflicts. Everything else throws.
   const { code, stdout, stderr } = await git(repo.dir, args, { accept: [0, 1], env })
   const fields = stdout.toString('latin1').split('\0')
   const treeSha = fields[0] ?? ''
   if (!isSha(treeSha)) throw new GitError('exit', `git merge-tree gave no result: ${stderr.trim()}`, { code, stderr })
   return { treeSha, conflicts: code === 1 ? conflictedFiles(fields.slice(1)) : [] }
+}
+
+function commitText(tree: Sha, parents: Sha[], title: string): string {
+  const who = 'svc <noreply@svc.invalid> 0 +0000'
+  const head = [`tree ${tree}`, ...parents.map((sha) => `parent ${sha}`), `author ${who}`, `committer ${who}`]
+  return `${head.join('\n')}\n\n${title}\n`
 }

@@ -45,7 +45,10 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The environment that makes git write objects to `dir/objects` and read them from the repository too. */
-export async function borrowObjects(repositoryDir: string, dir: string): Promise<Record<string, string>> {
+export async function borrowObjects(
+  repositoryDir: string,
+  dir: string,
+): Promise<Record<string, string> & { GIT_OBJECT_DIRECTORY: string }> {
   const objects = join(dir, 'objects')
   await mkdir(objects, { recursive: true })
   return {

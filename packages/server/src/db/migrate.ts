@@ -19,6 +19,7 @@ import modelUsage from './migrations/0017_model_usage.sql' with { type: 'text' }
 import identities from './migrations/0018_identities.sql' with { type: 'text' }
 import rootKey from './migrations/0019_root_key.sql' with { type: 'text' }
 import checks from './migrations/0020_checks.sql' with { type: 'text' }
+import heads from './migrations/0021_heads.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -42,6 +43,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 18, name: 'identities', sql: identities },
   { version: 19, name: 'root key', sql: rootKey },
   { version: 20, name: 'checks', sql: checks },
+  { version: 21, name: 'heads', sql: heads },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

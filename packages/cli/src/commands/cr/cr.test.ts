@@ -227,6 +227,17 @@ describe('svc cr diff', () => {
     expect(service.of('diffChangeRequest').map((request) => request.query)).toEqual([{}, {}, { renames: '1' }])
   })
 
+  test('--since says what it begins with and what it leaves out', async () => {
+    const since = { sha: 'a'.repeat(40), rewritten: true, base_moved: true, conflicts: ['a.txt'] }
+    await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), since }) })
+    const { stdout, stderr } = await svc(['cr', 'diff', '3', '--since', since.sha], { service, env })
+    expect(stdout).toBe(aPatch)
+    expect(stderr).toContain('The branch was rewritten since')
+    expect(stderr).toContain('What the branch took in from main is left out.')
+    expect(stderr).toContain('Both had changed a.txt')
+    expect(service.of('diffChangeRequest')[0]!.query).toEqual({ since: since.sha })
+  })
+
   test.each(['-w', '--ignore-whitespace'])(
     '%s leaves out whitespace and says of how many files nothing is left',
     async (flag) => {

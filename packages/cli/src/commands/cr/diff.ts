@@ -15,14 +15,28 @@ export const diff = command({
     stat: { kind: 'switch', summary: 'Only the files with their counts' },
     renames: { kind: 'switch', summary: 'Find renamed files' },
     'ignore-whitespace': { kind: 'switch', short: 'w', summary: 'Leave out what differs in whitespace alone' },
+    since: {
+      kind: 'text',
+      value: 'commit',
+      summary: 'Only what came after this head, also when the branch was rewritten since',
+    },
   },
-  examples: ['svc cr diff 3', 'svc cr diff 3 -w', 'svc cr diff @ | git apply --check'],
+  examples: [
+    'svc cr diff 3',
+    'svc cr diff 3 -w --since 4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+    'svc cr diff @ | git apply --check',
+  ],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
     const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const found = await getDiff(api, cr, { renames: flags.renames, ignoreWhitespace: flags['ignore-whitespace'] })
+    const found = await getDiff(api, cr, {
+      renames: flags.renames,
+      ignoreWhitespace: flags['ignore-whitespace'],
+      since: flags.since,
+    })
     const { out } = ctx
     if (out.json) return out.document(found)
+    if (found.since !== undefined) noteSince(ctx, found.since, cr.base_ref)
     const leftOut = found.whitespace_only?.length ?? 0
     if (leftOut > 0) out.note(leftOutNote(leftOut))
     if (found.files.length === 0) return out.note(leftOut > 0 ? 'No other differences.' : 'No differences.')
@@ -37,7 +51,7 @@ type Diff = Awaited<ReturnType<typeof getDiff>>
 export function getDiff(
   api: ApiClient,
   cr: ChangeRequest,
-  how: { renames?: boolean; ignoreWhitespace?: boolean } = {},
+  how: { renames?: boolean; ignoreWhitespace?: boolean; since?: string | undefined } = {},
 ) {
   return reply(
     api.GET('/v1/projects/{projectId}/change-requests/{crId}/diff', {
@@ -45,11 +59,19 @@ export function getDiff(
         path: { projectId: cr.project_id, crId: cr.cr_id },
         query: {
           ...(how.renames ? { renames: '1' as const } : {}),
+          ...(how.since === undefined ? {} : { since: how.since }),
           ...(how.ignoreWhitespace ? { ignore_whitespace: '1' as const } : {}),
         },
       },
     }),
   )
+}
+
+function noteSince({ out }: Context, since: NonNullable<Diff['since']>, baseRef: string): void {
+  if (since.rewritten) out.note('The branch was rewritten since; that commit is no longer part of it.')
+  if (since.base_moved) out.note(`What the branch took in from ${baseRef} is left out.`)
+  if (since.conflicts.length > 0)
+    out.note(`Both had changed ${since.conflicts.join(', ')}: lines between <<<<<<< and >>>>>>> are as they met.`)
 }
 
 function leftOutNote(count: number): string {

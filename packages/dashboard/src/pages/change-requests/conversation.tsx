@@ -86,10 +86,21 @@ function SinceReview({ projectId, cr, review }: { projectId: string; cr: ChangeR
   })
   if (!answered) return cr.status === 'open' && <p className="text-sm text-dim">Nothing was pushed since.</p>
   const count = range.data?.ahead
-  const who = review.session_id === null ? 'Pushed since' : 'The agent pushed its answer'
+  const who =
+    review.answer === null
+      ? 'The branch moved on'
+      : review.session_id === null
+        ? 'Pushed since'
+        : 'The agent pushed its answer'
   return (
     <p className="text-sm">
       <span className="font-medium">{who}</span>
+      {review.answer !== null && (
+        <>
+          {' '}
+          <Time at={review.answer.seen_at} />
+        </>
+      )}
       {count === undefined ? '.' : `: ${count} ${count === 1 ? 'commit' : 'commits'}.`}{' '}
       <Link
         to={paths.changeRequest}

@@ -68,16 +68,18 @@ export function ChangeRequestPage() {
               <EffectsTab projectId={project_id} cr={cr} />
             </Tabs.Panel>
             <Tabs.Panel value="files" className="flex flex-col gap-3 outline-none">
-              {since !== null && (
-                <p className="text-sm text-dim">
-                  Only what came after <code className="font-mono">{since.slice(0, 12)}</code>.{' '}
-                  <Link from={paths.changeRequest} search={{ tab: 'files' }} className="text-accent underline">
-                    See all of the change
-                  </Link>
-                </p>
-              )}
               <Suspense fallback={<Loading what="the diff viewer" />}>
-                <FilesTab projectId={project_id} cr={cr} since={since} />
+                <FilesTab
+                  projectId={project_id}
+                  cr={cr}
+                  since={since}
+                  onSince={(from) =>
+                    void navigate({
+                      search: { tab: 'files', ...(from === null ? {} : { since: from }) },
+                      replace: true,
+                    })
+                  }
+                />
               </Suspense>
             </Tabs.Panel>
           </Tabs.Root>

@@ -39,12 +39,24 @@ export function changedFiles(diff: Diff): ChangedFile[] {
       status: file.status,
       additions: file.additions,
       deletions: file.deletions,
-      view: hasLines ? view : null,
+      view: hasLines ? asWhole(view) : null,
       reason: hasLines ? null : file.binary ? 'binary' : view === null && diff.truncated ? 'truncated' : 'empty',
       comparison,
       version: versionOf(file.status, view, diff.head_sha),
     }
   })
+}
+
+/** Lines of context git puts around a change. */
+const contextLines = 3
+
+/** A patch that begins with the first line and ends with the last is the whole file: nothing more is to be loaded. */
+function asWhole(view: FileDiffMetadata): FileDiffMetadata {
+  const [hunk, ...others] = view.hunks
+  const last = hunk?.hunkContent.at(-1)
+  const reachesBoth = hunk !== undefined && others.length === 0 && hunk.additionStart <= 1 && hunk.deletionStart <= 1
+  if (!reachesBoth || (last?.type === 'context' && last.lines >= contextLines)) return view
+  return { ...view, isPartial: false }
 }
 
 /** Without content of its own (a new name, a new mode) a file stays as it was seen; one left out of the patch is seen at this head alone. */

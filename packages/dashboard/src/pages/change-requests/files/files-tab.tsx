@@ -1,6 +1,7 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
+import { ApiError } from '../../../api.ts'
 import { Answer } from '../../../components/answer.tsx'
 import { Failure } from '../../../components/failure.tsx'
 import { useKept } from '../../../kept.ts'
@@ -11,8 +12,10 @@ import { type ChangedFile, changedFiles } from './changed-files.ts'
 import { wholeFile } from './context.ts'
 import { draftAt } from './draft-at.ts'
 import { type DraftComment, useDrafts } from './drafts.ts'
+import { type Look, useLooks } from './looked.ts'
 import { PlainFiles } from './plain-files.tsx'
 import { SendReview } from './send-review.tsx'
+import { AllOfIt, SinceWords } from './since-words.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Toggle, Toolbar, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
@@ -24,10 +27,13 @@ export default function FilesTab({
   projectId,
   cr,
   since,
+  onSince,
 }: {
   projectId: string
   cr: ChangeRequest
+  /** Only what came after this head. */
   since: string | null
+  onSince: (since: string | null) => void
 }) {
   const [ignoreWhitespace, setIgnoreWhitespace] = useKept('svc-diff-ignore-whitespace', false)
   // What was asked for before stays until the next is there, so that whoever pressed a button keeps the focus on it.
@@ -35,6 +41,8 @@ export default function FilesTab({
     ...diff(projectId, cr, { since, ignoreWhitespace }),
     placeholderData: (before) => (before?.cr_id === cr.cr_id ? before : undefined),
   })
+  const look = useLooks(cr.cr_id, found.isPlaceholderData ? null : (found.data?.head_sha ?? null))
+  if (since !== null && isRefusedSince(found.error)) return <GoneSince error={found.error} />
   return (
     <Answer of={found} what="the changes">
       {(data) => (
@@ -42,6 +50,9 @@ export default function FilesTab({
           projectId={projectId}
           cr={cr}
           diff={data}
+          look={look}
+          since={since}
+          onSince={onSince}
           busy={found.isPlaceholderData}
           ignoreWhitespace={ignoreWhitespace}
           onIgnoreWhitespace={setIgnoreWhitespace}
@@ -55,6 +66,9 @@ function Files({
   projectId,
   cr,
   diff,
+  look,
+  since,
+  onSince,
   busy,
   ignoreWhitespace,
   onIgnoreWhitespace,
@@ -62,6 +76,9 @@ function Files({
   projectId: string
   cr: ChangeRequest
   diff: Diff
+  look: Look | null
+  since: string | null
+  onSince: (since: string | null) => void
   busy: boolean
   ignoreWhitespace: boolean
   onIgnoreWhitespace: (on: boolean) => void
@@ -130,12 +147,18 @@ function Files({
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
           {viewedCount} of {files.length} files viewed
         </p>
+        {look !== null && look.sha !== headSha && (
+          <Toggle on={since === look.sha} onChange={(on) => onSince(on ? look.sha : null)}>
+            Since you last looked
+          </Toggle>
+        )}
         {currentFile !== null && (
           <Toggle on={isViewed(currentFile)} onChange={() => toggleViewed(currentFile)}>
             Viewed
           </Toggle>
         )}
       </Toolbar>
+      {diff.since !== undefined && <SinceWords since={diff.since} baseRef={cr.base_ref} look={look} />}
       {diff.whitespace_only !== undefined && <LeftOut paths={diff.whitespace_only} />}
       {diff.truncated && (
         <Notice tone="warn" title="This change is too large to show whole.">
@@ -144,7 +167,13 @@ function Files({
       )}
       {context.failed !== null && <Failure error={context.failed} />}
       {files.length === 0 ? (
-        <Empty>{diff.whitespace_only?.length ? 'Nothing but whitespace is changed.' : 'Nothing is changed.'}</Empty>
+        <Empty>
+          {diff.whitespace_only?.length
+            ? 'Nothing but whitespace is changed.'
+            : diff.since === undefined
+              ? 'Nothing is changed.'
+              : 'Nothing was changed since.'}
+        </Empty>
       ) : (
         <div className="grid gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
           <div className="max-h-60 md:max-h-[calc(100dvh-9rem)]">
@@ -185,6 +214,20 @@ function Files({
       <SendReview projectId={projectId} cr={cr} headSha={headSha} drafts={drafts} onSent={clear} />
       <ShortcutsDialog open={keysShown} onOpenChange={setKeysShown} />
     </div>
+  )
+}
+
+/** The service does not know that commit, or not any more. */
+function isRefusedSince(error: Error | null): error is ApiError {
+  const issues = error instanceof ApiError ? error.detail.issues : undefined
+  return Array.isArray(issues) && issues.some((issue: { path?: unknown }) => issue.path === 'since')
+}
+
+function GoneSince({ error }: { error: ApiError }) {
+  return (
+    <Notice tone="warn" title={error.message} action={<AllOfIt />}>
+      So what came after it cannot be told apart.
+    </Notice>
   )
 }
 
