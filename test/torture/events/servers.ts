@@ -103,7 +103,8 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
   }
   let said = 0
   while ((await last()) < options.events) {
-    await Promise.race([delay(1_000), clients])
+    // Whatever of them fails ends it all.
+    await Promise.race([delay(1_000), clients, killing.ended])
     if (++said % 30 === 0) options.say?.(`${await last()} events, ${killing.kills.total} kills`)
   }
   enough.abort()

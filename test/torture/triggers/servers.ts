@@ -93,16 +93,20 @@ async function torture(run: Run, world: World, first: number): Promise<TriggersR
   const seen: string[] = []
   const killing = keepKilling(world.servers, { random: run.random, points: steps, over: over.signal })
   const watching = watch(run, seen, over.signal)
-  try {
+  const changes = async () => {
     for (let change = first, round = 0; change < hourChanges.length; change++, round++) {
       await through(run, hourChanges[change]!, round)
       const { rows } = await db.query<{ n: string }>('select count(*) as n from trigger_slots')
       options.say?.(`${at(clocks)}: ${rows[0]!.n} times were due, ${killing.kills.total} kills`)
-      if (Number(rows[0]!.n) >= options.ticks) break
+      if (Number(rows[0]!.n) >= options.ticks) return
     }
+  }
+  try {
+    // A server that does not start ends it all.
+    await Promise.race([changes(), killing.ended, watching])
   } finally {
     over.abort()
-    await Promise.all([killing.ended, watching])
+    await Promise.allSettled([killing.ended, watching])
   }
   await rest(run, world)
   const found = await judge(db, { projectId: project.id, epochs, leaps: run.leaps, highest: clocks.highest })
