@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { canaries, encodingsOfACanary } from '../../packages/server/src/redaction/testing-canaries.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 
@@ -66,8 +67,71 @@ function filesWith(folder: string, shapes = everyShape()): string[] {
     })
 }
 
+/** Every row of every table and what each connection asked last, as pg_dump would write them; bytes also as they are. */
+async function dumpDatabase(): Promise<string[]> {
+  const [, , , , socket = ''] = readFileSync(join(server.dir, 'data/postgres/postmaster.pid'), 'utf8').split('\n')
+  const connectionString = `postgresql://svc@localhost/postgres?host=${encodeURIComponent(socket)}`
+  // What the database says of a value, untouched by any reading of its type.
+  const db = new pg.Client({ connectionString, types: { getTypeParser: () => (text: string) => text } as never })
+  await db.connect()
+  try {
+    const { rows: tables } = await db.query<{ name: string }>(
+      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind in ('r', 'p', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`,
+    )
+    const dumps = [
+      `\n${(await db.query<{ query: string }>('select query from pg_stat_activity')).rows.map(({ query }) => query).join('\n')}`,
+    ]
+    for (const { name } of tables) {
+      const { rows } = await db.query<Record<string, string | null>>(`select * from ${name}`)
+      const values = rows.flatMap((row) => Object.values(row)).filter((value) => value !== null)
+      const bytes = values.filter((value) => value.startsWith('\\x')).map((value) => Buffer.from(value.slice(2), 'hex'))
+      dumps.push(
+        [name, ...values, ...bytes.flatMap((each) => [each.toString('utf8'), each.toString('latin1')])].join('\n'),
+      )
+    }
+    return dumps
+  } finally {
+    await db.end()
+  }
+}
+
+/** What is said when a secret is sent where something else belongs. */
+async function refusals(session: string): Promise<string[]> {
+  const base = `/v1/projects/${project}`
+  const post = (path: string, body: string) =>
+    server.api(base + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  const said: string[] = []
+  for (const value of Object.values(canaries)) {
+    const uri = encodeURIComponent(value)
+    const replies = await Promise.all([
+      post('/secrets', JSON.stringify({ name: 'SVC_CANARY', value })),
+      post('/secrets', JSON.stringify({ name: `-${value}`, value: 'short' })),
+      post('/secrets', `{"name": "X", "value": ${JSON.stringify(value)}, broken`),
+      post('/sessions', JSON.stringify({ agent_name: value })),
+      post('/sessions', JSON.stringify({ base_ref: value })),
+      post('/change-requests', JSON.stringify({ title: 'x', head_ref: value })),
+      post(`/sessions/${session}/prompt`, JSON.stringify({ text: [value] })),
+      post(`/apps/${uri}/deploy`, ''),
+      post(`/triggers/${uri}/fire`, ''),
+      server.api(`${base}/file?ref=${uri}&path=${uri}`),
+      server.api(`${base}/tree?ref=main&path=${uri}`),
+      server.api(`${base}/sessions/${session}/preview?port=${uri}`),
+      server.api(`${base}/change-requests?status=${uri}`),
+      server.api(`${base}/${uri}`),
+      server.api(`${base}/branches`, { token: value.replace(/[^!-~]/g, '') }),
+    ])
+    for (const reply of replies) {
+      const text = await reply.text()
+      expect(`${reply.status} ${text}`).toMatch(/^4\d\d \{"error":/)
+      said.push(text)
+    }
+  }
+  return said
+}
+
 test(
-  'an agent prints them as they are, in base64 and in hex: none is in transcript, answer, log, arguments or any file of the server',
+  'an agent prints them as they are, in base64 and in hex: none is in transcript, answer, error, log, arguments, database or any file of the server',
   async () => {
     const prompt = [
       '```svc-script',
@@ -93,8 +157,18 @@ test(
     })
     expect(leaksIn(transcript)).toEqual([])
     expect(leaksIn(chat.stdout)).toEqual([])
+    const said = await refusals(session.session_id)
+    expect(said.flatMap((text) => leaksIn(text).map((leak) => `${leak} in ${text}`))).toEqual([])
+    expect(said.join()).toContain('[redacted ')
     expect(leaksIn(server.output)).toEqual([])
     expect(leaksIn(seen)).toEqual([])
+    const dump = await dumpDatabase()
+    expect(dump.flatMap((table) => leaksIn(table).map((leak) => `${leak} in ${table.split('\n', 1)[0]}`))).toEqual([])
+    // It is the whole of it: what was no secret is there, and sealed values are, as bytes.
+    expect(dump.length).toBeGreaterThan(40)
+    expect(dump.some((table) => table.startsWith('public.session_prompts\n') && table.includes('printenv PEM'))).toBe(
+      true,
+    )
     expect(seen).toContain('opencode')
     expect(filesWith(join(server.dir, 'data'))).toEqual([])
     // The same search finds what was no secret.
