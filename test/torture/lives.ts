@@ -16,16 +16,20 @@ export function keepKilling(
     points: string[]
     over: AbortSignal
     start?: Parameters<TortureServer['start']>[0]
+    /** So many die, and then no more; all the time when it is left out. */
+    killsMax?: number | undefined
     /** How long a server lives that nobody ends before. */
-    lifeMs?: { min: number; max: number }
+    lifeMs?: { min: number; max: number } | undefined
   },
-): { kills: Kills; ended: Promise<void> } {
+): { kills: Kills; ended: Promise<void>; failed: Promise<never> } {
   const kills: Kills = { total: 0, atRandom: 0, atPoint: {} }
   const { random, over } = options
   const { min, max } = options.lifeMs ?? { min: 3_000, max: 20_000 }
   const waiting: string[] = []
+  let begun = 0
   const live = async (server: TortureServer) => {
-    while (!over.aborted) {
+    while (!over.aborted && begun < (options.killsMax ?? Number.POSITIVE_INFINITY)) {
+      begun++
       if (waiting.length === 0) waiting.push(...options.points)
       const point = random() < 0.6 ? waiting.splice(Math.floor(random() * waiting.length), 1)[0]! : null
       const failpoints = point === null ? {} : { failpoints: `${point}=kill@${1 + Math.floor(random() * 8)}` }
@@ -39,6 +43,8 @@ export function keepKilling(
     }
     // Whoever is still to die at a point would do so in the quiet afterwards.
     if (server.isRunning) await server.kill()
+    if (!over.aborted) await server.start(options.start)
   }
-  return { kills, ended: Promise.all(servers.map(live)).then(() => {}) }
+  const ended = Promise.all(servers.map(live)).then(() => {})
+  return { kills, ended, failed: ended.then(() => new Promise<never>(() => {})) }
 }

@@ -1,6 +1,19 @@
 import { expect, test } from 'bun:test'
 import { pointsOf } from './scenarios.ts'
 import { tickTriggers } from './triggers/one-process.ts'
+import { tortureTriggers } from './triggers/servers.ts'
+
+test('three real servers, killed all the time, while their clocks run and leap into a change of the hour', async () => {
+  const report = await tortureTriggers({
+    ...{ ticks: 1, seed: 6, servers: 3, many: 6, beforeMs: 60_000, afterMs: 150_000, rate: 30 },
+    lifeMs: { min: 1_000, max: 3_000 },
+    killsMax: 4,
+  })
+  expect(report.problems).toEqual([])
+  expect(report.kills.total).toBeGreaterThan(0)
+  expect(report.slots.due).toBeGreaterThan(10)
+  expect(report.sessions).toBeGreaterThan(3)
+}, 240_000)
 
 test('three servers with clocks that jump, dying on the way: no slot twice, none without a row', async () => {
   const report = await tickTriggers({ ticks: 240, seed: 3 })

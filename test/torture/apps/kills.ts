@@ -65,10 +65,14 @@ async function killedAt(run: Run, point: string): Promise<void> {
   const hit = run.random() < 0.25 ? 1 : restored + 1
   await end(run, null)
   const isUp = await server.start({ sandboxes: true, failpoints: `${point}=kill@${hit}` })
-  const what = isUp ? await act(run).catch(() => 'an act that was cut off') : 'its start'
-  const died = await Promise.race([server.exited.then(() => true), delay(12_000, false)])
+  // It goes on asking until the next server answers.
+  const acting = act(run)
+  const died = isUp
+    ? await Promise.race([server.exited.then(() => true), acting.then(() => delay(12_000, false))])
+    : true
   await end(run, died ? point : 'later than its point')
   await server.start({ sandboxes: true })
+  const what = await acting
   await settled(run, `${what}, killed at ${point}@${hit}`)
 }
 
@@ -111,7 +115,7 @@ async function act(run: Run): Promise<string> {
     dice < 0.3 ? 'push' : dice < 0.45 ? 'broken push' : dice < 0.65 ? 'deploy' : dice < 0.82 ? 'rollback' : 'stop'
   report.acts[kind] = (report.acts[kind] ?? 0) + 1
   const name = `${kind} of ${app.slug}`
-  if (kind === 'push') await push(run, { site: true, pages: app === pages })
+  if (kind === 'push') await push(run, { site: true, ...(app === pages ? { pages: true } : {}) })
   else if (kind === 'broken push') await push(run, app === site ? { site: false } : { site: true, pages: false })
   else {
     const path = `/v1/projects/${project.id}/apps/${app.slug}/${kind}`
@@ -142,7 +146,9 @@ async function push(run: Run, good: { site: boolean; pages?: boolean }): Promise
   }
   const commit = await commitFiles(run.project.dir, n, files)
   pushed(run.site, { words: `the site, version ${n}`, commit, isGood: good.site })
-  if (good.pages !== undefined) pushed(run.pages, { words: page, commit, isGood: good.pages })
+  // That its folder is gone is no news when it was gone already.
+  const isNews = good.pages === true || (good.pages === false && run.pages.head?.isGood === true)
+  if (isNews) pushed(run.pages, { words: page, commit, isGood: good.pages === true })
 }
 
 async function commitFiles(dir: string, n: number, files: Record<string, string | null>): Promise<string> {

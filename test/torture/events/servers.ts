@@ -23,6 +23,7 @@ export interface EventsOptions {
   clients: number
   readers: number
   lifeMs: { min: number; max: number }
+  killsMax?: number | undefined
   say?: (line: string) => void
 }
 
@@ -89,7 +90,7 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
     startReader(world.servers, { name: `reader ${n}`, path: `${path}/events`, random, over: over.signal }),
   )
   const killing = keepKilling(world.servers, {
-    ...{ random, points: pointsOf('events'), over: enough.signal, lifeMs: options.lifeMs },
+    ...{ random, points: pointsOf('events'), over: enough.signal, lifeMs: options.lifeMs, killsMax: options.killsMax },
   })
   const clients = Promise.all(
     Array.from({ length: options.clients }, () => act(world, project, { random, acts, enough: enough.signal })),
@@ -104,7 +105,7 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
   let said = 0
   while ((await last()) < options.events) {
     // Whatever of them fails ends it all.
-    await Promise.race([delay(1_000), clients, killing.ended])
+    await Promise.race([delay(1_000), clients, killing.failed])
     if (++said % 30 === 0) options.say?.(`${await last()} events, ${killing.kills.total} kills`)
   }
   enough.abort()

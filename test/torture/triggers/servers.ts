@@ -28,6 +28,8 @@ export interface TriggersOptions {
   afterMs: number
   /** Milliseconds of the servers' clocks in one of ours. */
   rate: number
+  lifeMs?: { min: number; max: number } | undefined
+  killsMax?: number | undefined
   say?: (line: string) => void
 }
 
@@ -40,6 +42,7 @@ export interface TriggersReport extends Judgement {
 
 interface Run {
   options: TriggersOptions
+  world: World
   random: () => number
   db: pg.Client
   clocks: Clocks
@@ -51,6 +54,7 @@ interface Run {
 
 const stuckMs = 120_000
 const minuteMs = 60_000
+const disturbEveryMs = 2_000
 
 /** What a firing goes through. */
 const steps = [...pointsOf('triggers'), ...pointsOf('sessions').filter((name) => name.startsWith('session.create.'))]
@@ -71,13 +75,16 @@ export async function tortureTriggers(options: TriggersOptions): Promise<Trigger
     world = await World.make(await TortureServer.make({ ...shared, clockFile: clocks.file(0) }))
     await world.server.start()
     await world.makeProjects(['managed'])
-    for (let n = 1; n < options.servers; n++)
-      world.servers.push(await TortureServer.make({ ...shared, beside: world.server, clockFile: clocks.file(n) }))
+    for (let n = 1; n < options.servers; n++) {
+      const other = await TortureServer.make({ ...shared, beside: world.server, clockFile: clocks.file(n) })
+      await other.start()
+      world.servers.push(other)
+    }
     const run: Run = {
-      ...{ options, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
+      ...{ options, world, random, db, clocks, epochs: new Epochs(), project: world.projects[0]!, leaps: [] },
       report: { leaps: { forward: 0, back: 0 }, edits: 0, looks: 0 },
     }
-    return await torture(run, world, first)
+    return await torture(run, first)
   } finally {
     await world?.close()
     await db.end().catch(() => {})
@@ -87,11 +94,17 @@ export async function tortureTriggers(options: TriggersOptions): Promise<Trigger
   }
 }
 
-async function torture(run: Run, world: World, first: number): Promise<TriggersReport> {
-  const { options, clocks, db, epochs, project } = run
+async function torture(run: Run, first: number): Promise<TriggersReport> {
+  const { options, world, clocks, db, epochs, project } = run
   const over = new AbortController()
   const seen: string[] = []
-  const killing = keepKilling(world.servers, { random: run.random, points: steps, over: over.signal })
+  const killing = keepKilling(world.servers, {
+    random: run.random,
+    points: steps,
+    over: over.signal,
+    lifeMs: options.lifeMs,
+    killsMax: options.killsMax,
+  })
   const watching = watch(run, seen, over.signal)
   const changes = async () => {
     for (let change = first, round = 0; change < hourChanges.length; change++, round++) {
@@ -103,12 +116,12 @@ async function torture(run: Run, world: World, first: number): Promise<TriggersR
   }
   try {
     // A server that does not start ends it all.
-    await Promise.race([changes(), killing.ended, watching])
+    await Promise.race([changes(), killing.failed, watching])
   } finally {
     over.abort()
     await Promise.allSettled([killing.ended, watching])
   }
-  await rest(run, world)
+  await rest(run)
   const found = await judge(db, { projectId: project.id, epochs, leaps: run.leaps, highest: clocks.highest })
   found.problems.push(...seen)
   return { ...found, ...run.report, kills: killing.kills }
@@ -118,6 +131,7 @@ async function torture(run: Run, world: World, first: number): Promise<TriggersR
 async function through(run: Run, change: number, round: number): Promise<void> {
   const { clocks, options, random } = run
   const { many } = options
+  const reach = Math.min(12 * minuteMs, (options.beforeMs + options.afterMs) / 3)
   options.say?.(`${at(clocks)}: on to ${new Date(change).toISOString()}, when the hour changes`)
   if (clocks.now < change - options.beforeMs) {
     await edit(run, { round: 2 * round, isBusy: false, many })
@@ -129,10 +143,10 @@ async function through(run: Run, change: number, round: number): Promise<void> {
     options.say?.(`${at(clocks)}: svc.toml changed`)
     clocks.rate = options.rate
     while (clocks.now < until) {
-      await delay(2_000)
+      await delay(disturbEveryMs)
       const dice = random()
-      if (dice < 0.12) leap(run, Math.floor((2 + random() * 12) * minuteMs))
-      else if (dice < 0.24) leap(run, -Math.floor((1 + random() * 12) * minuteMs))
+      if (dice < 0.12) leap(run, Math.floor((0.1 + random()) * reach))
+      else if (dice < 0.24) leap(run, -Math.floor((0.1 + random()) * reach))
     }
     clocks.rate = 1
   }
@@ -150,10 +164,12 @@ function leap({ clocks, leaps, report }: Run, ms: number): void {
 
 /** As a merge or an outside push leaves it; ends when a server has made it so. */
 async function edit(run: Run, phase: Parameters<typeof definitions>[0]): Promise<void> {
-  const { clocks, db, project } = run
+  const { clocks, db, project, world } = run
   const text = manifestOf(definitions(phase))
   const from = clocks.lowest
   const sha = await commitManifest(project.dir, text)
+  // Whoever looks at the triggers sees the branch as it is now.
+  await world.insist('GET', `/v1/projects/${project.id}/triggers`, null, `edit-${sha}`)
   await untilTrue('svc.toml is read', async () => {
     const { rows } = await db.query<{ sha: string }>('select sha from trigger_reconciliations where project_id = $1', [
       project.id,
@@ -177,7 +193,7 @@ async function commitManifest(dir: string, text: string): Promise<string> {
   return gitIn(dir, ['rev-parse', 'refs/heads/main'])
 }
 
-async function isInLedger({ clocks, db, project }: Run): Promise<boolean> {
+async function isInLedger({ clocks, db, project }: Pick<Run, 'clocks' | 'db' | 'project'>): Promise<boolean> {
   const { rows } = await db.query<{ n: string }>(
     `select (select count(*) from triggers where project_id = $1 and enabled and next_due_at <= $2)
       + (select count(*) from trigger_slots where project_id = $1 and status = 'claimed') as n`,
@@ -204,10 +220,10 @@ async function watch(run: Run, seen: string[], over: AbortSignal): Promise<void>
 }
 
 /** Nobody dies any more: what the dead left is taken over, and then nothing is owed. */
-async function rest(run: Run, world: World): Promise<void> {
-  run.clocks.rate = 1
+async function rest({ clocks, world, ...run }: Run): Promise<void> {
+  clocks.rate = 1
   for (const server of world.servers) if (!server.isRunning) await server.start()
-  await untilTrue('nothing is owed any more', () => isInLedger(run), 180_000)
+  await untilTrue('nothing is owed any more', () => isInLedger({ clocks, ...run }), 180_000)
   for (const server of world.servers) await server.kill('SIGTERM')
 }
 

@@ -30,20 +30,30 @@ export async function enterDueSlots(
     const now = deps.now()
     const trigger = await lockDueTrigger(trx, now)
     if (trigger === null || trigger.next_due_at === null) return null
-    const { slots, nextDueAt } = planSlots(trigger.definition, new Date(trigger.next_due_at), now)
-    const rows: NewRow<'trigger_slots'>[] = []
-    let previous = await lastDueAt(trx, trigger.project_id, trigger.slug)
-    for (const { dueAt, fate } of slots) {
-      const missed = fate === 'missed' ? missedReason(slots) : null
-      const reason = missed ?? (isTooSoon(dueAt, previous) ? 'less than a minute after the slot before it' : null)
-      if (reason === null) previous = dueAt
-      rows.push(await slotRow(deps, trx, { trigger, dueAt, now, reason, caughtUp: fate === 'catch-up' }))
-    }
-    const entered = await insertSlots(trx, rows)
-    for (const slot of entered) if (slot.status === 'skipped') await tellSlot(trx, 'trigger.missed', slot)
-    await setNextDue(trx, trigger, nextDueAt)
-    return entered
+    return (await enterSlotsOf(deps, trx, { ...trigger, next_due_at: trigger.next_due_at }, now)).entered
   })
+}
+
+/** In the transaction that has the trigger locked: what it is due for by now, and when it is due next. */
+export async function enterSlotsOf(
+  deps: Pick<Deps, 'newId' | 'instanceId'>,
+  trx: DbOrTransaction,
+  trigger: TriggerRow & { next_due_at: string },
+  now: Date,
+): Promise<{ entered: SlotRow[]; nextDueAt: Date | null }> {
+  const { slots, nextDueAt } = planSlots(trigger.definition, new Date(trigger.next_due_at), now)
+  const rows: NewRow<'trigger_slots'>[] = []
+  let previous = await lastDueAt(trx, trigger.project_id, trigger.slug)
+  for (const { dueAt, fate } of slots) {
+    const missed = fate === 'missed' ? missedReason(slots) : null
+    const reason = missed ?? (isTooSoon(dueAt, previous) ? 'less than a minute after the slot before it' : null)
+    if (reason === null) previous = dueAt
+    rows.push(await slotRow(deps, trx, { trigger, dueAt, now, reason, caughtUp: fate === 'catch-up' }))
+  }
+  const entered = await insertSlots(trx, rows)
+  for (const slot of entered) if (slot.status === 'skipped') await tellSlot(trx, 'trigger.missed', slot)
+  await setNextDue(trx, trigger, nextDueAt)
+  return { entered, nextDueAt }
 }
 
 function missedReason(slots: { dueAt: Date; fate: string }[]): string {

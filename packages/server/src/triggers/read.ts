@@ -7,7 +7,7 @@ import { listSecrets } from '../secrets/store.ts'
 import { reconcileProject } from './reconcile.ts'
 import { listTriggers, type TriggerRow } from './store.ts'
 
-type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'now' | 'log'>
+type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'now' | 'newId' | 'log'>
 
 /** Looks at the branch first, as a merge a second ago is expected to show. A host that is away is no reason to show nothing. */
 export async function bringUpToDate(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {

@@ -4,10 +4,11 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
+import { enterSlotsOf } from './due.ts'
 import { firstDueAt } from './plan-slots.ts'
 import { deleteTriggers, lockTriggers, type TriggerRow, upsertTrigger } from './store.ts'
 
-type ReconcileDeps = Pick<Deps, 'db' | 'now'>
+type ReconcileDeps = Pick<Deps, 'db' | 'now' | 'newId'>
 
 /** The job: every project whose default branch is not the one its triggers were made from. */
 export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>): Promise<void> {
@@ -17,7 +18,7 @@ export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>)
   for (const { project_id } of rows) await reconcileProject(deps, project_id)
 }
 
-/** Does nothing while an old slot is still due: it is entered in the ledger first, and the job comes again. */
+/** What is still due of the old is entered in the ledger first. */
 export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     // Two servers take turns, and the second finds it done.
@@ -25,9 +26,9 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
     const now = deps.now()
     const seen = await getDefaultBranch(trx, projectId)
     if (seen === null || (await isReconciled(trx, seen))) return
+    // A thousand missed ones are entered in portions: then the job comes again.
+    if (!(await enterWhatIsDue(deps, trx, await lockTriggers(trx, projectId), now))) return
     const rows = await lockTriggers(trx, projectId)
-    if (rows.some((row) => row.enabled && row.next_due_at !== null && Date.parse(row.next_due_at) <= now.getTime()))
-      return
     const wanted = seen.manifest.triggers
     const gone = rows.filter((row) => !wanted.some(({ slug }) => slug === row.slug)).map((row) => row.slug)
     await deleteTriggers(trx, projectId, gone)
@@ -42,6 +43,27 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string): 
       .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha: seen.sha, branch: seen.branch }))
       .execute()
   })
+}
+
+/**
+ * Waiting until nothing is due could be waiting for ever: where many triggers come at different seconds, or servers are
+ * slow, there is always one. Nobody has these slots in hand, so whoever looks for forsaken ones fires them. False: more is due.
+ */
+async function enterWhatIsDue(
+  deps: Pick<Deps, 'newId'>,
+  trx: DbOrTransaction,
+  rows: TriggerRow[],
+  now: Date,
+): Promise<boolean> {
+  const nobody = { newId: deps.newId, instanceId: deps.newId() }
+  const isDue = (time: Date) => time.getTime() <= now.getTime()
+  let isAll = true
+  for (const row of rows) {
+    if (!row.enabled || row.next_due_at === null || !isDue(new Date(row.next_due_at))) continue
+    const { nextDueAt } = await enterSlotsOf(nobody, trx, { ...row, next_due_at: row.next_due_at }, now)
+    isAll &&= nextDueAt === null || !isDue(nextDueAt)
+  }
+  return isAll
 }
 
 async function isReconciled(trx: DbOrTransaction, seen: DefaultBranchRow): Promise<boolean> {

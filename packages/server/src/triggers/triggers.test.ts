@@ -203,6 +203,24 @@ describe('a trigger of the default branch', () => {
     await fireDueTriggers(app.deps, signal)
     expect(await sessionsOf('leaving')).toHaveLength(1)
   })
+
+  test('is changed at once, also while it is due: what it was due for is in the ledger and comes', async () => {
+    await app.manifest(cronTrigger('busy', '0 13 * * *'))
+    app.clock.now = startOfTests + hour
+    await app.manifest(cronTrigger('busy', '0 13 * * *', 'enabled = false'))
+    expect(await app.trigger('busy')).toMatchObject({
+      ...{ enabled: false, next_fire_at: null },
+      slots: [{ due_at: iso(startOfTests + hour), status: 'claimed' }],
+    })
+    await app.deps.db
+      .updateTable('trigger_slots')
+      .set({ claimed_at: new Date(Date.now() - 5_000) })
+      .where('slug', '=', 'busy')
+      .execute()
+    await fireForsakenSlots(app.deps, signal)
+    expect(await sessionsOf('busy')).toHaveLength(1)
+    expect((await app.trigger('busy')).slots).toMatchObject([{ status: 'fired' }])
+  })
 })
 
 describe('firing by hand', () => {

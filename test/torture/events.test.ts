@@ -1,0 +1,15 @@
+/** A small run of `npm run torture -- events`: two servers die while they tell readers and receivers what happens. */
+import { expect, test } from 'bun:test'
+import { tortureEvents } from './events/servers.ts'
+
+test('two servers, killed all the time: every event is read and sent, in its turn', async () => {
+  const report = await tortureEvents({
+    ...{ events: 60, seed: 5, servers: 2, clients: 2, readers: 2 },
+    lifeMs: { min: 500, max: 2_000 },
+    killsMax: 4,
+  })
+  expect(report.problems).toEqual([])
+  expect(report.acknowledged).toBeGreaterThan(30)
+  expect(report.kills.total).toBeGreaterThan(0)
+  expect(report.letters.good?.taken).toBeGreaterThanOrEqual(report.events)
+}, 300_000)
