@@ -1,6 +1,6 @@
 /** The file of the master key: 32 bytes in base64, for its owner alone. Never half written, never readable by others for a moment. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export class MasterKeyError extends Error {
@@ -24,14 +24,24 @@ export async function readMasterKey(file: string): Promise<Buffer | null> {
   return key
 }
 
-/** Makes a key. Never over an existing file: EEXIST then. */
-export async function createMasterKey(file: string): Promise<Buffer> {
+interface Access {
+  uid: number
+  gid: number
+  mode: number
+}
+
+/** Makes a key. Never over an existing file: EEXIST then. `access` is whose it becomes, where that is not this process. */
+export async function createMasterKey(file: string, access: Access | null = null): Promise<Buffer> {
   const key = randomBytes(32)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const aside = `${file}.${randomUUID()}.tmp`
   const handle = await open(aside, 'wx', 0o600)
   try {
     await handle.writeFile(`${key.toString('base64')}\n`)
+    if (access !== null) {
+      await handle.chown(access.uid, access.gid)
+      await handle.chmod(access.mode)
+    }
     await handle.sync()
     // A link, unlike a rename, does not write over what is there.
     await link(aside, file)
@@ -47,6 +57,14 @@ export async function createMasterKey(file: string): Promise<Buffer> {
 export async function replaceMasterKey(file: string, by: string): Promise<void> {
   await rename(by, file)
   await syncFolder(dirname(file))
+}
+
+/** Where the file itself lies, and who may read it: what replaces it has to be read by the same. */
+export async function lookAtMasterKey(path: string): Promise<{ file: string; access: Access }> {
+  const file = await realpath(path)
+  const { uid, gid, mode } = await stat(file)
+  // Others than owner and group had no business with it before either.
+  return { file, access: { uid, gid, mode: 0o600 | (mode & 0o040) } }
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -1,7 +1,19 @@
 /** Another master key, while servers run: nothing is lost at any line, and the one before opens nothing any more. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  copyFile,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
@@ -148,6 +160,20 @@ describe('the master key is changed', () => {
     expect(await secretBy(await startedWith(file))).toBe(canary)
   })
 
+  test('behind a link and for another user: the file itself is replaced, and the same may read it', async () => {
+    const linked = join(dir, randomUUID())
+    await symlink(file, linked)
+    const isRoot = process.getuid?.() === 0
+    await chmod(file, 0o664)
+    if (isRoot) await chown(file, 12_345, 12_346)
+    await rotateMasterKey({ ...deps, config: { ...deps.config, masterKeyFile: linked } })
+    expect((await lstat(linked)).isSymbolicLink()).toBeTrue()
+    const { uid, gid, mode } = await stat(file)
+    expect(mode & 0o777).toBe(0o640)
+    if (isRoot) expect([uid, gid]).toEqual([12_345, 12_346])
+    expect(await wraps()).toEqual([{ master_key_id: keyId((await readMasterKey(file))!) }])
+  })
+
   test('in batches, of which a dead one leaves the rest to the next', async () => {
     await addOldProjects(app.deps.db, masterKey, { accountId: app.owner.account_id, count: 250 })
     expect(await rotate('rotate.after_batch=kill@2')).toBeNull()
@@ -258,6 +284,15 @@ describe('what is wrong is said, and nothing is given up for it', () => {
       .execute()
     expect(await refusal(rotateMasterKey(deps))).toContain(`data key of project ${project.project_id} is damaged`)
     expect(await readMasterKey(file)).toEqual(masterKey)
+  })
+
+  test('a folder that nobody can write', async () => {
+    // A name so long that what is written beside it can have none stands for it: root may write everywhere.
+    const long = join(dir, 'k'.repeat(245))
+    await copyFile(file, long)
+    const said = await refusal(rotateMasterKey({ ...deps, config: { ...deps.config, masterKeyFile: long } }))
+    expect(said).toMatch(/^The new key cannot be put beside .*ENAMETOOLONG.* still opens everything/)
+    expect(await secretBy(await startedWith(long))).toBe(canary)
   })
 
   test('a file that changed under the run', async () => {

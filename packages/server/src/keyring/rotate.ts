@@ -13,7 +13,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { keyId } from './cipher.ts'
 import { unwrapRootKey, wrapRootKey } from './keyring.ts'
-import { createMasterKey, MasterKeyError, readMasterKey, replaceMasterKey } from './master-key.ts'
+import { createMasterKey, lookAtMasterKey, MasterKeyError, readMasterKey, replaceMasterKey } from './master-key.ts'
 import { checkDataKeys, moveDataKeys } from './move-data-keys.ts'
 import { type OpenedRoot, openRootKey, rotateAction } from './open-keyring.ts'
 
@@ -81,7 +81,7 @@ async function countServers(deps: RotateDeps): Promise<number> {
 
 /** From here on two keys are accepted, whichever of them the file holds; in the end it holds the new one. */
 async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: Buffer; wasBegun: boolean }> {
-  const file = deps.config.masterKeyFile
+  const { file, access } = await lookAtMasterKey(deps.config.masterKeyFile)
   const next = `${file}.next`
   let begun = await readMasterKey(next)
   if (begun !== null && begun.equals(root.masterKey)) {
@@ -91,7 +91,7 @@ async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: 
   }
   if (begun === null && root.wraps.length > 1 && root.wraps.at(-1)?.master_key_id === keyId(root.masterKey))
     return { key: root.masterKey, wasBegun: true }
-  const key = begun ?? (await createMasterKey(next))
+  const key = begun ?? (await writable(file, () => createMasterKey(next, access)))
   await failpoint('rotate.after_key')
   const wrap = { root_key_id: keyId(root.rootKey), master_key_id: keyId(key) }
   await deps.db
@@ -100,9 +100,22 @@ async function newMasterKey(deps: RotateDeps, root: OpenedRoot): Promise<{ key: 
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   await failpoint('rotate.after_wrap')
-  await replaceMasterKey(file, next)
+  await writable(file, () => replaceMasterKey(file, next))
   await failpoint('rotate.after_file')
   return { key, wasBegun: begun !== null }
+}
+
+/** A folder that is mounted read-only, or another user's, is the operator's to mend; nothing was lost by then. */
+async function writable<T>(file: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    throw new MasterKeyError(
+      `The new key cannot be put beside ${file} (${message}). The key that is there still opens everything. Run this as the user the server runs as; where the folder is read-only, copy the key elsewhere and run this with SVC_MASTER_KEY_FILE naming the copy, then put the result in its place.`,
+    )
+  }
 }
 
 /** Answers how many data keys had to be moved still. Nothing is taken back before the file on the disk was seen to open what stays. */
