@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { enterLane } from './child-queue.ts'
 import { childEnvironment } from './environment.ts'
 import { git, GitError, startGit } from './git.ts'
+import { streamChild } from './child-stream.ts'
 import { commit, makeRepo, tempDir } from './testing.ts'
 
 const temp = await tempDir()
@@ -222,3 +223,25 @@ describe('answers', () => {
     expect(await child.ended).toMatchObject({ killedFor: 'aborted' })
   })
 })
+
+test.each([10, 30_000, 100_000, 300_000])(
+  'what a child said in %d bytes is read whole, however late and slowly',
+  async (size) => {
+    const repo = await makeRepo({ main: { a: 'x'.repeat(size) } })
+    for (const isLate of [false, true]) {
+      const child = await startGit(repo.dir, ['cat-file', 'blob', 'main:a'], { lane: 'serve' })
+      child.stdin.end()
+      const reader = streamChild(child, { args: ['cat-file'] }).getReader()
+      // Others' processes come and go meanwhile; of a small one this one has ended long since.
+      const pause = async () => void (await git(null, ['--version']))
+      for (let n = 0; isLate && n < 20; n++) await pause()
+      let bytes = 0
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        bytes += part.value.length
+        for (let n = 0; n < 5; n++) await pause()
+      }
+      expect(bytes).toBe(size)
+    }
+    await repo.remove()
+  },
+)

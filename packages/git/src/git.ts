@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { enterLane, type Lane } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
@@ -21,6 +21,8 @@ export interface GitOptions extends EnvironmentInput {
   /** What past `bytesMax` means: an error, or an answer that is cut there. */
   overflow?: 'fail' | 'cut'
   lane?: Lane
+  /** The output is listened to in the same moment and never paused: it need not be held for whoever comes later. */
+  readAtOnce?: boolean
   limits?: Partial<Limits>
 }
 
@@ -73,7 +75,7 @@ const graceMs = 250
 
 /** Runs git to its end. `dir` is the repository, or null for a command that needs none. */
 export async function git(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitResult> {
-  const child = await startGit(dir, args, options)
+  const child = await openGit(dir, args, options)
   const bytesMax = options.bytesMax ?? bytesMaxDefault
   const chunks: Buffer[] = []
   let bytes = 0
@@ -121,6 +123,19 @@ export interface GitChild {
 
 /** Starts git with open pipes, for streaming. Waits for a place in its lane first. */
 export async function startGit(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitChild> {
+  const child = await openGit(dir, args, options)
+  if (options.readAtOnce) return child
+  // Bun throws away what a child said and nobody has begun to read when it ends, and a slow reader of some hundred
+  // kilobytes then takes nothing for all there was. So the pipe is read from the first moment on, as far as this holds.
+  const held = new PassThrough({ highWaterMark: heldBytesMax })
+  held.on('error', () => {})
+  pipeline(child.stdout, held, () => {})
+  return { ...child, stdout: held }
+}
+
+const heldBytesMax = 128 * 1024
+
+async function openGit(dir: string | null, args: string[], options: GitOptions): Promise<GitChild> {
   const lane = options.lane ?? 'local'
   const leave = await enterLane(lane, options.signal).catch((cause: unknown) => {
     const aborted = options.signal?.aborted ?? false

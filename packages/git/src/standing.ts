@@ -141,6 +141,7 @@ async function startChild(key: string, repo: Repository, kind: StandingKind, pla
   try {
     const env = scratch === null ? {} : await borrowObjects(repo.dir, scratch)
     const git = await startGit(repo.dir, kind.args, {
+      readAtOnce: true,
       env,
       lane: 'standing',
       ...(kind.config ? { config: kind.config } : {}),
