@@ -27,16 +27,16 @@ export async function dropOpenPacks(dir: string, before: string[]): Promise<void
 
 /** Whether something in it leads to an object that is not in the store. What cannot be looked through stays. */
 async function isOpen(dir: string, index: string): Promise<boolean> {
-  const ids = await idsOf(dir, join(dir, 'objects/pack', index))
+  const ids = await idsOfIndex(dir, join(dir, 'objects/pack', index))
   if (ids === null) return false
   const args = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet']
   // 128: it met something that is not there.
-  const walked = await git(dir, args, { input: ids, lane: 'network', accept: [0, 128] })
+  const walked = await git(dir, args, { input: `${ids.join('\n')}\n`, lane: 'network', accept: [0, 128] })
   return walked.code !== 0
 }
 
 /** null: it is gone, joined with others by who came before. */
-async function idsOf(dir: string, path: string): Promise<string | null> {
+export async function idsOfIndex(dir: string, path: string): Promise<string[] | null> {
   const child = await startGit(dir, ['show-index'], { lane: 'network' })
   const fed = pipeline(createReadStream(path), child.stdin).catch((error: NodeJS.ErrnoException) => error.code ?? '')
   const lines: string[] = []
@@ -48,5 +48,5 @@ async function idsOf(dir: string, path: string): Promise<string | null> {
     for (const line of parts) lines.push(line.split(' ')[1] ?? '')
   }
   const { code } = await child.ended
-  return (await fed) === 'ENOENT' || code !== 0 ? null : `${lines.join('\n')}\n`
+  return (await fed) === 'ENOENT' || code !== 0 ? null : lines
 }

@@ -21,6 +21,7 @@ import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
+import { pruneWip } from '../sessions/prune-wip.ts'
 import {
   archiveOldSandboxes,
   deliverWaitingPrompts,
@@ -74,6 +75,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
     { name: 'settle model calls', everyMs: 30_000, run: () => settleForsaken(deps, staleSeconds) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
+    { name: 'prune replaced work', everyMs: 3_600_000, run: (signal) => pruneWip(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]
 }

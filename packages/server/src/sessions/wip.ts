@@ -7,6 +7,7 @@ import {
   isSha,
   keepRef,
   keepWork,
+  noteReplacedWork,
   readKeptRef,
   readTips,
   type Repository,
@@ -85,10 +86,18 @@ export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: Abor
   })
   if (kept.kind === 'refused') return { kind: 'failed', reason: kept.reason }
   await record(deps, daemon, head, head.commit)
+  // What nobody can ask for any more. With the first save of a start, that is also what was recovered before it.
+  const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
   for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
     await dropKeptRef(store, earlierRefOf(row))
     await deleteWip(deps.db, row.session_id, row.generation)
+    replaced.push(row)
   }
+  await noteReplacedWork(
+    store,
+    replaced.map((row) => row.commit_sha),
+    deps.now(),
+  )
   return { kind: 'saved', isNew: true }
 }
 
@@ -110,6 +119,12 @@ async function nothingUnfinished(
   const earlier = rows.find((row) => row.generation !== daemon.generation && row.recovered_at === null)
   if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
   else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
+  const mine = rows.filter((row) => row.generation === daemon.generation)
+  await noteReplacedWork(
+    store,
+    mine.map((row) => row.commit_sha),
+    deps.now(),
+  )
   return { kind: 'clean' }
 }
 

@@ -1,0 +1,190 @@
+/** Snapshots of unfinished work that a newer one replaced: noted when that happens, and taken out of their packs once nobody can be at them any more. */
+import { appendFile, mkdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { explainEnd, git, startGit } from './git.ts'
+import { withLock } from './lock.ts'
+import { idsOfIndex, packFiles } from './open-packs.ts'
+import { durable } from './durable.ts'
+import { isSha, requireSha, type Repository, type Sha } from './repository.ts'
+import { withScratch } from './scratch.ts'
+
+const fileName = 'svc-replaced-work'
+/** Joined with a larger one, a snapshot costs more to take out than it weighs. */
+const packBytesMax = 256 * 1024 * 1024
+
+export async function noteReplacedWork(repo: Repository, commits: Sha[], at: Date): Promise<void> {
+  const lines = commits.map((sha) => `${requireSha(sha)} ${at.getTime()}\n`)
+  if (lines.length > 0) await appendFile(join(repo.dir, fileName), lines.join(''))
+}
+
+interface Note {
+  sha: Sha
+  at: number
+}
+
+async function readNotes(dir: string): Promise<Note[]> {
+  const text = await readFile(join(dir, fileName), 'utf8').catch(whenAbsent)
+  const notes = text.split('\n').map((line) => ({ sha: line.split(' ')[0] ?? '', at: Number(line.split(' ')[1]) }))
+  return notes.filter(({ sha, at }) => isSha(sha) && Number.isFinite(at))
+}
+
+/** Nothing was replaced yet, or the repository is gone. */
+function whenAbsent(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return ''
+  throw error
+}
+
+/**
+ * Removes what only snapshots lead to that were replaced before `before`. What a ref leads to stays, and so does what any
+ * other commit leads to, on a branch or not: a change request whose branch is gone is read by its commits. Answers how
+ * many objects went. One server at a time; the caller sees to that.
+ */
+export async function pruneReplacedWork(repo: Repository, before: Date, signal?: AbortSignal): Promise<number> {
+  const notes = await readNotes(repo.dir)
+  const due = new Set(notes.filter(({ at }) => at < before.getTime()).map(({ sha }) => sha))
+  if (due.size === 0) return 0
+  return withLock(repo.dir, async () => {
+    const options = { lane: 'network' as const, ...(signal ? { signal } : {}) }
+    const doomed = await onlyOf(repo, due, options)
+    let removed = 0
+    for (const index of (await packFiles(repo.dir)).filter((name) => name.endsWith('.idx')))
+      removed += await takeOut(repo, index.slice(0, -'.idx'.length), { doomed, before, options })
+    // It may name commits that are gone now.
+    if (removed > 0) await git(repo.dir, ['commit-graph', 'write', '--reachable'], options)
+    const left = await presentOf(repo, [...doomed], options)
+    // Those in a pack that was used just now wait for the next time. What was noted meanwhile is read once more.
+    const waiting = (await readNotes(repo.dir)).filter(({ sha }) => !due.has(sha) || left.has(sha))
+    await writeFile(join(repo.dir, `${fileName}.new`), waiting.map(({ sha, at }) => `${sha} ${at}\n`).join(''))
+    await rename(join(repo.dir, `${fileName}.new`), join(repo.dir, fileName))
+    return removed
+  })
+}
+
+type Options = { lane: 'network'; signal?: AbortSignal }
+
+/** Every object that these commits lead to and no ref and no other commit does. */
+async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promise<Set<Sha>> {
+  const all = await git(
+    repo.dir,
+    ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)'],
+    { ...options, bytesMax: everythingBytesMax },
+  )
+  const commits = all.stdout.toString('latin1').match(/^commit [0-9a-f]+$/gm) ?? []
+  const ids = commits.map((line) => line.slice('commit '.length))
+  const mine = ids.filter((sha) => due.has(sha))
+  if (mine.length === 0) return new Set()
+  const unnamed = await git(repo.dir, ['rev-list', '--stdin', '--not', '--all'], {
+    ...options,
+    input: `${ids.join('\n')}\n`,
+  })
+  const others = unnamed.stdout
+    .toString()
+    .split('\n')
+    .filter((sha) => sha !== '' && !due.has(sha))
+  const ofMine = await git(repo.dir, [...listObjects, '--not', '--all'], {
+    ...options,
+    input: `${mine.join('\n')}\n`,
+    bytesMax: everythingBytesMax,
+  })
+  const doomed = new Set(ofMine.stdout.toString().split('\n').filter(Boolean))
+  // That leaves out what the nearest commits of others have, and not what an older one has: so all of theirs is gone through.
+  await eachLine(
+    repo,
+    [...listObjects, '--all'],
+    { ...options, input: others.map((sha) => `${sha}\n`).join('') },
+    (sha) => doomed.delete(sha),
+  )
+  return doomed
+}
+
+const listObjects = ['rev-list', '--objects', '--no-object-names', '--stdin']
+
+async function eachLine(
+  repo: Repository,
+  args: string[],
+  options: Options & { input: string },
+  take: (line: string) => void,
+): Promise<void> {
+  const child = await startGit(repo.dir, args, options)
+  child.stdin.end(options.input)
+  let rest = ''
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) take(line)
+  }
+  const failure = explainEnd(args, await child.ended, [0])
+  if (failure) throw failure
+}
+
+/** A store of ten million objects is not looked through for a few snapshots. */
+const everythingBytesMax = 512 * 1024 * 1024
+
+async function presentOf(repo: Repository, shas: Sha[], options: Options): Promise<Set<Sha>> {
+  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
+    ...options,
+    input: shas.map((sha) => `${sha}\n`).join(''),
+    bytesMax: everythingBytesMax,
+  })
+  return new Set(
+    stdout
+      .toString()
+      .split('\n')
+      .filter((line) => isSha(line)),
+  )
+}
+
+/**
+ * One pack made anew without the doomed. A git that is about to write an object which is there already does not write
+ * it, and touches the pack instead; what it then commits may lead to one of the doomed. So a pack that was touched since
+ * `before` is left alone, and one that is touched up to the moment it was moved away is moved back.
+ */
+async function takeOut(
+  repo: Repository,
+  stem: string,
+  { doomed, before, options }: { doomed: Set<Sha>; before: Date; options: Options },
+): Promise<number> {
+  const packs = join(repo.dir, 'objects/pack')
+  const known = await stat(join(packs, `${stem}.pack`)).catch(() => null)
+  if (known === null || known.size > packBytesMax || known.mtime >= before) return 0
+  const ids = await idsOfIndex(repo.dir, join(packs, `${stem}.idx`))
+  if (ids === null) return 0
+  const kept = ids.filter((sha) => !doomed.has(sha))
+  if (kept.length === ids.length) return 0
+  const isGone = await withScratch(repo.dir, async (scratch) => {
+    if (kept.length > 0) await packAnew(repo, kept, { scratch, stem, touched: known.mtime, options })
+    const away = join(scratch, 'away')
+    await mkdir(away)
+    const names = (await packFiles(repo.dir)).filter((name) => name.startsWith(`${stem}.`))
+    // The index first: without it nobody looks into the pack.
+    const inOrder = [`${stem}.idx`, ...names.filter((name) => !name.endsWith('.idx'))]
+    for (const name of inOrder) await rename(join(packs, name), join(away, name))
+    if ((await stat(join(away, `${stem}.pack`))).mtimeMs === known.mtimeMs) return true
+    for (const name of inOrder.toReversed()) await rename(join(away, name), join(packs, name))
+    return false
+  })
+  return isGone ? ids.length - kept.length : 0
+}
+
+async function packAnew(
+  repo: Repository,
+  ids: Sha[],
+  { scratch, stem, touched, options }: { scratch: string; stem: string; touched: Date; options: Options },
+): Promise<void> {
+  const made = await git(repo.dir, ['pack-objects', '--quiet', join(scratch, 'pack')], {
+    ...options,
+    config: durable(repo),
+    input: `${ids.join('\n')}\n`,
+  })
+  const hash = made.stdout.toString().trim()
+  // As old as the one it replaces: it was not used.
+  await utimes(join(scratch, `pack-${hash}.pack`), touched, touched)
+  if (`pack-${hash}` === stem) throw new Error(`The pack ${stem} could not be made anew without some of its objects.`)
+  for (const end of ['pack', 'rev', 'idx'])
+    await rename(join(scratch, `pack-${hash}.${end}`), join(repo.dir, 'objects/pack', `pack-${hash}.${end}`)).catch(
+      (error: NodeJS.ErrnoException) => {
+        // Only newer gits write a reverse index.
+        if (end !== 'rev' || error.code !== 'ENOENT') throw error
+      },
+    )
+}
