@@ -58,23 +58,33 @@ export async function outsiderDuringMerges(world: World, project: TortureProject
   const pushing = (async () => {
     while (!isOver) await world.pushOutside(project)
   })()
-  const replies = await Promise.all(
-    changes.map((change) =>
-      world.ask<MergeAnswer & { code?: string }>(
+  let slowestMs = 0
+  const merge = async (change: Change): Promise<string[]> => {
+    const began = performance.now()
+    try {
+      const body = { expected_head_sha: change.head }
+      const reply = await world.ask<MergeAnswer & { code?: string }>(
         'POST',
         world.path(change, '/merge'),
-        { expected_head_sha: change.head },
+        body,
         `merge-${change.branch}`,
-      ),
-    ),
-  )
+      )
+      if (reply.status === 200) change.merge = reply.body
+      else if (reply.body.code !== 'base_moved') return [`${change.branch} was answered ${JSON.stringify(reply)}`]
+      return []
+    } catch (error) {
+      return [`${change.branch} was not answered: ${String(error)}`]
+    } finally {
+      slowestMs = Math.max(slowestMs, performance.now() - began)
+    }
+  }
+  const problems = await Promise.all(changes.map(merge))
+  // Before anything is taken down: who pushes into a folder that is being removed meets objects that are missing.
   isOver = true
   await pushing
-  return replies.flatMap((reply, n) => {
-    if (reply.status === 200) changes[n]!.merge = reply.body
-    else if (reply.body.code !== 'base_moved') return [`${changes[n]!.branch} was answered ${JSON.stringify(reply)}`]
-    return []
-  })
+  const merged = changes.filter((change) => change.merge !== null).length
+  console.log(`  ${merged} of ${count} merged, the last answer after ${(slowestMs / 1000).toFixed(1)} s`)
+  return problems.flat()
 }
 
 /** The agent pushes to the head while a person merges what they saw: what is merged is what they saw, or nothing. */
