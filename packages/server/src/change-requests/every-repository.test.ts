@@ -1,7 +1,7 @@
 /** Every kind of repository, odd names of branches, and the merges that go wrong elsewhere, all through the API. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import type { ChangeRequestDiff, ErrorBody, MergePreview, Project } from '@svc/contract'
+import type { ChangeRequest, ChangeRequestDiff, ErrorBody, MergePreview, Project } from '@svc/contract'
 import { commit, type Files, makeRepo, serveHttpBackend, tempDir } from '@svc/git/testing'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { gitText, testProject, type TestProject } from './testing.ts'
@@ -98,6 +98,18 @@ const shapes: Record<string, Shape> = {
     ours: { old: null, one: text(30) },
     theirs: { old: null, two: text(30) },
     conflicts: ['old', 'one', 'two'],
+  },
+  'renamed here, deleted there': {
+    base: { old: text(30) },
+    ours: { old: null, new: text(30) },
+    theirs: { old: null },
+    conflicts: ['new'],
+  },
+  'two files renamed to one name': {
+    base: { one: text(30), two: text(40, { 7: 'another' }) },
+    ours: { one: null, both: text(30) },
+    theirs: { two: null, both: text(40, { 7: 'another' }) },
+    conflicts: ['both'],
   },
   'a folder renamed, a file put into the old one': {
     base: { 'd/a': text(9), 'd/b': text(20), 'd/c': text(30) },
@@ -198,6 +210,34 @@ test('the preview says what the merge does, whatever both sides did', async () =
     ])
   }
 }, 240_000)
+
+test('a name that is no UTF-8 is in conflict, and in the diff, under the name git quotes it by', async () => {
+  const at = testProject(app, await app.managedProject())
+  const cr = await at.open('latin', { '"caf\\351.txt"': 'theirs\n' })
+  await commit(at.repo, 'main', { '"caf\\351.txt"': 'ours\n' })
+  const { body: preview } = await app.request<MergePreview>('GET', at.path(cr.cr_id, 'merge-preview'))
+  expect(preview.conflicts).toEqual(['"caf\\351.txt"'])
+  const { body: diff } = await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))
+  expect(diff.files).toMatchObject([{ path: '"caf\\351.txt"', additions: 1, deletions: 0 }])
+  expect((await at.refusedMerge(cr.cr_id)).body.conflicts).toEqual(['"caf\\351.txt"'])
+}, 60_000)
+
+test('a criss-cross reports one of its ancestors, and merges as git does', async () => {
+  const at = testProject(app, await app.managedProject({ f: text(30) }))
+  const root = await at.tip('main')
+  const left = await commit(at.repo, 'main', { f: text(30, { 1: 'ours' }) })
+  const right = await commit(at.repo, 'work', { f: text(30, { 28: 'theirs' }) }, { from: root })
+  const both = text(30, { 1: 'ours', 28: 'theirs' })
+  await commit(at.repo, 'main', { f: both }, { parents: [right] })
+  await commit(at.repo, 'work', { f: both, 'new.txt': 'x\n' }, { parents: [left] })
+  const cr = await app.request<ChangeRequest>('POST', at.path(), { body: { title: 'Crossed', head_ref: 'work' } })
+  const { body: preview } = await app.request<MergePreview>('GET', at.path(cr.body.cr_id, 'merge-preview'))
+  expect([left, right]).toContain(preview.merge_base!)
+  expect(preview).toMatchObject({ can_merge: true, can_fast_forward: false, conflicts: [] })
+  expect((await at.merge(cr.body.cr_id)).status).toBe(200)
+  expect(await gitText(at.repo, 'show', 'main:f')).toBe(both.trimEnd())
+  expect(await gitText(at.repo, 'show', 'main:new.txt')).toBe('x')
+}, 60_000)
 
 test('a remote that is shallow is read live, and says what it lacks', async () => {
   const origin = await makeRepo({ main: { a: '1\n' } })
