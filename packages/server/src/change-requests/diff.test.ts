@@ -69,6 +69,23 @@ describe.each(['managed', 'external'] as const)('the diff of a %s project', (kin
     expect(patch.text).toBe(body.patch)
   })
 
+  test('past its limits keeps all files and cuts the patch, which comes whole as a stream', async () => {
+    const at = await makeProject()
+    const lines = (letter: string) => `${letter}\n`.repeat(130_000)
+    const cr = await at.open('work', { 'a-first.txt': 'x\n', 'one.txt': lines('a'), 'two.txt': lines('b') })
+    const { body } = await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))
+    expect(body).toMatchObject({ truncated: true, files_changed: 3, additions: 260_001 })
+    expect(body.files.map(({ path, additions }) => [path, additions])).toEqual([
+      ['a-first.txt', 1],
+      ['one.txt', 130_000],
+      ['two.txt', 130_000],
+    ])
+    expect(body.patch).toContain('+++ b/one.txt')
+    expect(body.patch).not.toContain('+++ b/two.txt')
+    const patch = await app.request('GET', at.path(cr.cr_id, 'diff'), { headers: { accept: 'text/x-diff' } })
+    expect(patch.text.match(/^\+[abx]$/gm)).toHaveLength(260_001)
+  })
+
   test('of a closed one is live, and of one whose branch is gone is what was last seen', async () => {
     const at = await makeProject()
     const cr = await at.open('work', work)

@@ -1,6 +1,8 @@
 /** A real git client against the real listener. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Project } from '@svc/contract'
@@ -75,6 +77,45 @@ describe('a user', () => {
     const pushed = await git(dir, 'push', 'origin', 'HEAD:refs/heads/users-work')
     expect(pushed).toMatchObject({ ok: true })
     expect(await tip('users-work')).toBe((await git(dir, 'rev-parse', 'HEAD')).said.trim())
+  })
+
+  test('takes a large clone as slowly as they like: what they do not read yet waits in git, not in the server', async () => {
+    const { project, repo } = await app.managedProject()
+    const bytes = 64 * 1024 * 1024
+    const head = await commit(repo, 'main', { 'large.bin': randomBytes(bytes) })
+    const lines = [`command=fetch`, 'object-format=sha1']
+    const pkt = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`
+    const body = `${lines.map((line) => pkt(line)).join('')}0001${pkt('ofs-delta')}${pkt(`want ${head}\n`)}${pkt('done\n')}0000`
+    const socket = connect(port, '127.0.0.1')
+    const authorization = btoa(`x-access-token:${app.ownerToken}`)
+    let read = 0
+    const began = Promise.withResolvers<void>()
+    socket.on('data', (chunk) => {
+      read += chunk.length
+      if (read < 1024 * 1024 || socket.isPaused()) return
+      socket.pause()
+      began.resolve()
+    })
+    const before = process.memoryUsage().rss
+    socket.write(
+      [
+        `POST /v1/projects/${project.project_id}/git/git-upload-pack HTTP/1.1`,
+        `Host: 127.0.0.1:${port}`,
+        ...[`Authorization: Basic ${authorization}`, 'Git-Protocol: version=2', 'Connection: close'],
+        ...['Content-Type: application/x-git-upload-pack-request', `Content-Length: ${body.length}`, '', body],
+      ].join('\r\n'),
+    )
+    await began.promise
+    // Long enough for all of it, were there nobody to hold it back.
+    for (let n = 0; n < 50; n++) await gitText(repo, 'rev-parse', 'main')
+    expect(read).toBeLessThan(8 * 1024 * 1024)
+    expect(process.memoryUsage().rss - before).toBeLessThan(48 * 1024 * 1024)
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+    socket.removeAllListeners('data')
+    socket.on('data', (chunk) => (read += chunk.length))
+    socket.resume()
+    await ended
+    expect(read).toBeGreaterThan(bytes)
   })
 
   test('rewrites and deletes branches of their own', async () => {
