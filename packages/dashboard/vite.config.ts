@@ -6,7 +6,8 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   root: 'src',
   base: '/',
-  plugins: [react(), tailwind()],
+  // What is drawn is made visible on its way: src/drawn.
+  plugins: [react({ jsxImportSource: '@svc/dashboard/drawn' }), tailwind()],
   build: {
     outDir: '../../../dist/dashboard',
     emptyOutDir: true,

@@ -109,18 +109,21 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
-  'a terminal that the browser cannot reach gets the code by its link, and only once',
+  'a terminal that may be elsewhere gets the code by its link or by pasting it, and only once',
   async () => {
     const { said, exited, url } = await terminal('second')
     await inBrowser(async (page) => {
-      await page.route('**/callback', (route) => route.abort())
-      await signIn(page, url)
+      // As a terminal shows it to somebody who may open it elsewhere.
+      await signIn(page, `${url}&elsewhere=1`)
       await page.getByRole('button', { name: 'Sign it in' }).click()
-      const link = (await page.getByRole('link', { name: 'hand it over' }).getAttribute('href'))!
+      const link = (await page.getByRole('link', { name: 'Hand it over' }).getAttribute('href'))!
+      await page.getByText(new URL(link).searchParams.get('code')!, { exact: true }).waitFor()
       const wrong = await fetch(link.replace(/state=[^&]+/, 'state=x'))
-      expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('Not signed in')])
-      const handed = await fetch(link)
-      expect([handed.status, await handed.text()]).toEqual([200, expect.stringContaining('is signed in')])
+      expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('not the address')])
+      const handed = await fetch(link, { redirect: 'manual' })
+      expect([handed.status, handed.headers.get('location')]).toEqual([303, `${server.url}/authorize#done`])
+      const twice = await fetch(link, { redirect: 'manual' }).catch(() => null)
+      expect(twice?.headers.get('location') ?? null).not.toBe(`${server.url}/authorize#done`)
     })
     expect(await exited).toBe(0)
     expect(said.stdout).toContain('Signed in to work')
@@ -190,8 +193,10 @@ test('other pages are not heard, Ctrl-C ends the wait', async () => {
     expect([403, 404]).toContain(reply.status)
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()
   }
-  const stranger = JSON.stringify({ state: 'y'.repeat(32), code: 'x'.repeat(32) })
-  expect((await fetch(callback, { method: 'POST', body: stranger, headers: { origin: server.url } })).status).toBe(403)
+  const stranger = new URLSearchParams({ state: 'y'.repeat(32), code: 'x'.repeat(32) })
+  expect((await fetch(`${callback}?${stranger.toString()}`)).status).toBe(403)
+  const ours = new URLSearchParams({ state: given.get('state')!, code: 'x'.repeat(32) })
+  expect((await fetch(`${callback}?${ours.toString()}`, { headers: { host: 'evil.test' } })).status).toBe(404)
   child.kill('SIGINT')
   expect(await exited).toBe(1)
   expect(said.stderr).toContain('Interrupted')

@@ -100,6 +100,18 @@ test.skipIf(!browserPath)(
     await page.setViewportSize({ width: 360, height: 740 })
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'session-live-360.png') })
+
+    // What it took, by session, and of which cap.
+    await server.json(['settings', 'set', 'model_tokens_per_month=0', '--project', project!.project_id])
+    for (const address of [`/projects/${project!.slug}/usage`, '/account/usage']) {
+      await page.goto(server.url + address)
+      const row = page.getByRole('region', { name: 'By session' }).getByRole('row').nth(1)
+      await row.waitFor()
+      expect(await row.getByRole('cell').first().textContent()).toMatch(/\d (s|min)$/)
+      await page.getByText('cap reached').first().waitFor()
+      await expectItFits(page)
+      await page.screenshot({ path: join(pictures, `usage-filled-${address.split('/')[1]}-360.png`), fullPage: true })
+    }
     await page.setViewportSize({ width: 1280, height: 800 })
     expect(complaints).toEqual([])
   },

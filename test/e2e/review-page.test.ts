@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { isGenuine, startReceiver } from '../../packages/server/src/webhooks/testing.ts'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server } from './harness.ts'
+import { gatewayOf } from './page-story.ts'
 
 /** Where the pictures go, to be looked at. */
 const pictures = join(import.meta.dir, '../../dist/screens')
@@ -96,6 +98,57 @@ test.skipIf(!browserPath)(
   120_000,
 )
 
+test.skipIf(!browserPath)(
+  'a webhook: made, its secret seen once, a failure with its reason, sent again, deleted; and the one at the git host',
+  async () => {
+    const receiver = await startReceiver()
+    try {
+      await page.goto(`${server.url}/projects/${project.slug}/webhooks`)
+      await page.getByText('No webhook.').waitFor()
+      await page.getByLabel('Address').fill(receiver.url)
+      await page.getByRole('button', { name: 'Make', exact: true }).click()
+      await page.getByText('Give the receiver this secret now').waitFor()
+      const secret = (await page.locator('code').first().textContent())!
+      receiver.answer = 500
+      await page.getByRole('button', { name: 'Send a ping' }).click()
+      const deliveries = page.getByRole('list', { name: /^Deliveries to/ }).getByRole('listitem')
+      // What others did meanwhile is sent, too.
+      const row = deliveries.filter({ hasText: 'ping' }).first()
+      await row.getByText(/500/).first().waitFor({ timeout: 30_000 })
+      receiver.answer = 200
+      await row.getByRole('button', { name: 'Send again: ping' }).click()
+      await row.getByText('delivered').waitFor({ timeout: 30_000 })
+      expect(receiver.letters.length).toBeGreaterThan(1)
+      expect(receiver.letters.filter((letter) => !isGenuine(letter, secret))).toEqual([])
+      await page.screenshot({ path: join(pictures, 'webhooks-filled-light-1280.png') })
+      await page.reload()
+      await row.getByText('delivered').waitFor()
+      expect(await page.content()).not.toContain(secret)
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.getByText('paused', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('No webhook.').waitFor()
+
+      // A repository of ours needs none; one on another host gets an address and a secret to enter there.
+      const bare = join(server.dir, 'elsewhere.git')
+      await git(server.dir, 'clone', '--quiet', '--bare', gatewayOf(server, project), bare)
+      const far = await server.json<{ slug: string }>([
+        ...['projects', 'create', '--repo', `file://${bare}`, '--name', 'elsewhere'],
+      ])
+      await page.goto(`${server.url}/projects/${far.slug}/settings`)
+      await page.getByText('None was made yet').waitFor()
+      await page.getByRole('button', { name: 'Make a secret' }).click()
+      await page.getByRole('button', { name: 'Make another secret' }).waitFor()
+      await page.getByText(`${server.url}/v1/projects/`).last().waitFor()
+      await page.screenshot({ path: join(pictures, 'settings-elsewhere-light-1280.png'), fullPage: true })
+    } finally {
+      await receiver.close()
+    }
+  },
+  120_000,
+)
+
 const addresses = (slug: string) => ({
   home: '/',
   projects: '/projects',
@@ -112,6 +165,8 @@ const addresses = (slug: string) => ({
   channels: `/projects/${slug}/channels`,
   apps: `/projects/${slug}/apps`,
   secrets: `/projects/${slug}/secrets`,
+  webhooks: `/projects/${slug}/webhooks`,
+  usage: `/projects/${slug}/usage`,
   'project-tokens': `/projects/${slug}/tokens`,
   settings: `/projects/${slug}/settings`,
   'new-change-request': `/projects/${slug}/change-requests/new?head=other`,
@@ -119,6 +174,7 @@ const addresses = (slug: string) => ({
   members: '/account/members',
   tokens: '/account/tokens',
   audit: '/account/audit',
+  'account-usage': '/account/usage',
   profile: '/account/profile',
 })
 

@@ -30,7 +30,7 @@ export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { 
   let token: string | null = null
   const patience = AbortSignal.timeout(waitMs)
   const listener = listenForApproval({
-    origin: new URL(dashboard).origin,
+    page: `${dashboard}/authorize`,
     state,
     stdin: ctx.interactive ? io.stdin : null,
     signal: AbortSignal.any([io.signal, patience]),
@@ -56,7 +56,7 @@ export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { 
   return token!
 }
 
-/** The page makes the same of the same: packages/server/src/page/authorize. */
+/** The page makes the same of the same: packages/dashboard/src/pages/authorize. */
 export function shortCode(challenge: string): string {
   const letters = challenge.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
   return `${letters.slice(0, 4)}-${letters.slice(4, 8)}`
@@ -65,7 +65,8 @@ export function shortCode(challenge: string): string {
 async function say({ io, out, interactive }: Context, url: string, code: string, open: boolean): Promise<void> {
   if (out.json) return io.stderr.write(`${safeJson({ open: url, code })}\n`)
   out.progress('Open this page to sign in:')
-  out.progress('  ', cyan(url))
+  // Whoever copies it may open it on another machine; then the page shows what to paste here.
+  out.progress('  ', cyan(interactive ? `${url}&elsewhere=1` : url))
   out.progress('It has to show this code:  ', bold(code))
   const opened = open && interactive && (await openBrowser(io, url))
   if (interactive && !opened)

@@ -15,8 +15,8 @@ export interface LoginListener {
 }
 
 export function listenForApproval(options: {
-  /** Of the page: no other may read an answer or be heard. */
-  origin: string
+  /** Its address, to which the browser is sent back. */
+  page: string
   state: string
   /** Where a code can be pasted. */
   stdin: Io['stdin'] | null
@@ -24,39 +24,44 @@ export function listenForApproval(options: {
   notACode(): void
   exchange(code: string): Promise<void>
 }): LoginListener {
-  const { origin, state, signal } = options
+  const { page, state, signal } = options
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   // It is waited for only once the page is shown.
   promise.catch(() => {})
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   let taken = false
 
-  /** The first code decides; the answer is for the page. */
-  async function take(given: string): Promise<string | null> {
-    if (taken) return 'This sign-in is over already.'
+  /** The first code decides. Whether it was exchanged; if not, the terminal says why. */
+  async function take(given: string): Promise<boolean> {
+    if (taken) return false
     taken = true
     try {
       await options.exchange(given)
       resolve()
-      return null
+      return true
     } catch (error) {
       reject(error)
-      return (error as Error).message
+      return false
     }
   }
 
-  async function post(request: Request): Promise<Response> {
-    const text = await request.text()
-    const said = text.length <= bodyBytesMax ? readMessage(text) : null
-    if (said === null || !same(said.state, state))
-      return json({ ok: false, error: 'This is not our page.' }, 'forbidden')
-    if (said.refused) {
+  async function hear(said: URLSearchParams): Promise<'done' | 'refused' | 'failed'> {
+    if (said.get('refused') === '1') {
+      if (taken) return 'failed'
       taken = true
       reject(new Refusal('cancelled', 'The sign-in was refused on the page: nothing was changed'))
-      return json({ ok: true })
+      return 'refused'
     }
-    const problem = await take(said.code)
-    return json(problem === null ? { ok: true } : { ok: false, error: problem })
+    const given = said.get('code') ?? ''
+    return code.test(given) && (await take(given)) ? 'done' : 'failed'
+  }
+
+  /** Back to the page, which says how it ended; the code leaves the address. */
+  function sentBack(how: 'done' | 'refused' | 'failed'): Response {
+    return new Response(null, {
+      status: 303,
+      headers: { location: `${page}#${how}`, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+    })
   }
 
   const server = Bun.serve({
@@ -65,16 +70,12 @@ export function listenForApproval(options: {
     async fetch(request, server) {
       const url = new URL(request.url)
       // A name that was made to lead here is not our address.
-      if (request.headers.get('host') !== `127.0.0.1:${server.port}` || url.pathname !== '/callback')
+      const isHere = request.headers.get('host') === `127.0.0.1:${server.port}` && url.pathname === '/callback'
+      if (!isHere || request.method !== 'GET')
         return new Response('Nothing is here.\n', { status: statusOfClass.not_found })
-      if (request.method === 'GET') return navigated(url, state, take)
-      if (request.headers.get('origin') !== origin) return json({ ok: false, error: 'Not from here.' }, 'forbidden')
-      const response = request.method === 'POST' ? await post(request) : new Response(null, { status: 204 })
-      response.headers.set('access-control-allow-origin', origin)
-      // Browsers ask before a page of the network speaks to a program of this machine.
-      response.headers.set('access-control-allow-private-network', 'true')
-      response.headers.set('access-control-allow-headers', 'content-type')
-      return response
+      if (!same(url.searchParams.get('state') ?? '', state))
+        return new Response('This is not the address that the page gave.\n', { status: statusOfClass.forbidden })
+      return sentBack(await hear(url.searchParams))
     },
   })
   const stopPaste = options.stdin === null ? () => {} : hearPaste(options.stdin, take, options.notACode)
@@ -89,40 +90,8 @@ export function listenForApproval(options: {
   }
 }
 
-/** The link of the page, for a browser that keeps its scripts away from this machine. */
-async function navigated(url: URL, state: string, take: (code: string) => Promise<string | null>): Promise<Response> {
-  const given = url.searchParams.get('code') ?? ''
-  const ours = same(url.searchParams.get('state') ?? '', state) && code.test(given)
-  const problem = ours ? await take(given) : 'This is not the address that the page gave.'
-  const text = problem === null ? 'Your terminal is signed in. You can close this page.' : `Not signed in: ${problem}`
-  return new Response(`${text}\n`, {
-    status: problem === null ? 200 : statusOfClass.forbidden,
-    headers: {
-      'content-type': 'text/plain; charset=utf-8',
-      'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    },
-  })
-}
-
-function readMessage(text: string): { state: string; code: string; refused: boolean } | null {
-  try {
-    const { state, code: given, refused } = JSON.parse(text) as Record<string, unknown>
-    if (typeof state !== 'string') return null
-    if (refused === true) return { state, code: '', refused: true }
-    return typeof given === 'string' && code.test(given) ? { state, code: given, refused: false } : null
-  } catch {
-    return null
-  }
-}
-
 /** The code alone, or the address of the page's link. */
-function hearPaste(
-  stdin: Io['stdin'],
-  take: (code: string) => Promise<string | null>,
-  notACode: () => void,
-): () => void {
+function hearPaste(stdin: Io['stdin'], take: (code: string) => Promise<boolean>, notACode: () => void): () => void {
   let line = ''
   const hear = (chunk: unknown) => {
     line = (line + String(chunk)).slice(-bodyBytesMax)
@@ -139,10 +108,6 @@ function hearPaste(
     stdin.removeListener('data', hear)
     stdin.pause()
   }
-}
-
-function json(body: object, refused?: 'forbidden'): Response {
-  return Response.json(body, { status: refused === undefined ? 200 : statusOfClass[refused] })
 }
 
 function same(given: string, wanted: string): boolean {

@@ -10,6 +10,12 @@ export const aUsage = (): Usage => ({
     { day: '2026-03-07', project_id: projectId, model: 'a-model', calls: 12, tokens_in: 34_567, tokens_out: 890 },
   ],
   sandboxes: [{ project_id: projectId, session_id: sessionId, seconds: 4_000 }],
+  sessions: [
+    {
+      ...{ project_id: projectId, session_id: sessionId, name: 'A session', calls: 12 },
+      ...{ tokens_in: 34_567, tokens_out: 890, sandbox_seconds: 4_000 },
+    },
+  ],
   totals: { calls: 12, tokens_in: 34_567, tokens_out: 890, sandbox_seconds: 4_000 },
   caps: [{ scope: 'account' as const, tokens: 1_000_000, tokens_taken: 35_457 }],
 })

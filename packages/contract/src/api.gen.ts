@@ -4380,6 +4380,17 @@ export interface operations {
                             session_id: string;
                             seconds: number;
                         }[];
+                        sessions: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            name: string | null;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
+                        }[];
                         totals: {
                             calls: number;
                             tokens_in: number;
@@ -4486,6 +4497,17 @@ export interface operations {
                             session_id: string;
                             seconds: number;
                         }[];
+                        sessions: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            name: string | null;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
+                        }[];
                         totals: {
                             calls: number;
                             tokens_in: number;
@@ -4553,6 +4575,17 @@ export interface operations {
                             /** Format: uuid */
                             session_id: string;
                             seconds: number;
+                        }[];
+                        sessions: {
+                            /** Format: uuid */
+                            project_id: string;
+                            /** Format: uuid */
+                            session_id: string;
+                            name: string | null;
+                            calls: number;
+                            tokens_in: number;
+                            tokens_out: number;
+                            sandbox_seconds: number;
                         }[];
                         totals: {
                             calls: number;

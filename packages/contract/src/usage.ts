@@ -18,6 +18,19 @@ export const usage = z.object({
   ),
   /** Within these days, the longest first. */
   sandboxes: z.array(z.object({ project_id: uuid, session_id: uuid, seconds: whole })),
+  /** The same days by session, those that used most tokens first. */
+  sessions: z.array(
+    z.object({
+      project_id: uuid,
+      session_id: uuid,
+      /** Null: it was deleted. */
+      name: z.string().nullable(),
+      calls: whole,
+      tokens_in: whole,
+      tokens_out: whole,
+      sandbox_seconds: whole,
+    }),
+  ),
   totals: z.object({ calls: whole, tokens_in: whole, tokens_out: whole, sandbox_seconds: whole }),
   caps: z.array(cap),
 })

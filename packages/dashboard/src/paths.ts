@@ -2,6 +2,7 @@
 export const paths = {
   home: '/',
   signIn: '/sign-in',
+  authorize: '/authorize',
   projects: '/projects',
   newProject: '/projects/new',
   project: '/projects/$project',
@@ -19,10 +20,13 @@ export const paths = {
   connectors: '/projects/$project/connectors',
   channels: '/projects/$project/channels',
   projectTokens: '/projects/$project/tokens',
+  webhooks: '/projects/$project/webhooks',
+  projectUsage: '/projects/$project/usage',
   settings: '/projects/$project/settings',
   linkChat: '/link-chat',
   members: '/account/members',
   tokens: '/account/tokens',
   audit: '/account/audit',
+  usage: '/account/usage',
   profile: '/account/profile',
 } as const

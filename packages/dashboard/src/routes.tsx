@@ -33,6 +33,13 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 })
 
+/** It asks who it is by itself: what the terminal put behind the `#` goes into no other address. */
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: paths.authorize,
+  component: lazyRouteComponent(() => import('./pages/authorize/page.tsx'), 'AuthorizePage'),
+})
+
 /** Everything but sign-in asks who it is first. */
 const shell = createRoute({
   getParentRoute: () => root,
@@ -166,6 +173,19 @@ const projectTokens = createRoute({
   component: lazyRouteComponent(() => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
 })
 
+const webhooks = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.webhooks),
+  component: lazyRouteComponent(() => import('./pages/webhooks/list.tsx'), 'WebhooksPage'),
+})
+
+const projectUsage = createRoute({
+  getParentRoute: () => project,
+  path: below(paths.projectUsage),
+  validateSearch: daysOf,
+  component: lazyRouteComponent(() => import('./pages/usage/of-project.tsx'), 'ProjectUsagePage'),
+})
+
 const settings = createRoute({
   getParentRoute: () => project,
   path: below(paths.settings),
@@ -208,6 +228,13 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/audit.tsx'), 'AuditPage'),
 })
 
+const usage = createRoute({
+  getParentRoute: () => shell,
+  path: paths.usage,
+  validateSearch: daysOf,
+  component: lazyRouteComponent(() => import('./pages/usage/of-account.tsx'), 'AccountUsagePage'),
+})
+
 const profile = createRoute({
   getParentRoute: () => shell,
   path: paths.profile,
@@ -230,11 +257,14 @@ const ofProject = project.addChildren([
   openApp,
   secrets,
   projectTokens,
+  webhooks,
+  projectUsage,
   settings,
 ])
 const tree = root.addChildren([
   signIn,
-  shell.addChildren([linkChat, home, projects, newProject, ofProject, members, tokens, audit, profile]),
+  authorize,
+  shell.addChildren([linkChat, home, projects, newProject, ofProject, members, tokens, audit, usage, profile]),
 ])
 
 export function makeRouter(queries: QueryClient) {
@@ -266,6 +296,13 @@ function isOwnPath(value: unknown): value is string {
 /** Where a page of a list begins. The service refuses what it did not give. */
 function cursorOf(search: Record<string, unknown>): { cursor?: string } {
   return typeof search.cursor === 'string' ? { cursor: search.cursor } : {}
+}
+
+/** The days a page of usage looks back. */
+function daysOf(search: Record<string, unknown>): { days?: number } {
+  return typeof search.days === 'number' && Number.isInteger(search.days) && search.days >= 1 && search.days <= 366
+    ? { days: search.days }
+    : {}
 }
 
 const listedStatuses = ['open', 'merged', 'closed', 'all'] as const

@@ -25,7 +25,6 @@ import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { usageRoutes } from './models/usage.ts'
-import { authorizeRoutes } from './page/authorize/routes.ts'
 import { dashboardRoutes } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -71,7 +70,6 @@ export function buildApp(deps: Deps): App {
   mcpRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
-  authorizeRoutes(app)
   oidcRoutes(app, deps)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))

@@ -1,5 +1,6 @@
 import Markdown, { type Components } from 'react-markdown'
 import gfm from 'remark-gfm'
+import { visible } from '../ui/drawn/visible.ts'
 
 /** What others wrote. HTML in it is text; nothing of it is fetched before somebody clicks. */
 const components: Components = {
@@ -47,7 +48,7 @@ export function Prose({ children }: { children: string }) {
   return (
     <div className="flex flex-col gap-2">
       <Markdown remarkPlugins={plugins} components={components} skipHtml={false}>
-        {children}
+        {visible(children)}
       </Markdown>
     </div>
   )

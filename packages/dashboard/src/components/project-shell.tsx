@@ -25,6 +25,8 @@ const places = [
   [paths.apps, 'Apps'],
   [paths.secrets, 'Secrets'],
   [paths.projectTokens, 'Tokens'],
+  [paths.webhooks, 'Webhooks'],
+  [paths.projectUsage, 'Usage'],
   [paths.settings, 'Settings'],
 ] as const
 

@@ -29,6 +29,9 @@ export function UserMenu({ name, account }: { name: string; account: string }) {
             <Menu.Item className={item} onClick={go(paths.tokens)}>
               Tokens
             </Menu.Item>
+            <Menu.Item className={item} onClick={go(paths.usage)}>
+              Usage
+            </Menu.Item>
             <Menu.Item className={item} onClick={go(paths.audit)}>
               Audit
             </Menu.Item>

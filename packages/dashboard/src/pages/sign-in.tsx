@@ -1,13 +1,13 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
-import { EmailField, PasswordField } from '../components/credential-fields.tsx'
 import { Failure } from '../components/failure.tsx'
-import { Button, buttonClass } from '../ui/button.tsx'
+import { PasswordForm } from '../components/password-form.tsx'
+import { ProviderLink } from '../components/provider-link.tsx'
+import { Button } from '../ui/button.tsx'
 import { Command } from '../ui/copy.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { signInMethods } from '../queries.ts'
 
 const route = getRouteApi('/sign-in')
 
@@ -26,7 +26,6 @@ const problems: Readonly<Record<string, string>> = {
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
   const { next = '/', problem } = route.useSearch()
-  const methods = useQuery(signInMethods)
   const link = useMutation({
     mutationFn: () => reply(api.POST('/v1/sign-in', { body: { code } })),
     onSuccess: () => location.replace('/'),
@@ -46,13 +45,8 @@ export function SignInPage() {
           {link.isError && <Failure error={link.error} />}
           {problem !== undefined && problems[problem] !== undefined && <Notice title={problems[problem]} />}
           <p>You are not signed in.</p>
-          {methods.data?.oidc != null && (
-            // A real link: it leaves for another site.
-            <a className={buttonClass('primary')} href={`/sign-in/oidc?${new URLSearchParams({ next })}`}>
-              Sign in with {methods.data.oidc}
-            </a>
-          )}
-          <PasswordForm next={next} />
+          <ProviderLink next={next} />
+          <PasswordForm onSignedIn={() => location.replace(next)} />
           <div className="flex flex-col gap-2">
             <p className="text-dim">Or make a link that signs you in, where the server runs:</p>
             <Command>svc self-host owner-link</Command>
@@ -60,31 +54,5 @@ export function SignInPage() {
         </>
       )}
     </main>
-  )
-}
-
-function PasswordForm({ next }: { next: string }) {
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const signIn = useMutation({
-    mutationFn: () => reply(api.POST('/v1/sign-in/password', { body: { email, password } })),
-    onSuccess: () => location.replace(next),
-  })
-  const refusal = email === '' || password === '' ? 'E-mail and password are needed' : null
-  return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (refusal === null && !signIn.isPending) signIn.mutate()
-      }}
-    >
-      {signIn.isError && <Failure error={signIn.error} />}
-      <EmailField value={email} onChange={setEmail} />
-      <PasswordField label="Password" value={password} onChange={setPassword} />
-      <Button type="submit" kind="primary" busy={signIn.isPending} disabledReason={refusal}>
-        Sign in
-      </Button>
-    </form>
   )
 }

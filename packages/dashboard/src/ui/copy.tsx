@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { takesText } from './drawn/element.ts'
 
 /** A command with a button that copies it. */
 export function Command({ children }: { children: string }) {
@@ -21,3 +22,6 @@ export function Command({ children }: { children: string }) {
     </div>
   )
 }
+
+// What is copied is the text itself; what is shown of it has its marks.
+Command[takesText] = true

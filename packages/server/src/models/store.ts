@@ -125,7 +125,32 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
     select project_id, session_id, ceil(sum(extract(epoch from ended_at - greatest(began_at, since.at))))::text as seconds
     from times, since where ${sql.ref(name)} = ${id} and ended_at > since.at
     group by project_id, session_id order by sum(ended_at - greatest(began_at, since.at)) desc limit 1000`.execute(db)
+  const { rows: sessions } = await sql<Record<string, string>>`
+    select u.project_id, u.session_id, sum(calls)::text as calls, sum(tokens_in)::text as tokens_in,
+      sum(tokens_out)::text as tokens_out
+    from model_usage u
+    where ${sql.ref(`u.${name}`)} = ${id} and day > (now() at time zone 'UTC')::date - ${days}::integer
+    group by u.project_id, u.session_id order by sum(tokens_in + tokens_out) desc limit 1000`.execute(db)
+  const used = mergeUses(
+    sessions.map((row) => ({
+      project_id: row.project_id!,
+      session_id: row.session_id!,
+      calls: Number(row.calls),
+      tokens_in: Number(row.tokens_in),
+      tokens_out: Number(row.tokens_out),
+    })),
+    sandboxes.map((row) => ({
+      project_id: row.project_id!,
+      session_id: row.session_id!,
+      sandbox_seconds: Number(row.seconds),
+    })),
+  )
+  const names = await namesOf(
+    db,
+    used.map(({ session_id }) => session_id),
+  )
   return {
+    sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })),
     models: models.map((row) => ({
       day: row.day!,
       project_id: row.project_id!,
@@ -140,6 +165,40 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
       seconds: Number(row.seconds),
     })),
   }
+}
+
+interface SessionUse {
+  project_id: string
+  session_id: string
+  calls: number
+  tokens_in: number
+  tokens_out: number
+  sandbox_seconds: number
+}
+
+/** A session may have asked models and have no sandbox in these days, or the other way round. */
+function mergeUses(
+  asked: Omit<SessionUse, 'sandbox_seconds'>[],
+  ran: Pick<SessionUse, 'project_id' | 'session_id' | 'sandbox_seconds'>[],
+): SessionUse[] {
+  const seconds = new Map(ran.map((row) => [row.session_id, row.sandbox_seconds]))
+  const known = new Set(asked.map(({ session_id }) => session_id))
+  return [
+    ...asked.map((row) => ({ ...row, sandbox_seconds: seconds.get(row.session_id) ?? 0 })),
+    ...ran
+      .filter(({ session_id }) => !known.has(session_id))
+      .map((row) => ({ calls: 0, tokens_in: 0, tokens_out: 0, ...row })),
+  ]
+}
+
+async function namesOf(db: DbOrTransaction, sessionIds: string[]): Promise<Map<string, string>> {
+  if (sessionIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('project_sessions')
+    .select(['session_id', 'name'])
+    .where('session_id', 'in', sessionIds)
+    .execute()
+  return new Map(rows.map(({ session_id, name }) => [session_id, name]))
 }
 
 export async function setAccountCap(

@@ -74,7 +74,7 @@ async function readUsage(
   scope: UsageScope,
   days: number,
 ): Promise<Omit<Usage, 'caps'>> {
-  const { models, sandboxes } = await usageOf(deps.db, scope, days)
+  const { models, sandboxes, sessions } = await usageOf(deps.db, scope, days)
   const sum = (read: (row: (typeof models)[number]) => number) => models.reduce((total, row) => total + read(row), 0)
   const to = deps.now()
   return {
@@ -82,6 +82,7 @@ async function readUsage(
     to: to.toISOString().slice(0, 10),
     models,
     sandboxes,
+    sessions,
     totals: {
       calls: sum((row) => row.calls),
       tokens_in: sum((row) => row.tokens_in),

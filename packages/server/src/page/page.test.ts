@@ -8,7 +8,14 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const get = (path: string, headers: Record<string, string> = {}) => app.request('GET', path, { token: null, headers })
-const pages = ['/', '/sign-in', '/projects', '/projects/any/change-requests/1', '/account/tokens'] as const
+const pages = [
+  '/',
+  '/sign-in',
+  '/authorize',
+  '/projects',
+  '/projects/any/change-requests/1',
+  '/account/tokens',
+] as const
 
 /** The files the document names: they were built by `npm run build`, which `npm test` runs first. */
 async function filesOfDocument(): Promise<string[]> {

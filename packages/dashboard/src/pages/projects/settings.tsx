@@ -11,6 +11,7 @@ import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Form, Input, Select } from '../../ui/field.tsx'
+import { HostWebhook } from '../webhooks/host-webhook.tsx'
 
 export function SettingsPage() {
   const project = useProject()
@@ -82,6 +83,7 @@ export function SettingsPage() {
           <Command>{`git clone ${project.git_url}`}</Command>
         </div>
       </Card>
+      {!project.managed && <HostWebhook projectId={projectId} />}
       <Card title="Delete the project">
         <div className="flex flex-wrap items-center gap-3 px-4 py-3">
           <p className="min-w-0 flex-1 text-sm text-dim">

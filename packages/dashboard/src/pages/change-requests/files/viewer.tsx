@@ -6,6 +6,7 @@ import type { ChangedFile } from './changed-files.ts'
 import { CommentBox } from './comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
 import type { DraftComment } from './drafts.ts'
+import { visibleDiff } from './visible-diff.ts'
 
 /** Every colour of these is read against the green and red of a change, in both themes. */
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
@@ -59,7 +60,7 @@ export function Viewer({
           return {
             id: file.path,
             type: 'diff',
-            fileDiff: file.view!,
+            fileDiff: visibleDiff(file.view!),
             annotations,
             collapsed: isCollapsed,
             version: versionOf(JSON.stringify([file.comparison, annotations, openDraft, isCollapsed])),

@@ -1,0 +1,103 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Badge } from '../../ui/badge.tsx'
+import { Card, Empty } from '../../ui/card.tsx'
+import { count, duration } from './amounts.ts'
+import type { Usage } from './queries.ts'
+
+const spans = [7, 31, 90] as const
+export const usualDays = 31
+
+/** Which days; each choice has an address. */
+export function Days({ chosen }: { chosen: number }) {
+  return (
+    <nav aria-label="Days" className="flex gap-1">
+      {spans.map((days) => (
+        <Link
+          key={days}
+          to="."
+          search={days === usualDays ? {} : { days }}
+          aria-current={days === chosen ? 'true' : undefined}
+          className="inline-flex min-h-9 items-center rounded-md px-2.5 text-sm text-dim hover:text-text aria-[current=true]:bg-sunken aria-[current=true]:text-text"
+        >
+          {days} days
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+export function Totals({ usage: { totals, from, to } }: { usage: Usage }) {
+  const figures = [
+    ['Sandbox time', duration(totals.sandbox_seconds)],
+    ['Tokens in', count(totals.tokens_in)],
+    ['Tokens out', count(totals.tokens_out)],
+    ['Model calls', count(totals.calls)],
+  ] as const
+  return (
+    <section aria-label={`From ${from} to ${to}`} className="flex flex-col gap-2">
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-4">
+        {figures.map(([name, value]) => (
+          <div key={name} className="flex flex-col bg-ground px-4 py-3">
+            <dt className="text-sm text-dim">{name}</dt>
+            <dd className="text-xl font-semibold tabular-nums">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="text-sm text-dim">
+        {from} to {to}, days in UTC.
+      </p>
+    </section>
+  )
+}
+
+export interface UsedRow {
+  key: string
+  name: ReactNode
+  sandboxSeconds: number
+  tokensIn: number
+  tokensOut: number
+  reached?: boolean
+}
+
+/** Who or what used how much, the most first. */
+export function UsedTable({ title, of, rows, empty }: { title: string; of: string; rows: UsedRow[]; empty: string }) {
+  return (
+    <Card title={title}>
+      {rows.length === 0 ? (
+        <Empty>{empty}</Empty>
+      ) : (
+        <div className="overflow-x-auto" tabIndex={0} role="region" aria-label={title}>
+          <table className="w-full text-sm">
+            <thead className="text-left text-dim">
+              <tr className="border-b border-line">
+                <th scope="col" className="px-4 py-2 font-normal">
+                  {of}
+                </th>
+                {['Sandbox time', 'Tokens in', 'Tokens out'].map((head) => (
+                  <th key={head} scope="col" className="px-4 py-2 text-right font-normal whitespace-nowrap">
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.key} className="border-b border-line last:border-0">
+                  <th scope="row" className="min-w-40 px-4 py-2 text-left font-normal break-words">
+                    {row.name} {row.reached === true && <Badge tone="bad">cap reached</Badge>}
+                  </th>
+                  <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums">
+                    {duration(row.sandboxSeconds)}
+                  </td>
+                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokensIn)}</td>
+                  <td className="px-4 py-2 text-right tabular-nums">{count(row.tokensOut)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  )
+}

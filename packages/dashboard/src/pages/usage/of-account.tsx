@@ -1,0 +1,145 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Answer } from '../../components/answer.tsx'
+import { paths } from '../../paths.ts'
+import { me, projects } from '../../queries.ts'
+import { Card } from '../../ui/card.tsx'
+import { tokensThisMonth } from './amounts.ts'
+import { CapMeter } from './cap-meter.tsx'
+import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
+import { accountUsage, type Usage } from './queries.ts'
+
+const route = getRouteApi('/shell/account/usage')
+
+export function AccountUsagePage() {
+  const { days = usualDays } = route.useSearch()
+  const found = useQuery(me)
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h1 className="text-xl font-semibold">Usage</h1>
+        <Days chosen={days} />
+      </div>
+      <Answer of={found} what="your account">
+        {({ account }) => <OfAccount accountId={account.account_id} days={days} />}
+      </Answer>
+    </div>
+  )
+}
+
+function OfAccount({ accountId, days }: { accountId: string; days: number }) {
+  const found = useQuery(accountUsage(accountId, days))
+  return (
+    <Answer of={found} what="the usage">
+      {(usage) => (
+        <>
+          <Totals usage={usage} />
+          <Caps usage={usage} days={days} />
+          <ByProject usage={usage} />
+          <BySession usage={usage} />
+        </>
+      )}
+    </Answer>
+  )
+}
+
+/** That of the account, and of each project that has one. A month has to be in the days for a project's to be known. */
+function Caps({ usage, days }: { usage: Usage; days: number }) {
+  const all = useQuery(projects).data ?? []
+  const capped = all.filter(({ settings }) => settings.model_tokens_per_month !== null)
+  return (
+    <Card title="Spend caps">
+      {usage.caps.map((cap) => (
+        <CapMeter
+          key={cap.scope}
+          of="This month, the whole account"
+          label="Taken of the account's cap"
+          tokens={cap.tokens}
+          taken={cap.tokens_taken}
+        />
+      ))}
+      {days >= usualDays &&
+        capped.map((project) => (
+          <CapMeter
+            key={project.project_id}
+            of={project.name}
+            label={`Taken of the cap of ${project.name}`}
+            tokens={project.settings.model_tokens_per_month ?? 0}
+            taken={tokensThisMonth(usage.models, project.project_id, usage.to)}
+          />
+        ))}
+      <p className="px-4 py-3 text-sm text-dim">
+        {usage.caps.length === 0 && 'The account has no cap: '}
+        {usage.caps.length === 0 && <code className="font-mono">svc usage --cap 20000000</code>}
+        {usage.caps.length === 0 ? ' sets one. ' : ''}
+        Who reached a cap asks no model until it is raised or the month ends.
+      </p>
+    </Card>
+  )
+}
+
+function ByProject({ usage }: { usage: Usage }) {
+  const all = useQuery(projects).data ?? []
+  const ids = [...new Set([...usage.sessions, ...usage.models].map(({ project_id }) => project_id))]
+  const rows = ids.map((id) => {
+    const asked = usage.models.filter(({ project_id }) => project_id === id)
+    const ran = usage.sandboxes.filter(({ project_id }) => project_id === id)
+    const known = all.find(({ project_id }) => project_id === id)
+    return {
+      key: id,
+      name:
+        known === undefined ? (
+          <span className="text-dim">deleted, {id.slice(0, 8)}</span>
+        ) : (
+          <Link to={paths.projectUsage} params={{ project: known.slug }} className="font-medium hover:underline">
+            {known.name}
+          </Link>
+        ),
+      sandboxSeconds: ran.reduce((total, { seconds }) => total + seconds, 0),
+      tokensIn: asked.reduce((total, { tokens_in }) => total + tokens_in, 0),
+      tokensOut: asked.reduce((total, { tokens_out }) => total + tokens_out, 0),
+    }
+  })
+  rows.sort((a, b) => b.tokensIn + b.tokensOut - a.tokensIn - a.tokensOut || b.sandboxSeconds - a.sandboxSeconds)
+  return <UsedTable title="By project" of="Project" rows={rows} empty="Nothing ran in these days." />
+}
+
+const shownMax = 50
+
+function BySession({ usage }: { usage: Usage }) {
+  const all = useQuery(projects).data ?? []
+  const rows = usage.sessions.slice(0, shownMax).map((row) => {
+    const known = all.find(({ project_id }) => project_id === row.project_id)
+    const cap = known?.settings.model_tokens_per_session ?? null
+    return {
+      key: row.session_id,
+      name:
+        row.name === null || known === undefined ? (
+          <span className="text-dim">deleted, {row.session_id.slice(0, 8)}</span>
+        ) : (
+          <>
+            <Link
+              to={paths.session}
+              params={{ project: known.slug, sessionId: row.session_id }}
+              className="font-medium hover:underline"
+            >
+              {row.name}
+            </Link>
+            <span className="block text-dim">{known.name}</span>
+          </>
+        ),
+      sandboxSeconds: row.sandbox_seconds,
+      tokensIn: row.tokens_in,
+      tokensOut: row.tokens_out,
+      reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
+    }
+  })
+  return (
+    <UsedTable
+      title={usage.sessions.length > shownMax ? `The ${shownMax} sessions that used most` : 'By session'}
+      of="Session"
+      rows={rows}
+      empty="No session ran in these days."
+    />
+  )
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Answer } from '../../components/answer.tsx'
+import { useProject } from '../../components/project-shell.tsx'
+import { paths } from '../../paths.ts'
+import { Card } from '../../ui/card.tsx'
+import { CapMeter } from './cap-meter.tsx'
+import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
+import { projectUsage, type Usage } from './queries.ts'
+
+const route = getRouteApi('/shell/projects/$project/usage')
+
+export function ProjectUsagePage() {
+  const { project_id: projectId } = useProject()
+  const { days = usualDays } = route.useSearch()
+  const found = useQuery(projectUsage(projectId, days))
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h1 className="text-xl font-semibold">Usage</h1>
+        <Days chosen={days} />
+      </div>
+      <Answer of={found} what="the usage">
+        {(usage) => (
+          <>
+            <Totals usage={usage} />
+            <Caps usage={usage} />
+            <Sessions usage={usage} />
+            <Models usage={usage} />
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}
+
+/** The cap of the project with what is left of it, and that of each of its sessions. */
+function Caps({ usage }: { usage: Usage }) {
+  const { settings } = useProject()
+  const ofSession = settings.model_tokens_per_session
+  return (
+    <Card title="Spend cap">
+      {usage.caps.map((cap) => (
+        <CapMeter
+          key={cap.scope}
+          of="This month, all sessions of the project"
+          label="Taken of the project's cap"
+          tokens={cap.tokens}
+          taken={cap.tokens_taken}
+        />
+      ))}
+      <p className="px-4 py-3 text-sm text-dim">
+        {usage.caps.length === 0 && 'The project has no cap of its own. '}
+        {ofSession === null
+          ? 'A session of it has none either.'
+          : `A session may use ${ofSession.toLocaleString('en')} tokens.`}{' '}
+        Who reached a cap asks no model until it is raised. <code className="font-mono">svc settings set</code> sets
+        them.
+      </p>
+    </Card>
+  )
+}
+
+function Sessions({ usage: { sessions } }: { usage: Usage }) {
+  const { slug: project, settings } = useProject()
+  const cap = settings.model_tokens_per_session
+  return (
+    <UsedTable
+      title="By session"
+      of="Session"
+      empty="No session ran in these days."
+      rows={sessions.map((row) => ({
+        key: row.session_id,
+        name:
+          row.name === null ? (
+            <span className="text-dim">deleted, {row.session_id.slice(0, 8)}</span>
+          ) : (
+            <Link
+              to={paths.session}
+              params={{ project, sessionId: row.session_id }}
+              className="font-medium hover:underline"
+            >
+              {row.name}
+            </Link>
+          ),
+        sandboxSeconds: row.sandbox_seconds,
+        tokensIn: row.tokens_in,
+        tokensOut: row.tokens_out,
+        reached: cap !== null && row.tokens_in + row.tokens_out >= cap,
+      }))}
+    />
+  )
+}
+
+/** Which models were asked, all days of one together. */
+function Models({ usage: { models } }: { usage: Usage }) {
+  const byModel = Map.groupBy(models, ({ model }) => model)
+  if (byModel.size === 0) return null
+  return (
+    <Card title="By model">
+      <ul aria-label="Models" className="divide-y divide-line">
+        {[...byModel].map(([model, rows]) => {
+          const sum = (read: (row: (typeof rows)[number]) => number) => rows.reduce((all, row) => all + read(row), 0)
+          return (
+            <li key={model} className="flex flex-wrap items-baseline gap-x-3 px-4 py-2.5 text-sm">
+              <code className="min-w-40 flex-1 font-mono break-all">{model}</code>
+              <span className="text-dim">
+                {sum(({ calls }) => calls).toLocaleString('en')} calls,{' '}
+                {sum((row) => row.tokens_in + row.tokens_out).toLocaleString('en')} tokens
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </Card>
+  )
+}

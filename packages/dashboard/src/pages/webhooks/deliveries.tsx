@@ -1,0 +1,80 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
+import { Answer } from '../../components/answer.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Rows } from '../../ui/card.tsx'
+import { Time } from '../../ui/time.tsx'
+import { deliveries, type Delivery, type Webhook } from './queries.ts'
+
+const tones = { delivered: 'good', waiting: 'warn', failed: 'bad' } as const
+
+/** The newest ones: what was sent, what was answered, and sending it once more. */
+export function Deliveries({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
+  const found = useQuery(deliveries(projectId, webhook.webhook_id))
+  return (
+    <Answer of={found} what="its deliveries">
+      {({ deliveries }) =>
+        deliveries.length === 0 ? (
+          <p className="border-t border-line px-4 py-3 text-sm text-dim">Nothing was sent yet.</p>
+        ) : (
+          <div className="border-t border-line">
+            <Rows label={`Deliveries to ${webhook.url}`}>
+              {deliveries.map((each) => (
+                <DeliveryRow key={each.delivery_id} projectId={projectId} webhook={webhook} delivery={each} />
+              ))}
+            </Rows>
+          </div>
+        )
+      }
+    </Answer>
+  )
+}
+
+function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webhook: Webhook; delivery: Delivery }) {
+  const queries = useQueryClient()
+  const path = { projectId, webhookId: webhook.webhook_id, deliveryId: delivery.delivery_id }
+  const again = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
+          params: { path },
+        }),
+      ),
+    onSettled: askAgain(queries, ['project', projectId, 'webhooks']),
+  })
+  const name = `${delivery.event_type}${delivery.event_id === null ? '' : ` ${delivery.event_id}`}`
+  return (
+    <li className="flex flex-col gap-1.5 px-4 py-2.5 text-sm">
+      {again.error !== null && <Failure error={again.error} />}
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Badge tone={tones[delivery.status]}>{delivery.status}</Badge>
+        <code className="min-w-40 flex-1 font-mono break-all">{name}</code>
+        <span className="text-dim">
+          {delivery.http_status !== null && `${delivery.http_status} · `}
+          {delivery.ms !== null && `${delivery.ms} ms · `}
+          {delivery.attempts === 1 ? '1 try' : `${delivery.attempts} tries`}
+        </span>
+        <Time at={delivery.last_attempt_at ?? delivery.created_at} />
+        <Button kind="quiet" aria-label={`Send again: ${name}`} busy={again.isPending} onClick={() => again.mutate()}>
+          Send again
+        </Button>
+      </div>
+      {delivery.error !== null && <p className="break-words text-bad">{delivery.error}</p>}
+      {delivery.answer !== null && delivery.answer !== '' && (
+        <details>
+          <summary className="cursor-pointer text-dim">What it answered</summary>
+          <pre
+            tabIndex={0}
+            aria-label={`The answer to ${name}`}
+            className="mt-1 max-h-60 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs break-all whitespace-pre-wrap"
+          >
+            {delivery.answer}
+          </pre>
+        </details>
+      )}
+    </li>
+  )
+}
