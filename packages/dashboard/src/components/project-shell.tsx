@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, Outlet } from '@tanstack/react-router'
+import { getRouteApi, Link, Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { paths } from '../paths.ts'
 import { project } from '../queries.ts'
 import { Answer } from './answer.tsx'
@@ -15,7 +16,7 @@ export function useProject() {
   return data
 }
 
-const places = [
+const pages = [
   [paths.changeRequests, 'Change requests'],
   [paths.sessions, 'Sessions'],
   [paths.branches, 'Branches'],
@@ -33,6 +34,15 @@ const places = [
 export function ProjectShell() {
   const { project: name } = route.useParams()
   const found = useQuery(project(name))
+  const { pathname } = useLocation()
+  const places = useRef<HTMLElement>(null)
+  const isThere = found.data !== undefined
+  // On a narrow screen the place one is at may be out of sight, further along.
+  useEffect(() => {
+    const nav = places.current
+    const here = nav?.querySelector<HTMLElement>('[aria-current=page]')
+    if (nav != null && here != null) nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2
+  }, [pathname, isThere])
   return (
     <Answer of={found} what="the project">
       {(shown) => (
@@ -47,8 +57,8 @@ export function ProjectShell() {
                 {shown.managed ? 'managed repository' : shown.repo_url} · {shown.default_branch}
               </span>
             </p>
-            <nav aria-label="Project" className="-mb-px flex gap-1 overflow-x-auto">
-              {places.map(([to, label]) => (
+            <nav ref={places} aria-label="Project" className="relative -mb-px flex gap-1 overflow-x-auto">
+              {pages.map(([to, label]) => (
                 <Link
                   key={to}
                   to={to}

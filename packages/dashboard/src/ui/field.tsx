@@ -13,8 +13,8 @@ function Label({ label, hint, wide = false, children }: About & { children: Reac
   return (
     <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'basis-full!' : ''}`}>
       {label}
-      {children}
       {hint !== undefined && <span className="text-xs">{hint}</span>}
+      {children}
     </label>
   )
 }
@@ -22,7 +22,7 @@ function Label({ label, hint, wide = false, children }: About & { children: Reac
 export function Input({ label, hint, wide, ...rest }: InputHTMLAttributes<HTMLInputElement> & About) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <input {...rest} className={`min-h-9 ${look}`} />
+      <input {...rest} className={`min-h-9.5 ${look}`} />
     </Label>
   )
 }
@@ -63,7 +63,7 @@ export function Select({
   }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <select {...rest} className={`min-h-9 ${look}`}>
+      <select {...rest} className={`min-h-9.5 ${look}`}>
         {options.map(([value, words]) => (
           <option key={value} value={value}>
             {words}

@@ -44,11 +44,11 @@ function Events({ accountId }: { accountId: string }) {
                         <Time at={event.at} />
                       </td>
                       <td className="px-4 py-1.5 font-mono whitespace-nowrap">{event.action}</td>
-                      <td className="px-4 py-1.5 font-mono text-dim">{event.object_id}</td>
-                      <td className="px-4 py-1.5 text-dim">
+                      <td className="px-4 py-1.5 font-mono whitespace-nowrap text-dim">{event.object_id}</td>
+                      <td className="px-4 py-1.5 whitespace-nowrap text-dim">
                         {event.session_id === null ? event.actor_kind : `agent of ${event.session_id.slice(0, 8)}`}
                       </td>
-                      <td className="px-4 py-1.5 text-dim">{event.address ?? ''}</td>
+                      <td className="px-4 py-1.5 whitespace-nowrap text-dim">{event.address ?? ''}</td>
                     </tr>
                   ))}
                 </tbody>

@@ -18,7 +18,8 @@ export function Days({ chosen }: { chosen: number }) {
           to="."
           search={days === usualDays ? {} : { days }}
           aria-current={days === chosen ? 'true' : undefined}
-          className="inline-flex min-h-9 items-center rounded-md px-2.5 text-sm text-dim hover:text-text aria-[current=true]:bg-sunken aria-[current=true]:text-text"
+          activeProps={{}}
+          className={`inline-flex min-h-9 items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-sunken text-text' : 'text-dim'}`}
         >
           {days} days
         </Link>

@@ -70,7 +70,7 @@ function Caps({ usage, days }: { usage: Usage; days: number }) {
         ))}
       <p className="px-4 py-3 text-sm text-dim">
         {usage.caps.length === 0 && 'The account has no cap: '}
-        {usage.caps.length === 0 && <code className="font-mono">svc usage --cap 20000000</code>}
+        {usage.caps.length === 0 && <code className="font-mono whitespace-nowrap">svc usage --cap 20000000</code>}
         {usage.caps.length === 0 ? ' sets one. ' : ''}
         Who reached a cap asks no model until it is raised or the month ends.
       </p>

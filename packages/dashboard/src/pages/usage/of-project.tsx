@@ -54,8 +54,8 @@ function Caps({ usage }: { usage: Usage }) {
         {ofSession === null
           ? 'A session of it has none either.'
           : `A session may use ${ofSession.toLocaleString('en')} tokens.`}{' '}
-        Who reached a cap asks no model until it is raised. <code className="font-mono">svc settings set</code> sets
-        them.
+        Who reached a cap asks no model until it is raised.{' '}
+        <code className="font-mono whitespace-nowrap">svc settings set</code> sets them.
       </p>
     </Card>
   )

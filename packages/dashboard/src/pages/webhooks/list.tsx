@@ -68,8 +68,9 @@ function MakeWebhook({ projectId }: { projectId: string }) {
           <div className="flex flex-col gap-2">
             <Command>{make.data.secret}</Command>
             <p>
-              It signs each delivery: <code className="font-mono">X-Svc-Signature</code> is its HMAC-SHA256 of the
-              header <code className="font-mono">X-Svc-Timestamp</code>, a dot and the body.
+              It signs each delivery: <code className="font-mono">X-Svc-Signature</code> is{' '}
+              <code className="font-mono">sha256=</code> and the HMAC-SHA256 of{' '}
+              <code className="font-mono">X-Svc-Timestamp</code>, a dot and the body.
             </p>
           </div>
         </Notice>
