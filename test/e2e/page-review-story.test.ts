@@ -4,7 +4,15 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
-import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures, script } from './page-story.ts'
+import {
+  beginPageStory,
+  expectItFits,
+  gatewayOf,
+  type PageStory,
+  pictures,
+  script,
+  takePictures,
+} from './page-story.ts'
 
 const slow = 120_000
 let story: PageStory
@@ -110,7 +118,7 @@ test.skipIf(!browserPath)(
       expect(await row.getByRole('cell').first().textContent()).toMatch(/\d (s|min)$/)
       await page.getByText('cap reached').first().waitFor()
       await expectItFits(page)
-      await page.screenshot({ path: join(pictures, `usage-filled-${address.split('/')[1]}-360.png`), fullPage: true })
+      await takePictures(page, `usage-filled-${address.split('/')[1]}`, { fullPage: true })
     }
     await page.setViewportSize({ width: 1280, height: 800 })
     expect(complaints).toEqual([])

@@ -1,6 +1,6 @@
 /** What the stories in the browser begin with: a server, a signed-in page that tells what went wrong on it, and an agent that plays a script. */
 import { expect } from 'bun:test'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
@@ -70,4 +70,22 @@ export function gatewayOf(server: Server, project: { project_id: string }): stri
   url.username = 'x-access-token'
   url.password = server.token
   return url.href
+}
+
+/** What axe finds on the page as it stands, the first element of each. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(require.resolve('axe-core/axe.min.js'), 'utf8'))
+  return (await page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`))',
+  )) as string[]
+}
+
+/** In both themes at two widths, without loading it again. It stays as the last one leaves it: narrow and dark. */
+export async function takePictures(page: Page, name: string, options: { fullPage?: boolean } = {}): Promise<void> {
+  for (const width of [1280, 360])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`), ...options })
+    }
 }

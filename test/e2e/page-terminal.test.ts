@@ -1,9 +1,8 @@
 /** The shell of a session in a browser: as the agent's user, in its work tree, for people who may prompt, and gone with the session. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { browserPath } from './browser.ts'
 import { makeFirstCommit, until } from './harness.ts'
-import { beginPageStory, expectItFits, type PageStory, pictures } from './page-story.ts'
+import { axeViolations, beginPageStory, expectItFits, type PageStory, takePictures } from './page-story.ts'
 
 const slow = { timeout: 120_000 }
 let story: PageStory
@@ -38,7 +37,7 @@ test.skipIf(!browserPath)(
     const [, uid] = await screenShows(/I am (\d+) in \/workspace on/)
     expect(uid).toBe('1000')
     const [, columns] = await screenShows(/^\d+ (\d+)$/m)
-    await page.screenshot({ path: join(pictures, 'terminal-1280.png') })
+    expect(await axeViolations(page)).toEqual([])
     await page.setViewportSize({ width: 360, height: 740 })
     await until('the shell to be as narrow as the window', async () => {
       await page.keyboard.type('clear; stty size\n')
@@ -46,7 +45,9 @@ test.skipIf(!browserPath)(
       return Number(narrow[1]) < Number(columns)
     })
     await expectItFits(page)
-    await page.screenshot({ path: join(pictures, 'terminal-360.png') })
+    await takePictures(page, 'terminal')
+    expect(await axeViolations(page)).toEqual([])
+    await page.emulateMedia({ colorScheme: 'light' })
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.keyboard.press('Control+Shift+ArrowUp')
     expect(await page.evaluate('document.activeElement.tagName')).toBe('A')

@@ -1,15 +1,12 @@
 /** A person reviews a change and merges it, in a real browser: by keyboard, in both themes, at two widths, without an axe violation. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, readFile } from 'node:fs/promises'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { isGenuine, startReceiver } from '../../packages/server/src/webhooks/testing.ts'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server } from './harness.ts'
-import { gatewayOf } from './page-story.ts'
-
-/** Where the pictures go, to be looked at. */
-const pictures = join(import.meta.dir, '../../dist/screens')
+import { axeViolations, gatewayOf, pictures, takePictures } from './page-story.ts'
 
 let server: Server
 let browser: Browser
@@ -181,37 +178,26 @@ const addresses = (slug: string) => ({
 test.skipIf(!browserPath)(
   'every page stands in both themes at two widths, with no axe violation and nothing wider than the screen',
   async () => {
-    const axe = await readFile(require.resolve('axe-core/axe.min.js'), 'utf8')
     const found: string[] = []
-    for (const [width, colorScheme] of [
-      [1280, 'light'],
-      [360, 'dark'],
-    ] as const) {
-      const looked = await browser.newContext({
-        viewport: { width, height: 800 },
-        colorScheme,
-        storageState: await context.storageState(),
-      })
-      const here = await looked.newPage()
-      for (const [name, address] of Object.entries(addresses(project.slug))) {
-        await here.goto(server.url + address)
-        await here.getByRole('heading').first().waitFor()
-        await here
-          .getByText(/^Loading /)
-          .first()
-          .waitFor({ state: 'detached' })
-        if (name === 'files') await here.getByText('It is said otherwise.').first().waitFor()
-        await here.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
-        if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
-          found.push(`${name} at ${width}: wider than the screen`)
-        await here.evaluate(axe)
-        const broken = (await here.evaluate(
-          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`))',
-        )) as string[]
-        found.push(...broken.map((each) => `${name} in ${colorScheme}: ${each}`))
-      }
-      await looked.close()
+    const looked = await browser.newContext({ storageState: await context.storageState() })
+    const here = await looked.newPage()
+    for (const [name, address] of Object.entries(addresses(project.slug))) {
+      await here.setViewportSize({ width: 1280, height: 800 })
+      await here.emulateMedia({ colorScheme: 'light' })
+      await here.goto(server.url + address)
+      await here.getByRole('heading').first().waitFor()
+      await here
+        .getByText(/^Loading /)
+        .first()
+        .waitFor({ state: 'detached' })
+      if (name === 'files') await here.getByText('It is said otherwise.').first().waitFor()
+      found.push(...(await axeViolations(here)).map((each) => `${name} in light: ${each}`))
+      await takePictures(here, name)
+      if (!(await here.evaluate('document.documentElement.scrollWidth <= innerWidth')))
+        found.push(`${name} at 360: wider than the screen`)
+      found.push(...(await axeViolations(here)).map((each) => `${name} in dark: ${each}`))
     }
+    await looked.close()
     expect(found).toEqual([])
   },
   300_000,

@@ -5,6 +5,7 @@ import { Failure } from '../../components/failure.tsx'
 import type { ChangeRequest } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Command } from '../../ui/copy.tsx'
+import { visibleName } from '../../ui/drawn/visible.ts'
 
 /** The files, who can resolve them, and how. */
 export function Conflicts({ projectId, cr, files }: { projectId: string; cr: ChangeRequest; files: string[] }) {
@@ -26,7 +27,7 @@ export function Conflicts({ projectId, cr, files }: { projectId: string; cr: Cha
       </p>
       <ul aria-label="Files that conflict" className="max-h-60 list-disc overflow-y-auto pl-6 font-mono text-sm">
         {files.map((path) => (
-          <li key={path}>{path}</li>
+          <li key={path}>{visibleName(path)}</li>
         ))}
       </ul>
       {cr.origin_session_id !== null && (

@@ -6,6 +6,7 @@ import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../../queries.ts'
 import { Time } from '../../ui/time.tsx'
+import { visibleName } from '../../ui/drawn/visible.ts'
 
 /** What was said and what happened, oldest first. */
 export function Conversation({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
@@ -58,7 +59,8 @@ function ReviewCard({ projectId, cr, review }: { projectId: string; cr: ChangeRe
       {review.comments.map((comment, i) => (
         <figure key={i} className="overflow-hidden rounded-md border border-line">
           <figcaption className="border-b border-line bg-raised px-3 py-1 font-mono text-xs text-dim">
-            {comment.path}:{comment.start_line === null ? comment.line : `${comment.start_line}-${comment.line}`}
+            {visibleName(comment.path)}:
+            {comment.start_line === null ? comment.line : `${comment.start_line}-${comment.line}`}
             {comment.side === 'old' && ' (before)'}
           </figcaption>
           {comment.quote !== '' && (

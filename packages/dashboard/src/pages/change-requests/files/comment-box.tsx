@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import type { DraftComment } from './drafts.ts'
+import { visibleName } from '../../../ui/drawn/visible.ts'
 
 /** A comment below its line: being written, or waiting to be sent with the review. */
 export function CommentBox({
@@ -47,7 +48,7 @@ export function CommentBox({
       }}
     >
       <label className="flex flex-col gap-1 text-xs text-dim">
-        Comment on {place} of {draft.path}
+        Comment on {place} of {visibleName(draft.path)}
         <textarea
           ref={field}
           value={text}

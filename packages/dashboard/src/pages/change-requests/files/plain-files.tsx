@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { Card, Row, Rows } from '../../../ui/card.tsx'
 import type { ChangedFile } from './changed-files.ts'
 import { fileBytes } from './context.ts'
+import { visibleName } from '../../../ui/drawn/visible.ts'
 
 const words = {
   binary: 'Binary file',
@@ -29,7 +30,7 @@ export function PlainFiles({
       <Rows label="Files without lines to show">
         {files.map((file) => (
           <Row key={file.path}>
-            <span className="min-w-0 flex-1 font-mono text-sm">{file.path}</span>
+            <span className="min-w-0 flex-1 font-mono text-sm">{visibleName(file.path)}</span>
             <span className="text-sm text-dim">
               {file.status}. {file.reason === null ? '' : words[file.reason]}
             </span>

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
+import { visibleName } from '../../../ui/drawn/visible.ts'
 
 const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as const
 const tones = { added: 'text-good', modified: 'text-warn', deleted: 'text-bad', renamed: 'text-accent' } as const
@@ -42,7 +43,9 @@ export function FileTree({
           const isNew = i === 0 || folderOf(found[i - 1]!.path) !== folder
           return (
             <li key={file.path}>
-              {isNew && folder !== '' && <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{folder}</p>}
+              {isNew && folder !== '' && (
+                <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{visibleName(folder)}</p>
+              )}
               <button
                 type="button"
                 onClick={() => onPick(file.path)}
@@ -53,7 +56,7 @@ export function FileTree({
                   {signs[file.status]}
                 </span>
                 <span className={`min-w-0 flex-1 truncate ${viewed(file) ? 'text-dim line-through' : ''}`}>
-                  {file.path.slice(folder === '' ? 0 : folder.length + 1)}
+                  {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
                 </span>
                 <span className="font-mono text-xs whitespace-nowrap text-dim">
                   +{file.additions} −{file.deletions}
