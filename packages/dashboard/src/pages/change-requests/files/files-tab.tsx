@@ -175,7 +175,7 @@ function Files({
               : 'Nothing was changed since.'}
         </Empty>
       ) : (
-        <div className="grid gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
           <div className="max-h-60 md:max-h-[calc(100dvh-9rem)]">
             <FileTree files={files} viewed={isViewed} current={current} onPick={show} />
           </div>

@@ -83,11 +83,15 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
     if (event.type === 'keydown') onLeave()
     return false
   })
+  const unfollow = followTheme(() => {
+    terminal.options.theme = themeOf(place)
+  })
   const resized = new ResizeObserver(() => fit.fit())
   resized.observe(place)
   return {
     close() {
       resized.disconnect()
+      unfollow()
       socket.close()
       terminal.dispose()
     },
@@ -107,6 +111,18 @@ function themeOf(place: HTMLElement): ITheme {
     cursor: isDark ? '#9db2ff' : '#3451d1',
     selectionBackground: isDark ? '#3a4664' : '#c8d2ff',
     ...(isDark ? {} : lightColours),
+  }
+}
+
+/** It moves with the system's, or when the person chooses another one. */
+function followTheme(onChange: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  system.addEventListener('change', onChange)
+  const chosen = new MutationObserver(onChange)
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+  return () => {
+    system.removeEventListener('change', onChange)
+    chosen.disconnect()
   }
 }
 
