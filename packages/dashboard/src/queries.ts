@@ -5,6 +5,7 @@ import { api, ApiError, reply, replyPage } from './api.ts'
 
 export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
+export type Checks = operations['getChecks']['responses'][200]['content']['application/json']
 export type Effects = NonNullable<MergePreview['effects']>
 export type Session = operations['getSession']['responses'][200]['content']['application/json']
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
@@ -146,6 +147,35 @@ export const mergePreview = (projectId: string, crId: string) =>
         }),
       ),
     refetchInterval: liveMs,
+  })
+
+/** While one waits or runs, events tell of its begin and end; what it writes is looked at by the clock. */
+const checkMs = 3_000
+
+export const checks = (projectId: string, crId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'checks', crId],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/checks', {
+          params: { path: { projectId, crId } },
+          signal,
+        }),
+      ),
+    refetchInterval: ({ state }) => (state.data?.state === 'running' ? checkMs : liveMs),
+  })
+
+export const checkLog = (log: { projectId: string; crId: string; runId: string; isOver: boolean }) =>
+  queryOptions({
+    queryKey: ['project', log.projectId, 'checks', log.crId, 'log', log.runId, log.isOver],
+    queryFn: ({ signal }) =>
+      reply(
+        api.GET('/v1/projects/{projectId}/change-requests/{crId}/checks/{runId}/log', {
+          params: { path: { projectId: log.projectId, crId: log.crId, runId: log.runId }, query: { lines: 500 } },
+          signal,
+        }),
+      ),
+    refetchInterval: log.isOver ? false : checkMs,
   })
 
 /** Whether it merges, asked again only when one of its two tips moved. */

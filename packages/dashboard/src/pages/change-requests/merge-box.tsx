@@ -3,14 +3,16 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { UserName } from '../../components/user-name.tsx'
-import { type ChangeRequest, effects, mergePreview, type MergePreview } from '../../queries.ts'
+import { type ChangeRequest, checks, effects, mergePreview, type MergePreview } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
+import { ChecksOf, doubtOf } from './checks.tsx'
 import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
 import { Collisions, MergeFailure, Unknown, Warnings } from './merge-notices.tsx'
@@ -28,6 +30,7 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
             {cr.merged_at !== null && <Time at={cr.merged_at} />}. The branch{' '}
             <code className="font-mono break-all">{cr.head_ref}</code> is still there.
           </p>
+          <ChecksOf projectId={projectId} cr={cr} />
         </Box>
       )
     case 'closed':
@@ -87,6 +90,9 @@ function Merge({
   const queries = useQueryClient()
   const { settings } = useProject()
   const told = useQuery(effects(projectId, cr)).data ?? null
+  const checked = useQuery(checks(projectId, cr.cr_id))
+  const doubt = doubtOf(checked.data ?? null)
+  const [asks, setAsks] = useState(false)
   const [message, setMessage] = useState('')
   const [writes, setWrites] = useState(false)
   const merge = useMutation({
@@ -125,6 +131,7 @@ function Merge({
       ) : (
         <Conflicts projectId={projectId} cr={cr} files={conflicts} />
       )}
+      <ChecksOf projectId={projectId} cr={cr} />
       <Collisions collisions={collisions} />
       {told !== null && <Warnings effects={told} />}
       {merge.isError && <MergeFailure error={merge.error} />}
@@ -138,9 +145,29 @@ function Merge({
         />
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <Button kind="merge" disabledReason={refusal} busy={merge.isPending} onClick={() => merge.mutate()}>
+        <Button
+          kind="merge"
+          disabledReason={refusal ?? (checked.isPending ? 'How its checks went is not read yet' : null)}
+          busy={merge.isPending}
+          onClick={() => (doubt === null ? merge.mutate() : setAsks(true))}
+        >
           {merge.isPending ? 'Merging…' : `Merge into ${cr.base_ref}`}
         </Button>
+        <ConfirmDialog
+          open={asks}
+          onOpenChange={setAsks}
+          title={`Merge #${cr.number} all the same?`}
+          verb="Merge all the same"
+          busy={merge.isPending}
+          onConfirm={() => {
+            setAsks(false)
+            merge.mutate()
+          }}
+        >
+          {doubt === null
+            ? 'Its checks have passed by now.'
+            : `${doubt}. What fails there would fail on ${cr.base_ref}, too.`}
+        </ConfirmDialog>
         {makesCommit && !writes && (
           <Button kind="quiet" onClick={() => setWrites(true)}>
             Write a message
