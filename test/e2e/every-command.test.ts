@@ -202,6 +202,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'cr show': () => ({ args: [openOne()] }),
   'cr diff': () => ({ args: [openOne()] }),
   'cr checkout': () => ({ args: [openOne()] }),
+  'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
   'cr verify': async () => {
     const number = await openOne()
