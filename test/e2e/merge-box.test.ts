@@ -117,7 +117,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Merging is off: 1 file conflicts.').waitFor()
 
     await page.getByRole('button', { name: 'Close without merging' }).click()
-    await page.getByText('Owner closed it without a merge.').waitFor(slow)
+    await page.getByText(/^Owner closed it without a merge/).waitFor(slow)
     await picture('closed')
     await page.getByRole('button', { name: 'Reopen' }).click()
     await page.getByRole('list', { name: 'Files that conflict' }).waitFor(slow)
@@ -217,6 +217,8 @@ test.skipIf(!browserPath)(
       isAway = true
       await page.getByText('The repository cannot be reached, so nobody can say whether it merges now.').waitFor(slow)
       await page.getByText('What is shown is from').waitFor()
+      await page.getByText('Merging is off: the repository cannot be reached.').waitFor()
+      expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
       await picture('unreachable')
       // Opened while it is away, the page shows what is stored, and the same words.
       await page.reload()

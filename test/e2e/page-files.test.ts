@@ -106,6 +106,13 @@ test.skipIf(!browserPath)(
     const { page } = story
     await files()
     await page.getByText('0 of 6 files viewed').waitFor(slow)
+    expect(
+      await tree()
+        .getByRole('button', { name: /data\.bin/ })
+        .textContent(),
+    ).toContain('binary')
+    for (const word of ['before', 'after'])
+      await page.getByRole('img', { name: `logo.png, ${word} the change` }).waitFor(slow)
     const whitespace = page.getByRole('button', { name: 'Ignore whitespace' })
     await whitespace.focus()
     await page.keyboard.press('Enter')

@@ -15,7 +15,7 @@ import { Time } from '../../ui/time.tsx'
 import { ChecksOf, doubtOf } from './checks.tsx'
 import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
-import { Collisions, MergeFailure, Unknown, Warnings } from './merge-notices.tsx'
+import { Collisions, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
 
 /** Says whether it merges and why not, and merges exactly the head it showed. */
 export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
@@ -37,8 +37,14 @@ export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeReque
       return (
         <Box title="Closed">
           <p>
-            <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed it without a merge. Its branch is still
-            there.
+            <UserName accountId={cr.account_id} userId={cr.closed_by} /> closed it without a merge
+            {cr.closed_at !== null && (
+              <>
+                {' '}
+                <Time at={cr.closed_at} />
+              </>
+            )}
+            . Its branch is still there.
           </p>
           <CloseOrReopen projectId={projectId} cr={cr} verb="reopen" />
         </Box>
@@ -72,20 +78,30 @@ function OpenBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
         <CloseOrReopen projectId={projectId} cr={cr} verb="close" />
       </Box>
     )
-  return <Merge projectId={projectId} cr={cr} preview={preview.data} unknown={unknown} />
+  return (
+    <Merge
+      projectId={projectId}
+      cr={cr}
+      preview={preview.data}
+      unknown={unknown}
+      away={preview.isError ? whyUnknown(preview.error) : null}
+    />
+  )
 }
 
-/** `unknown` says why this may be how it was, and not how it is. */
+/** `unknown` says why this may be how it was, and not how it is; `away` says so in the reason of a button. */
 function Merge({
   projectId,
   cr,
   preview,
   unknown,
+  away,
 }: {
   projectId: string
   cr: ChangeRequest
   preview: MergePreview
   unknown: ReactNode
+  away: string | null
 }) {
   const queries = useQueryClient()
   const { settings } = useProject()
@@ -109,6 +125,7 @@ function Merge({
   const isBroken = told?.manifest_issues.some(({ severity }) => severity === 'error') ?? false
   const refusal =
     refuseMove('merge', cr.status) ??
+    away ??
     (can_merge
       ? isBroken && settings.manifest_gate === 'on'
         ? 'svc.toml is broken in it, and this project refuses that'

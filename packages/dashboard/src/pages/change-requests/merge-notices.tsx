@@ -56,6 +56,15 @@ export function MergeFailure({ error }: { error: Error }) {
   return <Failure error={error} />
 }
 
+/** Why nobody can say how it merges now, as the reason of a button. */
+export function whyUnknown(error: Error): string {
+  if (!(error instanceof ApiError)) return 'whether it merges is not known now'
+  if (error.status === 0) return 'the service cannot be reached'
+  return error.code === 'repository_unreachable'
+    ? 'the repository cannot be reached'
+    : 'whether it merges is not known now'
+}
+
 export function Unknown({ error, since, retry }: { error: Error; since: string; retry: () => void }) {
   const isAway = error instanceof ApiError && (error.code === 'repository_unreachable' || error.status === 0)
   if (!isAway) return <Failure error={error} retry={retry} />

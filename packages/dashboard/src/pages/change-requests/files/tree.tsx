@@ -59,7 +59,7 @@ export function FileTree({
                   {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
                 </span>
                 <span className="font-mono text-xs whitespace-nowrap text-dim">
-                  +{file.additions} −{file.deletions}
+                  {file.reason === 'binary' ? 'binary' : `+${file.additions} −${file.deletions}`}
                 </span>
               </button>
             </li>
