@@ -1,4 +1,4 @@
-/** `npm run bench -- git`, or with BENCH_ROUNDS and BENCH_COMMITS: what change requests cost beside what git costs for the same. */
+/** `npm run bench -- git`, or with BENCH_ROUNDS, BENCH_COMMITS and BENCH_PARTS: what change requests cost beside what git costs for the same. */
 import { endStanding } from '../packages/git/src/index.ts'
 import { Server } from '../test/e2e/harness.ts'
 import { engineFigures } from './git/engine.ts'
@@ -9,16 +9,25 @@ import { printFigures } from './report/figures.ts'
 const rounds = Number(process.env.BENCH_ROUNDS ?? 30)
 const long = Number(process.env.BENCH_COMMITS ?? 50_000)
 
+const known = ['engine', 'managed', 'external', 'hanging']
+const parts = process.env.BENCH_PARTS?.split(',') ?? known
+const unknown = parts.find((part) => !known.includes(part))
+if (unknown !== undefined) throw new Error(`BENCH_PARTS names ${unknown}. There are: ${known.join(', ')}.`)
+const has = (part: string) => parts.includes(part)
+
 const server = await Server.start()
 try {
   for (const commits of [10, long]) {
     const history = `a history of ${commits.toLocaleString('en')} commits`
-    printFigures(`The engine alone, ${history}`, await engineFigures({ commits, rounds }))
+    if (has('engine')) printFigures(`The engine alone, ${history}`, await engineFigures({ commits, rounds }))
     await endStanding()
-    printFigures(`Through the API, managed, ${history}`, await managedFigures(server, { commits, rounds }))
-    printFigures(`Through the API, behind HTTP, ${history}`, await externalFigures(server, { commits, rounds }))
+    if (has('managed'))
+      printFigures(`Through the API, managed, ${history}`, await managedFigures(server, { commits, rounds }))
+    await endStanding()
+    if (has('external'))
+      printFigures(`Through the API, behind HTTP, ${history}`, await externalFigures(server, { commits, rounds }))
   }
-  printFigures('Through the API, behind a host that hangs', await hangingFigures(server))
+  if (has('hanging')) printFigures('Through the API, behind a host that hangs', await hangingFigures(server))
 } finally {
   await server.end()
 }

@@ -8,6 +8,8 @@ import {
   planMerge,
   previewMerge,
   readTips,
+  type Repository,
+  type Sha,
 } from '../../packages/git/src/index.ts'
 import { mergeBase } from '../../packages/git/src/refs.ts'
 import { doubtAboutMerge } from '../../packages/git/src/merge-check.ts'
@@ -65,28 +67,36 @@ export async function engineFigures(input: { commits: number; rounds: number }):
 }
 
 /** The check of its own result is part of every merge; here it stands apart as well, since the floor has none. */
-async function mergeFigures(repo: { dir: string; remote: null }, pair: () => Pair, rounds: number): Promise<Figure[]> {
-  const checks: number[] = []
-  const merge = await compare('merge on a managed repository', rounds, {
-    floor: ['merge-tree + commit-tree + update-ref', () => rawMerge(repo.dir, pair())],
-    ours: async () => {
-      const { base, baseSha, headSha } = pair()
-      const plan = await planMerge(repo, { baseSha, headSha, message: 'm', date: new Date(0) })
-      if (plan.kind !== 'merge-commit') throw new Error(`The plan is ${plan.kind}.`)
-      const keep = { number: 1, base: baseSha, head: headSha }
-      const landed = await landMerge(repo, { baseRef: base, baseSha, resultSha: plan.resultSha, keep })
-      if (landed.kind !== 'landed') throw new Error(`Landing ended ${landed.kind}.`)
-      return async () => {
-        const ancestor = (await mergeBase(repo, baseSha, headSha))!
-        checks.push(await timed(() => doubtAboutMerge(repo, { baseSha, headSha, ancestor, resultSha: plan.resultSha })))
-      }
-    },
-  })
-  const check = median(checks)
+export async function checkAlone(repo: Repository, { baseSha, headSha }: Pair, resultSha: Sha): Promise<number> {
+  const ancestor = (await mergeBase(repo, baseSha, headSha))!
+  return timed(() => doubtAboutMerge(repo, { baseSha, headSha, ancestor, resultSha }))
+}
+
+/** The rows of a merge, of its times with the check and of the check's alone. */
+export function mergeRows(merge: Figure, checks: number[]): Figure[] {
   const { floor, floorMs } = merge
+  const check = median(checks)
   return [
     merge,
     { what: '  without its check of the result', ms: merge.ms - check, floor, floorMs },
     { what: '  that check alone', ms: check, floor: '', floorMs: null },
   ]
+}
+
+async function mergeFigures(repo: { dir: string; remote: null }, pair: () => Pair, rounds: number): Promise<Figure[]> {
+  const checks: number[] = []
+  const merge = await compare('merge on a managed repository', rounds, {
+    floor: ['merge-tree + commit-tree + update-ref', () => rawMerge(repo.dir, pair())],
+    ours: async () => {
+      const pairOf = pair()
+      const { base, baseSha, headSha } = pairOf
+      const plan = await planMerge(repo, { baseSha, headSha, message: 'm', date: new Date(0) })
+      if (plan.kind !== 'merge-commit') throw new Error(`The plan is ${plan.kind}.`)
+      const keep = { number: 1, base: baseSha, head: headSha }
+      const landed = await landMerge(repo, { baseRef: base, baseSha, resultSha: plan.resultSha, keep })
+      if (landed.kind !== 'landed') throw new Error(`Landing ended ${landed.kind}.`)
+      return async () => void checks.push(await checkAlone(repo, pairOf, plan.resultSha))
+    },
+  })
+  return mergeRows(merge, checks)
 }

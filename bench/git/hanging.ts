@@ -1,11 +1,10 @@
 /** A git host that takes every question and answers none, five hundred who read a project on it, and somebody who reads another one. */
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Repository } from '../../packages/git/src/index.ts'
 import { commit, makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
 import type { Server } from '../../test/e2e/harness.ts'
 import { type Figure, median, percentile, timed } from '../report/figures.ts'
-import { Client } from './http.ts'
+import { Client, othersRead } from './http.ts'
 
 const readerCount = 500
 /** How long a reader may have to wait for what is stored. */
@@ -29,7 +28,7 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
   try {
     const hung = new Client(server, await Client.project(server, { repo_url: host.url, name: 'hanging' }))
     const path = await hung.open({ base: 'main', head: 'work' })
-    const other = await othersProject(server)
+    const other = await othersRead(server)
     // By turns, so that a machine that slows down slows both.
     const alone: number[] = []
     const beside: number[] = []
@@ -62,17 +61,6 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
     await host.close()
     await origin.remove()
   }
-}
-
-async function othersProject(server: Server): Promise<() => Promise<unknown>> {
-  const project = await Client.project(server, { name: 'beside' })
-  const dir = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)
-  const repo: Repository = { dir, remote: null }
-  await commit(repo, 'main', { 'README.md': 'hello\n' }, { orphan: true })
-  await commit(repo, 'work', { 'work.txt': 'work\n' })
-  const client = new Client(server, project)
-  const path = await client.open({ base: 'main', head: 'work' })
-  return () => client.get(path)
 }
 
 async function readFor(ms: number, read: () => Promise<unknown>, taken: number[]): Promise<void> {

@@ -2,9 +2,11 @@
 import { join } from 'node:path'
 import { readTips, type Repository } from '../../packages/git/src/index.ts'
 import { lsRefsHttp } from '../../packages/git/src/ls-refs.ts'
-import { makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
+import { commit, makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
 import type { Server } from '../../test/e2e/harness.ts'
 import { type Figure, interleaved, median, timed } from '../report/figures.ts'
+import { checkAlone, mergeRows } from './engine.ts'
+import { readerFigures } from './readers.ts'
 import { fill, type Pair, raw, rawMerge, rawPreview } from './repositories.ts'
 
 interface Project {
@@ -62,31 +64,39 @@ export async function managedFigures(server: Server, input: { commits: number; r
     preview: () => client.get(`${read}/merge-preview`),
     diff: () => client.get(`${read}/diff`),
   })
+  const checks: number[] = []
   const cold = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
   for (const pair of pairs.slice(0, rounds)) {
     const one = await client.open(pair)
     cold.rawPreview.push(await timed(() => rawPreview(repo.dir, pair)))
     cold.preview.push(await timed(() => client.get(`${one}/merge-preview`)))
     cold.rawMerge.push(await timed(() => rawMerge(repo.dir, pair)))
-    cold.merge.push(await timed(() => client.post(`${one}/merge`)))
+    let merged = ''
+    cold.merge.push(
+      await timed(async () => {
+        merged = (await client.post<{ merge: { merge_commit_sha: string } }>(`${one}/merge`)).merge.merge_commit_sha
+      }),
+    )
+    checks.push(await checkAlone(repo, pair, merged))
   }
   const route = { floor: 'trivial authenticated route + tips', floorMs: median(warm.trivial) + median(warm.tips) }
-  const merge = { floor: 'merge-tree + commit-tree + update-ref', floorMs: median(cold.rawMerge) }
+  const merge = {
+    what: 'three-way merge',
+    ms: median(cold.merge),
+    floor: 'merge-tree + commit-tree + update-ref',
+    floorMs: median(cold.rawMerge),
+  }
   return [
     { what: 'read of an open change request', ms: median(warm.read), ...route },
     { what: 'preview, warm', ms: median(warm.preview), ...route },
     { what: 'diff, warm', ms: median(warm.diff), ...route },
     { what: 'preview, cold', ms: median(cold.preview), floor: 'git merge-tree', floorMs: median(cold.rawPreview) },
-    { what: 'three-way merge, its check of the result included', ms: median(cold.merge), ...merge },
-    {
-      what: '50 readers, a read each',
-      ...(await readers(
-        client,
-        read,
-        () => raw(repo.dir, ['for-each-ref', ...branches.map((name) => `refs/heads/${name}`)]),
-        'git for-each-ref each, 50 at once',
-      )),
-    },
+    ...mergeRows(merge, checks),
+    ...(await readerFigures({
+      read: () => client.get(read),
+      floor: 'git for-each-ref each, 50 at once',
+      process: () => raw(repo.dir, ['for-each-ref', ...branches.map((name) => `refs/heads/${name}`)]),
+    })),
   ]
 }
 
@@ -117,15 +127,16 @@ export async function externalFigures(server: Server, input: { commits: number; 
         floor: 'one ls-refs of 1,000 names',
         floorMs: median(lists.refs),
       },
-      {
-        what: '50 readers, a read each',
-        ...(await readers(
-          client,
-          opened[0]!,
-          () => raw(origin.dir, ['ls-remote', host.url, ...branch]),
-          'git ls-remote each, 50 at once',
-        )),
-      },
+      ...(await readerFigures({
+        read: () => client.get(opened[0]!),
+        floor: 'git ls-remote each, 50 at once',
+        process: () => raw(origin.dir, ['ls-remote', host.url, ...branch]),
+        host: {
+          ask: () => lsRefsHttp(remote, ['main', pairs[0]!.head], 10_000),
+          questions: () => host.requests.length,
+          managed: await othersRead(server),
+        },
+      })),
     ]
   } finally {
     await host.close()
@@ -133,28 +144,14 @@ export async function externalFigures(server: Server, input: { commits: number; 
   }
 }
 
-const readerCount = 50
-
-/** 50 at once, each asking again as soon as it is answered: what one answer costs in time of the wall. */
-async function readers(
-  client: Client,
-  path: string,
-  process: () => Promise<unknown>,
-  floor: string,
-): Promise<Omit<Figure, 'what'>> {
-  const perAnswer = async (count: number, ask: () => Promise<unknown>) => {
-    let left = count
-    const reader = async () => {
-      while (left-- > 0) await ask()
-    }
-    return (await timed(() => Promise.all(Array.from({ length: readerCount }, reader)))) / count
-  }
-  await perAnswer(500, () => client.get(path))
-  const [floorMs, ms] = [await perAnswer(200, process), await perAnswer(4000, () => client.get(path))]
-  return {
-    ms,
-    floor,
-    floorMs,
-    note: `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`,
-  }
+/** A read of a small project of the service itself. */
+export async function othersRead(server: Server): Promise<() => Promise<unknown>> {
+  const project = await Client.project(server, { name: 'beside' })
+  const dir = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)
+  const repo: Repository = { dir, remote: null }
+  await commit(repo, 'main', { 'README.md': 'hello\n' }, { orphan: true })
+  await commit(repo, 'work', { 'work.txt': 'work\n' })
+  const client = new Client(server, project)
+  const path = await client.open({ base: 'main', head: 'work' })
+  return () => client.get(path)
 }

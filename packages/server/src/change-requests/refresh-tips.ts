@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, readTips } from '@svc/git'
+import { LRUCache } from 'lru-cache'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
 import { locateRepository } from '../projects/repository.ts'
@@ -30,24 +31,61 @@ export async function readChangeRequest(
   return cr
 }
 
+/** A list of so many branches is long. */
+const branchesOfLong = 500
+/** After that the host is asked in the usual order, and what is stored still is out in time. */
+const aheadMs = 400
+/** Projects whose last list was that long. */
+const long = new LRUCache<string, true>({ max: 1_000 })
+
+/**
+ * A list as it is now. A long one takes the database as long as its host, so where the last one was long both are asked
+ * at once: the host for all its branches, which it answers no slower than so many names.
+ */
+export async function listWithTips<Page extends { rows: ChangeRequestRow[] }>(
+  deps: RefreshDeps,
+  project: ProjectRow,
+  read: () => Promise<Page>,
+): Promise<Page> {
+  const ahead = long.has(project.project_id) ? tipsUnlessAway(deps, project, 'all', aheadMs) : null
+  const page = await read()
+  const branches = branchesOf(page.rows)
+  if (branches.length >= branchesOfLong && !project.managed) long.set(project.project_id, true)
+  else long.delete(project.project_id)
+  if (branches.length === 0) return page
+  const early = await ahead
+  // The rows may hold what somebody saw after the host was asked here: where they differ, only a later look is newer.
+  const isSure = early !== null && movedIn(page.rows, early).length === 0
+  return isSure ? page : { ...page, rows: await refreshTips(deps, project, page.rows) }
+}
+
 /** The rows with the tips their branches have now. One question to the repository, whatever the number of rows; one write, of those that moved. */
 export async function refreshTips(
   deps: RefreshDeps,
   project: ProjectRow,
   rows: ChangeRequestRow[],
 ): Promise<ChangeRequestRow[]> {
-  const open = rows.filter((row) => row.status === 'open')
-  if (open.length === 0) return rows
-  const branches = [...new Set(open.flatMap((row) => [row.base_ref, row.head_ref]))]
+  const branches = branchesOf(rows)
+  if (branches.length === 0) return rows
   const tips = await tipsUnlessAway(deps, project, branches)
   if (tips === null) return rows
-  const found = open.flatMap((cr) => {
-    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
-    // A branch that is gone leaves the pair as it was last seen.
-    return base === undefined || head === undefined ? [] : [{ cr, base, head }]
-  })
-  const fresh = new Map((await saveTips(deps, project, found)).map((row) => [row.cr_id, row]))
+  const fresh = new Map((await saveTips(deps, project, movedIn(rows, tips))).map((row) => [row.cr_id, row]))
   return rows.map((row) => fresh.get(row.cr_id) ?? row)
+}
+
+const isOpen = (row: ChangeRequestRow) => row.status === 'open'
+
+function branchesOf(rows: ChangeRequestRow[]): string[] {
+  return [...new Set(rows.filter(isOpen).flatMap((row) => [row.base_ref, row.head_ref]))]
+}
+
+/** The open ones whose branches are elsewhere than is stored. A branch that is gone leaves the pair as it was last seen. */
+function movedIn(rows: ChangeRequestRow[], tips: Map<string, string>): FoundTips[] {
+  return rows.filter(isOpen).flatMap((cr) => {
+    const [base, head] = [tips.get(cr.base_ref), tips.get(cr.head_ref)]
+    if (base === undefined || head === undefined) return []
+    return cr.base_commit_sha === base && cr.head_commit_sha === head ? [] : [{ cr, base, head }]
+  })
 }
 
 /** Stores the tips that differ from the stored ones. Answers with those rows, as they are now and with these tips. */
@@ -98,11 +136,11 @@ async function writeTips(deps: Pick<Deps, 'db' | 'now'>, moved: FoundTips[]): Pr
 async function tipsUnlessAway(
   deps: RefreshDeps,
   project: ProjectRow,
-  branches: string[],
+  branches: string[] | 'all',
+  patienceMs = awayMsMin + Math.round(Math.random() * (awayMs - awayMsMin)),
 ): Promise<Map<string, string> | null> {
   const away = new AbortController()
   const late = Promise.withResolvers<{ kind: 'unreachable'; reason: string }>()
-  const patienceMs = awayMsMin + Math.round(Math.random() * (awayMs - awayMsMin))
   const timer = setTimeout(() => {
     late.resolve({ kind: 'unreachable', reason: `no answer within ${patienceMs} ms` })
     away.abort()
@@ -125,7 +163,7 @@ async function tipsUnlessAway(
 
 const skipped = 'tips were not refreshed: the repository is away'
 
-async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[], signal: AbortSignal) {
+async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[] | 'all', signal: AbortSignal) {
   const repository = await locateRepository(deps, project)
   return readTips(repository, branches, { signal, timeoutMs: awayMs })
 }

@@ -22,7 +22,7 @@ import { mergeChangeRequest } from './merge.ts'
 import { doubtsAbout } from './added-secrets.ts'
 import { openChangeRequest } from './open.ts'
 import { previewChangeRequest } from './preview.ts'
-import { readChangeRequest, refreshTips } from './refresh-tips.ts'
+import { listWithTips, readChangeRequest } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
 import { createReview } from './review.ts'
 import { reviewsOf } from './review-store.ts'
@@ -33,8 +33,9 @@ import { withinTime } from '../projects/within-limits.ts'
 export function changeRequestRoutes(deps: Deps): Mounted[] {
   return [
     handle(listChangeRequestsRoute, async ({ project, query }) => {
-      const { rows, next } = await listChangeRequests(deps.db, project.project_id, query)
-      return new Page({ change_requests: (await refreshTips(deps, project, rows)).map(presentChangeRequest) }, next)
+      const read = () => listChangeRequests(deps.db, project.project_id, query)
+      const { rows, next } = await listWithTips(deps, project, read)
+      return new Page({ change_requests: rows.map(presentChangeRequest) }, next)
     }),
     handle(openChangeRequestRoute, async ({ project, caller, body, request }) => {
       const { resourceId: crId, signal } = request

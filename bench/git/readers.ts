@@ -1,0 +1,59 @@
+/** Fifty who read one project at once, each again as soon as it is answered. */
+import { type Figure, timed } from '../report/figures.ts'
+
+const readerCount = 50
+
+export interface Readers {
+  read: () => Promise<unknown>
+  floor: string
+  process: () => Promise<unknown>
+  /** Of a project behind a host. */
+  host?: { ask: () => Promise<unknown>; questions: () => number; managed: () => Promise<unknown> }
+}
+
+export async function readerFigures({ read, floor, process, host }: Readers): Promise<Figure[]> {
+  await perAnswer(500, read)
+  const floorMs = await perAnswer(200, process)
+  const before = host?.questions() ?? 0
+  const ms = await perAnswer(reads, read)
+  const asked = (host?.questions() ?? 0) - before
+  const note = `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`
+  const figure = { what: `${readerCount} readers, a read each`, ms, floor, floorMs }
+  if (host === undefined) return [{ ...figure, note }]
+  return [
+    { ...figure, note: `${note}, ${(reads / asked).toFixed(0)} reads a question to the host` },
+    await overTheLeast(ms, floorMs, host),
+  ]
+}
+
+const reads = 4_000
+
+/**
+ * An answer is never older than its request, and a reader has one request at a time. So of fifty reads at least one
+ * costs the host a question, and host, server and readers share this machine: less than this it cannot be.
+ */
+async function overTheLeast(
+  ms: number,
+  processMs: number,
+  { ask, managed }: NonNullable<Readers['host']>,
+): Promise<Figure> {
+  await perAnswer(500, managed)
+  const [questionMs, managedMs] = [await perAnswer(200, ask), await perAnswer(reads, managed)]
+  const floorMs = managedMs + questionMs / readerCount
+  return {
+    what: '  the same, over the least there is',
+    ms,
+    floor: `a managed read + 1/${readerCount} of a question to the host`,
+    floorMs,
+    note: `a question takes the machine ${questionMs.toFixed(1)} ms; at most ${(processMs / floorMs).toFixed(0)} times as many`,
+  }
+}
+
+/** What one answer costs in time of the wall. */
+async function perAnswer(count: number, ask: () => Promise<unknown>): Promise<number> {
+  let left = count
+  const reader = async () => {
+    while (left-- > 0) await ask()
+  }
+  return (await timed(() => Promise.all(Array.from({ length: readerCount }, reader)))) / count
+}
