@@ -19,12 +19,14 @@ export function requestLog(
     if (c.req.url.length > urlBytesMax)
       return errorResponse(new ServiceError('invalid', 'The address of this request is too long.'), id)
     await next()
-    c.res = cutWhenBroken(c.res, (error) => {
+    const answer = cutWhenBroken(c.res, (error) => {
       deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'an answer broke off')
       const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing
       outgoing?.destroy()
       return { isCut: outgoing !== undefined }
     })
+    // Setting it makes a stream of what is a text.
+    if (answer !== c.res) c.res = answer
     deps.log.debug(
       {
         request_id: id,
