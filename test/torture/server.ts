@@ -117,6 +117,8 @@ export class TortureServer {
     try {
       await this.#untilReady()
     } catch (error) {
+      // A connection that breaks is seen before the end of the process that broke it.
+      await Promise.race([this.exited, delay(5_000)])
       if (this.isRunning) throw error
       return false
     }
