@@ -45,12 +45,13 @@ export async function reconcileProject(deps: ReconcileDeps, projectId: string, s
   if (isDone(await reconciliation(deps.db, projectId), seen)) return
   const hashes = await hashesOf(deps, project, branch, signal)
   await deps.db.transaction().execute(async (trx) => {
-    // Two servers take turns, and the second finds it done. What moved since it was read is left to the next look.
+    // Two servers take turns, and the second finds it done. What moved since it was read is left to the next look. Who
+    // switches an app meanwhile has it locked and tells of it in the project: shut out of that, we would wait for each other.
     const now = await trx
       .selectFrom('projects')
       .select(['slug', 'secrets_revision'])
       .where('project_id', '=', projectId)
-      .forUpdate()
+      .forNoKeyUpdate()
       .executeTakeFirst()
     const current = await getDefaultBranch(trx, projectId)
     const before = await reconciliation(trx, projectId)

@@ -21,8 +21,9 @@ export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>)
 /** What is still due of the old is entered in the ledger first. */
 export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
-    // Two servers take turns, and the second finds it done.
-    await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forUpdate().execute()
+    // Two servers take turns, and the second finds it done. Who fires a trigger meanwhile has it locked and refers to the
+    // project: shut out of that, it and we would wait for each other.
+    await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forNoKeyUpdate().execute()
     const now = deps.now()
     const seen = await getDefaultBranch(trx, projectId)
     if (seen === null || (await isReconciled(trx, seen))) return

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { ChangeRequest, Session } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { secondServer, until } from '../sessions/testing.ts'
-import { enterDueSlots, fireDueTriggers } from './due.ts'
+import { enterDueSlots, enterSlotsOf, fireDueTriggers } from './due.ts'
 import { fireForsakenSlots } from './fire.ts'
+import { lockTriggers } from './store.ts'
 import { cronTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 
 setDefaultTimeout(60_000)
@@ -202,6 +204,27 @@ describe('a trigger of the default branch', () => {
     app.clock.now += 24 * hour
     await fireDueTriggers(app.deps, signal)
     expect(await sessionsOf('leaving')).toHaveLength(1)
+  })
+
+  test('is changed while it is fired: neither waits for the other for ever', async () => {
+    await app.manifest(cronTrigger('both', '0 13 * * *'))
+    app.clock.now = startOfTests + hour
+    const { db } = app.deps
+    let changing = Promise.resolve()
+    await db.transaction().execute(async (trx) => {
+      const [trigger] = await lockTriggers(trx, app.project.project_id)
+      changing = app.manifest(cronTrigger('both', '0 14 * * *'))
+      await until('the change waits for who fires it', async () => {
+        const { rows } = await sql<{ waiting: boolean }>`select exists (select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock') as waiting`.execute(db)
+        return rows[0]!.waiting
+      })
+      await enterSlotsOf(app.deps, trx, { ...trigger!, next_due_at: trigger!.next_due_at! }, app.deps.now())
+    })
+    await changing
+    expect(await app.trigger('both')).toMatchObject({
+      ...{ cron: '0 14 * * *', slots: [{ due_at: iso(startOfTests + hour), status: 'claimed' }] },
+    })
   })
 
   test('is changed at once, also while it is due: what it was due for is in the ledger and comes', async () => {
