@@ -50,9 +50,9 @@ function Caps({ usage }: { usage: Usage }) {
         />
       ))}
       <p className="px-4 py-3 text-sm text-dim">
-        {usage.caps.length === 0 && 'The project has no cap of its own. '}
+        {usage.caps.length === 0 && 'The project has no cap. '}
         {ofSession === null
-          ? 'A session of it has none either.'
+          ? 'Its sessions have none of their own.'
           : `A session may use ${ofSession.toLocaleString('en')} tokens.`}{' '}
         Who reached a cap asks no model until it is raised.{' '}
         <code className="font-mono whitespace-nowrap">svc settings set</code> sets them.
