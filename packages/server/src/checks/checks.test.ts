@@ -238,6 +238,8 @@ describe('a result', () => {
     expect((await project.rerun(cr, { name: 'other' })).status).toBe(404)
     const agent = await server.makeSession(project.project)
     expect((await project.rerun(cr, { name: 'unit' }, agent.token)).status).toBe(202)
+    const seen = await server.request('GET', project.path(cr.cr_id, 'checks'), { token: agent.token })
+    expect(seen.status).toBe(200)
     await project.becomes(cr, 'passed')
     await server.request('POST', project.path(cr.cr_id, 'close'))
     expect((await project.rerun(cr)).status).toBe(409)
@@ -261,6 +263,20 @@ describe('what goes wrong', () => {
     const cr = await project.open('work', { 'b.txt': 'b\n' })
     const [check] = (await project.becomes(cr, 'failed')).checks
     expect(check).toMatchObject({ status: 'error', exit_code: null, reason: expect.stringContaining('bubblewrap') })
+  })
+
+  test('a lone server that runs none says so, and nobody waits for it', async () => {
+    const { config } = server.deps
+    const before = { databaseUrl: config.databaseUrl, checks: config.checks }
+    Object.assign(config, { databaseUrl: null, checks: { ...config.checks, atOnce: 0 } })
+    try {
+      const project = await makeProject()
+      const cr = await project.open('work', { 'b.txt': 'b\n' })
+      const [check] = (await project.becomes(cr, 'failed')).checks
+      expect(check).toMatchObject({ status: 'error', reason: expect.stringContaining('SVC_CHECKS_AT_ONCE=0') })
+    } finally {
+      Object.assign(config, before)
+    }
   })
 
   test('a sandbox that ends by itself is said', async () => {

@@ -71,12 +71,25 @@ export class CheckKeeper {
     if (this.#closed) return
     const { config, instanceId, sandboxes } = this.#deps
     await this.#letGoOfOthers()
+    if (config.databaseUrl === null && (sandboxes === null || config.checks.atOnce === 0)) return this.#refuseAll()
     const limit = config.checks.atOnce - this.#kept.size
     if (this.#closed || sandboxes === null || limit <= 0) return
     const inHand = [...this.#kept.keys()]
     const { perAccount } = config.checks
     for (const run of await claim(this.#deps, { instanceId, inHand, staleSeconds, limit, perAccount }))
       this.#track(this.#run(sandboxes, run))
+  }
+
+  /** Another server may run them where there can be another; where there is none, nobody waits for it. */
+  async #refuseAll(): Promise<void> {
+    const { instanceId, sandboxes } = this.#deps
+    const reason =
+      sandboxes === null
+        ? 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
+        : 'Checks are off on this server (SVC_CHECKS_AT_ONCE=0).'
+    const all = { instanceId, inHand: [...this.#kept.keys()], staleSeconds, limit: 100, perAccount: 100 }
+    for (const { run_id: runId, starts } of await claim(this.#deps, all))
+      await finish(this.#deps, { runId, instanceId, starts }, ended('error', reason))
   }
 
   /** What was cancelled or taken over meanwhile, and sandboxes of which nobody knows. */
