@@ -242,6 +242,7 @@ const oddQueries: [string, string][] = [
     'number',
     value,
   ]),
+  ...['0', '-1', '1.5', 'x', '1001', '%00'].map((value): [string, string] => ['messages', value]),
   ...['2', 'true', '', '%00'].map((value): [string, string] => ['renames', value]),
   ...['', 'x', 'receipts', 'collisions,', '%00'].map((value): [string, string] => ['include', value]),
   ...['ref', 'base', 'head_ref'].flatMap((name) =>
@@ -259,28 +260,33 @@ const answerOf = (route: Route) =>
 describe('a query that is wrong', () => {
   test.each(byName(withQuery))('%s says so', async (_, route) => {
     for (const [name, value] of oddQueries) {
+      // A stream that is not refused has no end.
+      if (route.stream && !Object.keys(route.query.shape).includes(name)) continue
       const reply = await send(route, {}, { query: `${name}=${value}${needed[route.name] ?? ''}` })
       const wanted = Object.keys(route.query.shape).includes(name) ? 400 : answerOf(route)
       expect([name, value, reply.status, flawOf(reply)]).toEqual([name, value, wanted, null])
     }
   })
 
-  test.each(byName(withQuery))('%s is not confused by names it does not know', async (_, route) => {
-    for (const query of [
-      '__proto__=1',
-      'constructor=1&toString=2',
-      '=',
-      '&&&',
-      '%',
-      '%ff=%ff',
-      'a[b]=1',
-      'x'.repeat(8_000),
-    ])
-      expect([
-        query.slice(0, 30),
-        (await send(route, {}, { query: query + (needed[route.name] ?? '') })).status,
-      ]).toEqual([query.slice(0, 30), answerOf(route)])
-  })
+  test.each(byName(withQuery.filter((route) => !route.stream)))(
+    '%s is not confused by names it does not know',
+    async (_, route) => {
+      for (const query of [
+        '__proto__=1',
+        'constructor=1&toString=2',
+        '=',
+        '&&&',
+        '%',
+        '%ff=%ff',
+        'a[b]=1',
+        'x'.repeat(8_000),
+      ])
+        expect([
+          query.slice(0, 30),
+          (await send(route, {}, { query: query + (needed[route.name] ?? '') })).status,
+        ]).toEqual([query.slice(0, 30), answerOf(route)])
+    },
+  )
 
   test('an address of more than 16 KiB is refused', async () => {
     const reply = await app.request('GET', `/v1/projects?x=${'a'.repeat(17_000)}`)
