@@ -85,9 +85,11 @@ export function Viewer({
       stickyHeaders: true,
       enableGutterUtility: true,
       enableLineSelection: true,
-      onGutterUtilityClick(range: SelectedLineRange, context: { item: { id: string } }) {
+      onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<DraftComment> }) {
         const file = byPath.get(context.item.id)
-        if (file !== undefined) onComment(file, range)
+        // What is drawn may have been loaded whole, which the same file of a newer answer has not.
+        if (file !== undefined && context.item.type === 'diff')
+          onComment({ ...file, view: context.item.fileDiff }, range)
       },
     }),
     [layout, wrap, byPath, load, onComment],
