@@ -4,7 +4,7 @@
  * again and is reset under the next request. Nobody who reads half of an answer may take it for the whole.
  */
 export function cutWhenBroken(response: Response, broke: (error: unknown) => { isCut: boolean }): Response {
-  if (response.body === null || isWhole(response)) return response
+  if (isWhole(response) || response.body === null) return response
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const body = new ReadableStream<Uint8Array>(
     {
