@@ -1,4 +1,5 @@
 /** The diff of a very long file, and of very many files. */
+import { longFile, manyFiles } from '../../test/e2e/large-fixtures.ts'
 import { type Figure, median } from '../report/figures.ts'
 import { firstPaint, forgetTasks, inputsMs, longTasks, memoryOf, profiled } from './probe.ts'
 import { type Files, makeProject, openChange, type Project, type World } from './world.ts'
@@ -16,11 +17,14 @@ export interface Report {
 
 export async function changes(world: World): Promise<Report> {
   const { server } = world
-  const { project, clone } = await makeProject(server, 'changes', { 'long.ts': longFile('was'), ...manyFiles('was') })
+  const { project, clone } = await makeProject(server, 'changes', {
+    'long.ts': longFile('was', lineCount),
+    ...manyFiles('was', fileCount),
+  })
   const open = (branch: string, files: Files) => openChange({ server, project, clone }, branch, files)
-  const small = await open('small', { 'long.ts': longFile('was').replace('was 7', 'is 7') })
-  const long = await open('long', { 'long.ts': longFile('is') })
-  const many = await open('many', manyFiles('is'))
+  const small = await open('small', { 'long.ts': longFile('was', lineCount).replace('was 7', 'is 7') })
+  const long = await open('long', { 'long.ts': longFile('is', lineCount) })
+  const many = await open('many', manyFiles('is', fileCount))
   const report: Report = { figures: [], remarks: [] }
   const floor = ['the same page, one line changed', median(await paints(world, project, small))] as const
   await measure(world, report, floor, { project, number: long, what: `a file of ${lineCount} changed lines` })
@@ -129,23 +133,4 @@ async function fetchAlone(world: World, project: Project, number: number): Promi
     bytes = one.bytes
   }
   return { ms: median(times), bytes }
-}
-
-/** Blocks of changed lines with kept ones between, as a rewritten file has them. */
-function longFile(word: string): string {
-  return Array.from({ length: (lineCount / 40) * 50 }, (_, n) =>
-    n % 50 < 40
-      ? `export const value${n} = compute({ name: 'it ${word} ${n}', size: ${n} }) // ${word} ${n % 7}\n`
-      : `function kept${n}(one: string, other: number) { return one.repeat(other) }\n`,
-  ).join('')
-}
-
-function manyFiles(word: string): Record<string, string> {
-  const entries = Array.from({ length: fileCount }, (_, n) => {
-    const lines = Array.from({ length: 30 }, (_, line) =>
-      line === 5 || line === 20 ? `  const place = '${word} ${n}.${line}'` : `  step(${line}, 'of', ${n})`,
-    )
-    return [`src/part-${n % 60}/module-${n}.ts`, `export function run${n}() {\n${lines.join('\n')}\n}\n`] as const
-  })
-  return Object.fromEntries(entries)
 }

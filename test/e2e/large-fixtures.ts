@@ -100,3 +100,23 @@ function partsOf(n: number): object[] {
   }))
   return [...tools, { type: 'text', id: `t${n}`, text }]
 }
+
+/** Blocks of forty changed lines with ten kept ones between, as a rewritten file has them; `word` is what changes. */
+export function longFile(word: string, changedLines: number): string {
+  return Array.from({ length: (changedLines / 40) * 50 }, (_, n) =>
+    n % 50 < 40
+      ? `export const value${n} = compute({ name: 'it ${word} ${n}', size: ${n} }) // ${word} ${n % 7}\n`
+      : `function kept${n}(one: string, other: number) { return one.repeat(other) }\n`,
+  ).join('')
+}
+
+/** In sixty folders, two lines of each changed by `word`. */
+export function manyFiles(word: string, count: number): Record<string, string> {
+  const entries = Array.from({ length: count }, (_, n) => {
+    const lines = Array.from({ length: 30 }, (_, line) =>
+      line === 5 || line === 20 ? `  const place = '${word} ${n}.${line}'` : `  step(${line}, 'of', ${n})`,
+    )
+    return [`src/part-${n % 60}/module-${n}.ts`, `export function run${n}() {\n${lines.join('\n')}\n}\n`] as const
+  })
+  return Object.fromEntries(entries)
+}

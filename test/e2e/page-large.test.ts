@@ -1,14 +1,17 @@
 /** What is large stays light: only what is near the screen is in the document, and nothing moves what somebody reads. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserPath } from './browser.ts'
-import { makeFirstCommit, until } from './harness.ts'
-import { insertChangeRequests, insertLiveMessage, insertMessages } from './large-fixtures.ts'
-import { beginPageStory, expectItFits, type PageStory, pictures } from './page-story.ts'
+import { git, makeFirstCommit, until } from './harness.ts'
+import { insertChangeRequests, insertLiveMessage, insertMessages, longFile, manyFiles } from './large-fixtures.ts'
+import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
 const slow = { timeout: 30_000 }
 /** Of a page with nothing large on it: some two hundred. Each row or message near the screen has some ten. */
 const elementsMax = 1_500
+/** A screen of a diff side by side: each line some ten, and the words in it. */
+const diffElementsMax = 6_000
 let story: PageStory
 let project: { project_id: string; slug: string }
 
@@ -135,6 +138,55 @@ test.skipIf(!browserPath)(
     await page.getByText('1 change request', { exact: true }).waitFor(slow)
     await filter.fill('no such thing')
     await page.getByText('Nothing with “no such thing” in its title or branch.').waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+/** With those in shadow roots, where the diff viewer draws. */
+const allElements = () =>
+  story.page.evaluate(() => {
+    const count = (root: Document | ShadowRoot): number =>
+      [...root.querySelectorAll('*')].reduce((sum, { shadowRoot }) => sum + (shadowRoot ? count(shadowRoot) : 0), 0) +
+      root.querySelectorAll('*').length
+    return count(document)
+  })
+
+test.skipIf(!browserPath)(
+  'of a change of 3,000 files and 10,000 lines what is in sight is in the document, from the first file to the last',
+  async () => {
+    const { page, server, complaints } = story
+    const changed = await server.json<{ project_id: string; slug: string }>(['projects', 'create', '--name', 'changed'])
+    const clone = await mkdtemp(join(server.dir, 'clone-'))
+    await git(clone, 'init', '--quiet', '--initial-branch=main')
+    for (const [branch, word] of [
+      ['main', 'was'],
+      ['work', 'is'],
+    ] as const) {
+      if (branch === 'work') await git(clone, 'checkout', '--quiet', '-b', branch)
+      const files = { 'a-long.ts': longFile(word, 10_000), ...manyFiles(word, 2_999) }
+      await Promise.all(Object.entries(files).map(([path, text]) => Bun.write(join(clone, path), text)))
+      await git(clone, 'add', '--all')
+      await git(clone, 'commit', '--quiet', '-m', branch)
+      await git(clone, 'push', '--quiet', gatewayOf(server, changed), branch)
+    }
+    await server.json(['cr', 'open', '--title', 'Large', '--head', 'work', '--project', changed.project_id])
+    await page.goto(`${server.url}/projects/${changed.slug}/change-requests/1?tab=files`)
+    await page.getByText('0 of 3000 files viewed').waitFor(slow)
+    await page.getByText("'it is 0'").first().waitFor(slow)
+    expect(await allElements()).toBeLessThan(diffElementsMax)
+    await page.screenshot({ path: join(pictures, 'diff-large-1280.png') })
+
+    const tree = page.getByRole('navigation', { name: 'Changed files' })
+    await page.locator('body').press('j')
+    await page.locator('body').press('j')
+    await tree.locator('[aria-current="true"]', { hasText: 'module-0.ts' }).waitFor(slow)
+    await page.getByText("'is 0.5'").first().waitFor(slow)
+    await tree.getByRole('searchbox').fill('module-2998.ts')
+    await tree.getByText('1 of 3000 files').waitFor(slow)
+    await tree.getByRole('button', { name: /module-2998/ }).click()
+    await page.getByText("'is 2998.5'").first().waitFor(slow)
+    expect(await allElements()).toBeLessThan(diffElementsMax)
     expect(complaints).toEqual([])
   },
   120_000,

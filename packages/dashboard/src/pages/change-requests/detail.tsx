@@ -1,12 +1,12 @@
 import { Tabs } from '@base-ui/react/tabs'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Answer } from '../../components/answer.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { ChangeRequestStatus } from '../../components/status.tsx'
 import { paths } from '../../paths.ts'
-import { type ChangeRequest, changeRequest } from '../../queries.ts'
+import { type ChangeRequest, changeRequest, diff } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -14,11 +14,13 @@ import { CommitsTab } from './commits-tab.tsx'
 import { Conversation } from './conversation.tsx'
 import { EffectsTab } from './effects-tab.tsx'
 import { EditTitle } from './edit-title.tsx'
+import { useIgnoreWhitespace } from './files/whitespace.ts'
 import { MergeBox } from './merge-box.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
 /** Weighs more than all the rest. */
-const FilesTab = lazy(() => import('./files/files-tab.tsx'))
+const loadFilesTab = () => import('./files/files-tab.tsx')
+const FilesTab = lazy(loadFilesTab)
 const tabs = [
   ['conversation', 'Conversation'],
   ['commits', 'Commits'],
@@ -32,6 +34,15 @@ export function ChangeRequestPage() {
   const { tab = 'conversation', since = null } = route.useSearch()
   const navigate = route.useNavigate()
   const found = useQuery(changeRequest(project_id, Number(number)))
+  // The viewer's code and the diff are on their way while the change request is still asked for, and while that code is read.
+  if (tab === 'files') void loadFilesTab()
+  const queries = useQueryClient()
+  const [ignoreWhitespace] = useIgnoreWhitespace()
+  const { data } = found
+  useEffect(() => {
+    if (tab === 'files' && data !== undefined)
+      void queries.prefetchQuery(diff(project_id, data, { since, ignoreWhitespace }))
+  }, [queries, project_id, tab, data, since, ignoreWhitespace])
   return (
     <Answer of={found} what="the change request">
       {(cr) => (

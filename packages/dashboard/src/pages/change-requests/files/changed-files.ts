@@ -1,6 +1,7 @@
 /** The service's list of files and the viewer's parsed patch, brought together. */
-import { type FileDiffMetadata, parsePatchFiles } from '@pierre/diffs'
+import type { FileDiffMetadata } from '@pierre/diffs'
 import type { Diff } from '../../../queries.ts'
+import { patchFiles } from './patch-files.ts'
 
 export interface ChangedFile {
   path: string
@@ -8,10 +9,12 @@ export interface ChangedFile {
   status: 'added' | 'modified' | 'deleted' | 'renamed'
   additions: number
   deletions: number
-  /** What the viewer shows; null for a file without text to show. */
+  /** What the viewer shows; null for a file without text to show, and for one that was not read yet. */
   view: FileDiffMetadata | null
-  /** Why there is no view. */
+  /** Why there will be no view. */
   reason: 'binary' | 'truncated' | 'empty' | null
+  /** Its lines, until they were read. */
+  unread: (() => FileDiffMetadata | null) | null
   /** Changes with what the file became: a mark set under it ends when the file changes, however it is compared. */
   version: string
   /** The comparison it is of: the viewer draws a file anew when this changes. */
@@ -25,26 +28,30 @@ export function changedFiles(diff: Diff): ChangedFile[] {
     diff.head_sha,
     diff.whitespace_only === undefined ? '' : 'w',
   ].join('-')
-  const views = new Map(
-    parsePatchFiles(diff.patch, { cacheKeyPrefix: comparison }).flatMap(({ files }) =>
-      files.map((file) => [file.name, file]),
-    ),
-  )
+  const inPatch = patchFiles(diff.patch, comparison)
   return diff.files.map((file): ChangedFile => {
-    const view = views.get(file.path) ?? null
-    const hasLines = view !== null && view.hunks.length > 0
+    const found = inPatch.get(file.path)
+    const view = found?.header ?? null
+    const hasLines = found?.hasLines === true
     return {
       path: file.path,
       oldPath: file.old_path,
       status: file.status,
       additions: file.additions,
       deletions: file.deletions,
-      view: hasLines ? asWhole(view) : null,
+      view: null,
+      unread: hasLines ? found.read : null,
       reason: hasLines ? null : file.binary ? 'binary' : view === null && diff.truncated ? 'truncated' : 'empty',
       comparison,
       version: versionOf(file.status, view, diff.head_sha),
     }
   })
+}
+
+export function readFile(file: ChangedFile): ChangedFile {
+  if (file.unread === null) return file
+  const view = file.unread()
+  return { ...file, view: view === null ? null : asWhole(view), unread: null }
 }
 
 /** Lines of context git puts around a change. */

@@ -1,6 +1,6 @@
 import type { SelectedLineRange } from '@pierre/diffs'
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
 import { Answer } from '../../../components/answer.tsx'
 import { Failure } from '../../../components/failure.tsx'
@@ -8,7 +8,7 @@ import { useKept } from '../../../kept.ts'
 import { type ChangeRequest, type Diff, diff } from '../../../queries.ts'
 import { Empty } from '../../../ui/card.tsx'
 import { Notice } from '../../../ui/notice.tsx'
-import { type ChangedFile, changedFiles } from './changed-files.ts'
+import type { ChangedFile } from './changed-files.ts'
 import { wholeFile } from './context.ts'
 import { draftAt } from './draft-at.ts'
 import { type DraftComment, useDrafts } from './drafts.ts'
@@ -19,7 +19,9 @@ import { AllOfIt, SinceWords } from './since-words.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Toggle, Toolbar, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
-import { Viewer, type ViewerHandle } from './viewer.tsx'
+import { useChangedFiles } from './use-changed-files.ts'
+import { useIgnoreWhitespace } from './whitespace.ts'
+import { Highlighting, Viewer, type ViewerHandle } from './viewer.tsx'
 
 const noMarks: Record<string, string> = {}
 
@@ -35,7 +37,7 @@ export default function FilesTab({
   since: string | null
   onSince: (since: string | null) => void
 }) {
-  const [ignoreWhitespace, setIgnoreWhitespace] = useKept('svc-diff-ignore-whitespace', false)
+  const [ignoreWhitespace, setIgnoreWhitespace] = useIgnoreWhitespace()
   // What was asked for before stays until the next is there, so that whoever pressed a button keeps the focus on it.
   const found = useQuery({
     ...diff(projectId, cr, { since, ignoreWhitespace }),
@@ -44,21 +46,23 @@ export default function FilesTab({
   const look = useLooks(cr.cr_id, found.isPlaceholderData ? null : (found.data?.head_sha ?? null))
   if (since !== null && isRefusedSince(found.error)) return <GoneSince error={found.error} />
   return (
-    <Answer of={found} what="the changes">
-      {(data) => (
-        <Files
-          projectId={projectId}
-          cr={cr}
-          diff={data}
-          look={look}
-          since={since}
-          onSince={onSince}
-          busy={found.isPlaceholderData}
-          ignoreWhitespace={ignoreWhitespace}
-          onIgnoreWhitespace={setIgnoreWhitespace}
-        />
-      )}
-    </Answer>
+    <Highlighting>
+      <Answer of={found} what="the changes">
+        {(data) => (
+          <Files
+            projectId={projectId}
+            cr={cr}
+            diff={data}
+            look={look}
+            since={since}
+            onSince={onSince}
+            busy={found.isPlaceholderData}
+            ignoreWhitespace={ignoreWhitespace}
+            onIgnoreWhitespace={setIgnoreWhitespace}
+          />
+        )}
+      </Answer>
+    </Highlighting>
   )
 }
 
@@ -83,9 +87,10 @@ function Files({
   ignoreWhitespace: boolean
   onIgnoreWhitespace: (on: boolean) => void
 }) {
-  const files = useMemo(() => changedFiles(diff), [diff])
+  const files = useChangedFiles(diff)
   const headSha = diff.head_sha
   const viewer = useRef<ViewerHandle>(null)
+  const wanted = useRef<string | null>(null)
   const [current, setCurrent] = useState<string | null>(null)
   const [openDraft, setOpenDraft] = useState<string | null>(null)
   const [keysShown, setKeysShown] = useState(false)
@@ -99,8 +104,11 @@ function Files({
 
   const show = (path: string) => {
     setCurrent(path)
-    viewer.current?.scrollTo({ type: 'item', id: path, align: 'start', behavior: 'instant' })
+    wanted.current = path
+    scrollToWanted(viewer.current, wanted, files)
   }
+  // One that was not read yet comes within moments, and is scrolled to then.
+  useEffect(() => scrollToWanted(viewer.current, wanted, files), [files])
   const step = (by: number, fits: (file: ChangedFile) => boolean = () => true) => {
     const at = files.findIndex(({ path }) => path === current)
     const rest = by > 0 ? files.slice(at + 1) : files.slice(0, Math.max(at, 0)).toReversed()
@@ -206,7 +214,7 @@ function Files({
               projectId={projectId}
               from={diff.merge_base ?? diff.base_sha}
               to={headSha}
-              files={files.filter(({ view }) => view === null)}
+              files={files.filter(({ reason }) => reason !== null)}
             />
           </div>
         </div>
@@ -263,4 +271,11 @@ function LeftOut({ paths }: { paths: string[] }) {
         ` ${paths.length === 1 ? '1 file changes' : `${paths.length} files change`} nothing else and ${paths.length === 1 ? 'is' : 'are'} left out: ${named}${more > 0 ? ` and ${more} more` : ''}.`}
     </p>
   )
+}
+
+function scrollToWanted(viewer: ViewerHandle | null, wanted: { current: string | null }, files: ChangedFile[]): void {
+  const id = wanted.current
+  if (id === null || viewer === null || files.find(({ path }) => path === id)?.unread != null) return
+  wanted.current = null
+  viewer.scrollTo({ type: 'item', id, align: 'start', behavior: 'instant' })
 }

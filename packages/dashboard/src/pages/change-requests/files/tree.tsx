@@ -1,12 +1,14 @@
-import { useMemo, useState } from 'react'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { visibleName } from '../../../ui/drawn/visible.ts'
 
 const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as const
 const tones = { added: 'text-good', modified: 'text-warn', deleted: 'text-bad', renamed: 'text-accent' } as const
-const shownMax = 2_000
+const filePx = 28
+const folderPx = 24
 
-/** The changed files by folder, with a filter. */
+/** The changed files by folder, with a filter. Of thousands, those in sight are in the document. */
 export function FileTree({
   files,
   viewed,
@@ -21,10 +23,24 @@ export function FileTree({
   const [filter, setFilter] = useState('')
   const found = useMemo(() => {
     const wanted = filter.toLowerCase()
-    return files.filter(({ path }) => path.toLowerCase().includes(wanted))
+    return wanted === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(wanted))
   }, [files, filter])
+  const box = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: found.length,
+    getScrollElement: () => box.current,
+    getItemKey: (index) => found[index]!.path,
+    estimateSize: (index) => filePx + (beginsFolder(found, index) ? folderPx : 0),
+    overscan: 8,
+  })
+  // The filter changes which row begins a folder, and with that how high it is.
+  useEffect(() => virtual.measure(), [virtual, found.length])
+  const at = current === null ? -1 : found.findIndex(({ path }) => path === current)
+  useEffect(() => {
+    if (at >= 0) virtual.scrollToIndex(at)
+  }, [virtual, at])
   return (
-    <nav aria-label="Changed files" className="flex h-full min-h-0 flex-col gap-2">
+    <nav aria-label="Changed files" className="flex max-h-60 min-h-0 flex-col gap-2 md:max-h-[calc(100dvh-9rem)]">
       <input
         type="search"
         aria-label="Filter files"
@@ -37,40 +53,73 @@ export function FileTree({
         {found.length < files.length && `${found.length} of `}
         {files.length === 1 ? '1 file' : `${files.length} files`}
       </p>
-      <ol className="min-h-0 flex-1 overflow-y-auto text-[0.8125rem]">
-        {found.slice(0, shownMax).map((file, i) => {
-          const folder = folderOf(file.path)
-          const isNew = i === 0 || folderOf(found[i - 1]!.path) !== folder
-          return (
-            <li key={file.path}>
-              {isNew && folder !== '' && (
-                <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{visibleName(folder)}</p>
-              )}
-              <button
-                type="button"
-                onClick={() => onPick(file.path)}
-                aria-current={file.path === current ? 'true' : undefined}
-                className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-raised aria-[current=true]:bg-sunken"
-              >
-                <span aria-label={file.status} className={`w-3 font-mono ${tones[file.status]}`}>
-                  {signs[file.status]}
-                </span>
-                <span className={`min-w-0 flex-1 truncate ${viewed(file) ? 'text-dim line-through' : ''}`}>
-                  {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
-                </span>
-                <span className="font-mono text-xs whitespace-nowrap text-dim">
-                  {file.reason === 'binary' ? 'binary' : `+${file.additions} −${file.deletions}`}
-                </span>
-              </button>
+      <div ref={box} className="min-h-0 flex-1 overflow-y-auto text-[0.8125rem] [overflow-anchor:none]">
+        <ol className="relative" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, key, start }) => (
+            <li
+              key={key}
+              ref={virtual.measureElement}
+              data-index={index}
+              aria-posinset={index + 1}
+              aria-setsize={found.length}
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <TreeRow
+                file={found[index]!}
+                beginsFolder={beginsFolder(found, index)}
+                isViewed={viewed(found[index]!)}
+                isCurrent={found[index]!.path === current}
+                onPick={onPick}
+              />
             </li>
-          )
-        })}
-      </ol>
-      {found.length > shownMax && (
-        <p className="text-xs text-dim">Filter to see the other {found.length - shownMax}.</p>
-      )}
+          ))}
+        </ol>
+      </div>
     </nav>
   )
+}
+
+function TreeRow({
+  file,
+  beginsFolder,
+  isViewed,
+  isCurrent,
+  onPick,
+}: {
+  file: ChangedFile
+  beginsFolder: boolean
+  isViewed: boolean
+  isCurrent: boolean
+  onPick: (path: string) => void
+}) {
+  const folder = folderOf(file.path)
+  return (
+    <>
+      {beginsFolder && <p className="truncate pt-1.5 pb-0.5 text-xs text-dim">{visibleName(folder)}</p>}
+      <button
+        type="button"
+        onClick={() => onPick(file.path)}
+        aria-current={isCurrent ? 'true' : undefined}
+        className="flex w-full items-center gap-1.5 rounded px-1.5 py-1 text-left hover:bg-raised aria-[current=true]:bg-sunken"
+      >
+        <span aria-label={file.status} className={`w-3 font-mono ${tones[file.status]}`}>
+          {signs[file.status]}
+        </span>
+        <span className={`min-w-0 flex-1 truncate ${isViewed ? 'text-dim line-through' : ''}`}>
+          {visibleName(file.path.slice(folder === '' ? 0 : folder.length + 1))}
+        </span>
+        <span className="font-mono text-xs whitespace-nowrap text-dim">
+          {file.reason === 'binary' ? 'binary' : `+${file.additions} −${file.deletions}`}
+        </span>
+      </button>
+    </>
+  )
+}
+
+function beginsFolder(files: ChangedFile[], index: number): boolean {
+  const folder = folderOf(files[index]!.path)
+  return folder !== '' && (index === 0 || folderOf(files[index - 1]!.path) !== folder)
 }
 
 function folderOf(path: string): string {

@@ -1,7 +1,7 @@
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
 import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
 import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
-import { type Ref, useMemo } from 'react'
+import { type ReactNode, type Ref, useMemo } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { CommentBox } from './comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
@@ -12,6 +12,15 @@ import { visibleDiff } from './visible-diff.ts'
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
 const pool = { workerFactory: () => new PoolWorker(), poolSize: 2 }
 const highlighting = { theme }
+
+/** Loads what colours code while the diff itself is still on its way. */
+export function Highlighting({ children }: { children: ReactNode }) {
+  return (
+    <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>
+      {children}
+    </WorkerPoolContextProvider>
+  )
+}
 
 export type ViewerHandle = CodeViewHandle<DraftComment, undefined>
 
@@ -95,27 +104,25 @@ export function Viewer({
     [layout, wrap, byPath, load, onComment],
   )
   return (
-    <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>
-      <CodeView<DraftComment>
-        ref={ref}
-        items={items}
-        options={options}
-        className="h-full overflow-auto rounded-lg border border-line"
-        renderAnnotation={(...[annotation]) => {
-          const draft = annotation.metadata
-          return (
-            <CommentBox
-              key={draft.id}
-              draft={draft}
-              isOpen={draft.id === openDraft}
-              onSave={(text) => onSave(draft, text)}
-              onRemove={() => onRemove(draft)}
-              onEdit={() => onEdit(draft)}
-            />
-          )
-        }}
-      />
-    </WorkerPoolContextProvider>
+    <CodeView<DraftComment>
+      ref={ref}
+      items={items}
+      options={options}
+      className="h-full overflow-auto rounded-lg border border-line"
+      renderAnnotation={(...[annotation]) => {
+        const draft = annotation.metadata
+        return (
+          <CommentBox
+            key={draft.id}
+            draft={draft}
+            isOpen={draft.id === openDraft}
+            onSave={(text) => onSave(draft, text)}
+            onRemove={() => onRemove(draft)}
+            onEdit={() => onEdit(draft)}
+          />
+        )
+      }}
+    />
   )
 }
 
