@@ -88,7 +88,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     expect(complaints).toEqual([])
   },
-  120_000,
+  240_000,
 )
 
 test.skipIf(!browserPath)(
@@ -140,7 +140,7 @@ test.skipIf(!browserPath)(
     await page.getByText('Nothing with “no such thing” in its title or branch.').waitFor(slow)
     expect(complaints).toEqual([])
   },
-  120_000,
+  240_000,
 )
 
 /** With those in shadow roots, where the diff viewer draws. */
@@ -189,5 +189,5 @@ test.skipIf(!browserPath)(
     expect(await allElements()).toBeLessThan(diffElementsMax)
     expect(complaints).toEqual([])
   },
-  120_000,
+  240_000,
 )
