@@ -3,18 +3,17 @@ import { startGit } from './git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 
 /**
- * All files of a commit as a tar. A stream past `bytesMax` breaks, so that a cut one never looks whole. What
- * .gitattributes leaves out of archives or writes into them is heeded unless `asCommitted`.
+ * All files of a commit as a tar, as they were committed: what .gitattributes leaves out of archives or writes into them
+ * is meant for releases. A stream past `bytesMax` breaks, so that a cut one never looks whole.
  */
 export async function streamArchive(
   repo: Repository,
   commit: Sha,
-  options: CallOptions & { bytesMax: number; asCommitted?: boolean },
+  options: CallOptions & { bytesMax: number },
 ): Promise<ReadableStream<Uint8Array>> {
-  const { bytesMax, asCommitted = false, ...call } = options
-  // Attributes are then looked for in a work tree, which a bare repository has not.
-  const heed = asCommitted ? ['--worktree-attributes'] : []
-  const args = ['archive', '--format=tar', ...heed, requireSha(commit)]
+  const { bytesMax, ...call } = options
+  // Attributes are looked for in a work tree, which a bare repository has not, so none are found.
+  const args = ['archive', '--format=tar', '--worktree-attributes', requireSha(commit)]
   const child = await startGit(repo.dir, args, { ...call, lane: 'serve' })
   child.stdin.end()
   let bytes = 0

@@ -63,7 +63,7 @@ export async function makeCheck(
     ...{ slug: run.name, commit: run.tree_sha, build: run.command, command: null, static_dir: null, port: 0, env: {} },
     ...{ build_ms_max: deps.config.checks.minutesMax * 60_000, start_ms_max: 0 },
   }
-  const files = await streamArchive(repository, commit, { bytesMax: filesBytesMax, asCommitted: true, signal })
+  const files = await streamArchive(repository, commit, { bytesMax: filesBytesMax, signal })
   await sendApp(daemon, spec, files, signal)
   await failpoint('check.after_files')
   return daemon
