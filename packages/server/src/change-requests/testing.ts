@@ -61,7 +61,8 @@ export function testProject(app: TestApp, { project, repo }: { project: Project;
 
 /** What git itself says about a repository, past our own engine. */
 export async function gitText(repo: Pick<Repository, 'dir'>, ...args: string[]): Promise<string> {
-  const child = Bun.spawn(['git', '-C', repo.dir, ...args], { stdout: 'pipe', stderr: 'pipe' })
+  const who = ['-c', 'user.name=A test', '-c', 'user.email=test@example.test']
+  const child = Bun.spawn(['git', '-C', repo.dir, ...who, ...args], { stdout: 'pipe', stderr: 'pipe' })
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
