@@ -90,7 +90,7 @@ function SignedIn() {
           <Rows label="Sign-ins">
             {list.map((each) => (
               <Row key={each.dashboard_session_id}>
-                <span className="min-w-0 flex-1">
+                <span className="min-w-0 grow basis-56">
                   {each.user_agent ?? 'An unknown browser'}
                   <span className="block text-sm text-dim">
                     {each.address ?? 'unknown address'}, by{' '}

@@ -26,7 +26,7 @@ export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
               {commits.map((commit) => (
                 <Row key={commit.sha}>
                   <code className="font-mono text-sm text-dim">{commit.sha.slice(0, 10)}</code>
-                  <span className="min-w-0 flex-1">
+                  <span className="min-w-0 grow basis-56">
                     {commit.subject}
                     {commit.body !== '' && (
                       <details className="text-sm text-dim">
