@@ -8,6 +8,8 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const lineCount = 10_000
 const fileCount = 3_000
 const firstLine = 'diffs-container >>> [data-line]'
+/** At sixty frames a second 7,200 px a second: nobody reads at that speed, but fingers do it. */
+const wheelPx = 120
 const scroller = 'diffs-container'
 
 export interface Report {
@@ -66,12 +68,27 @@ async function measure(
   remarks.push(`${what}: ${atStart.count} long tasks before it stands, the longest ${atStart.longestMs.toFixed(0)} ms.`)
 
   await forgetTasks(page)
+  await profiled(page, `${name}-wheel`, () =>
+    page.evaluate(([box, px, frames]) => window.probe.scroll(box, px, '', frames), [scroller, wheelPx, 400] as const),
+  )
+  const byWheel = await longTasks(page)
+  figures.push({
+    what: `  longest task while scrolling by a fast wheel, ${wheelPx} px a frame`,
+    ms: byWheel.longestMs,
+    floor: 'what is promised',
+    floorMs: 100,
+    note: `${byWheel.count} over 50 ms`,
+  })
+
+  await page.goto(addressOf(world, project, number))
+  await firstPaint(page, addressOf(world, project, number), firstLine)
+  await forgetTasks(page)
   const scrolled = await profiled(page, `${name}-scroll`, () =>
     page.evaluate((box) => window.probe.scroll(box, 700, ''), scroller),
   )
   const tasks = await longTasks(page)
   figures.push({
-    what: '  longest task while scrolling from top to bottom',
+    what: '  the same from top to bottom, a window a frame',
     ms: tasks.longestMs,
     floor: 'what is promised',
     floorMs: 100,

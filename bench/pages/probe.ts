@@ -18,7 +18,7 @@ interface Probe {
   watch(selector: string): void
   nodes(): number
   /** The box in which `selector` stands, by so many pixels a frame; `isAtEnd` is shown when nothing more will come. */
-  scroll(selector: string | null, px: number, isAtEnd: string): Promise<Scrolled>
+  scroll(selector: string | null, px: number, isAtEnd: string, framesMax?: number): Promise<Scrolled>
 }
 
 export interface Scrolled {
@@ -51,7 +51,7 @@ function install(): void {
       requestAnimationFrame(look)
     },
     nodes: () => count(document),
-    scroll: (selector, px, isAtEnd) =>
+    scroll: (selector, px, isAtEnd, framesMax = Infinity) =>
       new Promise((resolve) => {
         const box = scrollerOf(selector === null ? null : document.querySelector(selector))
         const began = performance.now()
@@ -66,8 +66,8 @@ function install(): void {
           moved += Math.abs(box.scrollTop - before)
           // A list that loads more as one comes near its end stands still while it waits.
           still = box.scrollTop === before ? still + 1 : 0
-          if (still > 3 && (isAtEnd === '' || find(document, isAtEnd) !== null || still > 600))
-            resolve({ ms: now - began, frames, worstFrameMs, nodesMax, px: moved })
+          const isOver = still > 3 && (isAtEnd === '' || find(document, isAtEnd) !== null || still > 600)
+          if (isOver || frames >= framesMax) resolve({ ms: now - began, frames, worstFrameMs, nodesMax, px: moved })
           else requestAnimationFrame(step)
         }
         requestAnimationFrame(step)
