@@ -24,6 +24,17 @@ export async function act(
         if (reply.status >= 300) throw new Error(`${name} of ${branch}: ${reply.status} ${JSON.stringify(reply.body)}`)
         return reply.body
       }
+      // These take no key: who asks again after a server died is told that it is so already.
+      const move = async (crId: string, verb: string, wanted: string) => {
+        const reply = await world.insist<{ status?: string }>(
+          'POST',
+          `${base}/${crId}/${verb}`,
+          null,
+          `${branch}-${verb}`,
+        )
+        if (reply.status >= 300 && reply.body.status !== wanted)
+          throw new Error(`${verb} of ${branch}: ${reply.status} ${JSON.stringify(reply.body)}`)
+      }
       const { cr_id: crId } = await ask('POST', '', { title: `Work of ${branch}`, head_ref: branch }, 'open')
       acts.push({ type: 'change_request.opened', crId })
       for (let n = 0; n < 1 + Math.floor(random() * 3); n++) {
@@ -32,9 +43,9 @@ export async function act(
         acts.push({ type: 'change_request.updated', crId, title })
       }
       if (random() < 0.4) {
-        await ask('POST', `/${crId}/close`, null, 'close')
+        await move(crId, 'close', 'closed')
         acts.push({ type: 'change_request.closed', crId })
-        await ask('POST', `/${crId}/reopen`, null, 'reopen')
+        await move(crId, 'reopen', 'open')
         acts.push({ type: 'change_request.reopened', crId })
       }
       if (random() < 0.5) {
