@@ -84,6 +84,14 @@ test.skipIf(!browserPath)(
       await ada.waitForURL(`${url}/account/tokens`)
       await ada.goto(`${url}/account/profile`)
       await ada.getByText('by single sign-on').waitFor()
+
+      // A terminal that waits is still known after the way to the provider and back.
+      const asked = { port: '9', state: 's'.repeat(22), challenge: 'c'.repeat(43), name: 'laptop' }
+      const terminal = await (await browser.newContext()).newPage()
+      await terminal.goto(`${url}/authorize#${new URLSearchParams(asked).toString()}`)
+      await terminal.getByRole('link', { name: 'Sign in with Our own' }).click()
+      await terminal.getByRole('heading', { name: 'Sign in this terminal?' }).waitFor()
+      await terminal.getByText('laptop').waitFor()
       expect(complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
       expect(server.output).not.toContain(provider.clientSecret)
     } finally {
