@@ -237,7 +237,13 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     entry.ended = true
     if (!entry.running || entry.stopping) return
     const reason = await reasonOf(engine, entry, code)
-    await clean(entry)
+    // Told in any case: whoever waits for this sandbox must hear that it is gone.
+    await clean(entry).catch((error: unknown) =>
+      options.log('a sandbox that ended could not be cleaned up', {
+        sandbox_id: entry.sandboxId,
+        error: String(error),
+      }),
+    )
     options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
     for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason })
   }

@@ -217,7 +217,13 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       `The sandbox ended by itself with ${how}${isOutOfMemory ? `, after it ran ${memorySentence(entry.limits)}` : ''}.`,
       entry.output.asSentence(),
     ].join(' ')
-    await clean(entry)
+    // Told in any case: whoever waits for this sandbox must hear that it is gone.
+    await clean(entry).catch((error: unknown) =>
+      options.log('a sandbox that ended could not be cleaned up', {
+        sandbox_id: entry.sandboxId,
+        error: String(error),
+      }),
+    )
     options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
     for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason: reason.trim() })
   }

@@ -162,6 +162,8 @@ export class AppKeeper {
     } catch (error) {
       const cause = signal.aborted ? signal.reason : error
       const trouble = await driver.memoryTrouble(kept.sandboxId)
+      // Before anyone is told that it ended: nobody is sent to a sandbox that is gone.
+      this.#servesNoMore(kept)
       await driver.stop(kept.sandboxId)
       if (!this.#closed && !kept.isLetGo) {
         if (!(cause instanceof CannotDeploy)) log.warn({ ...about, err: cause }, 'an app could not be run')
@@ -171,9 +173,14 @@ export class AppKeeper {
     } finally {
       // Before it is out of our hands, or the next look takes it for one that nobody has.
       await driver.stop(kept.sandboxId)
-      if (this.#serving.get(kept.key)?.deployId === kept.deployId) this.#serving.delete(kept.key)
+      this.#servesNoMore(kept)
       this.#kept.delete(kept.deployId)
     }
+  }
+
+  /** Another deploy may serve in its place already. */
+  #servesNoMore(kept: Kept): void {
+    if (this.#serving.get(kept.key)?.deployId === kept.deployId) this.#serving.delete(kept.key)
   }
 
   /** A deploy that never served has failed. What served comes back after a pause, until that has not helped often enough. */

@@ -37,9 +37,13 @@ import { WipWatch } from './wip-watch.ts'
 /** Sandboxes a session may lose within this time before it counts as failed: starting again for ever helps nobody. */
 const lostMax = 3
 const lostWithinMs = 10 * 60_000
+/** How long a driver may take to clean up a sandbox that ended by itself before it tells why. */
+const tellsWithinMs = 15_000
 
 interface Kept {
   daemon: DaemonAddress
+  /** When it was first missed without a word of why, in milliseconds of the epoch. */
+  missedAt: number | null
   redactor: Redactor
   follower: Follower
   wip: WipWatch
@@ -271,7 +275,13 @@ export class SessionKeeper {
         givenUp: (reason) => this.#onExit(input.sandboxId, reason),
       },
     })
-    this.#kept.set(session.session_id, { daemon, redactor, follower, wip: new WipWatch(this.#deps, daemon) })
+    this.#kept.set(session.session_id, {
+      daemon,
+      missedAt: null,
+      redactor,
+      follower,
+      wip: new WipWatch(this.#deps, daemon),
+    })
     follower.start()
   }
 
@@ -283,12 +293,13 @@ export class SessionKeeper {
 
   async #checkRunning(session: SessionWithSandbox): Promise<void> {
     const { sandbox } = session
-    if (
-      sandbox !== null &&
-      this.#kept.has(session.session_id) &&
-      (await this.#deps.sandboxes?.find(sandbox.sandbox_id))
-    )
-      return
+    const kept = this.#kept.get(session.session_id)
+    if (sandbox !== null && kept !== undefined) {
+      if (await this.#deps.sandboxes?.find(sandbox.sandbox_id)) return
+      // It ended just now, and why is on its way (`#onExit`): settled here it would end without its reason.
+      kept.missedAt ??= Date.now()
+      if (Date.now() - kept.missedAt < tellsWithinMs) return
+    }
     const rows = await sandboxesOf(this.#deps.db, session.session_id)
     const current = rows.find((row) => row.generation === session.generation)
     const isOurs = current?.instance_id === this.#deps.instanceId
@@ -408,10 +419,15 @@ export class SessionKeeper {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
       const said = redactor.text(reason)
       this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
-      this.#record(sessionId, async () => {
+      // In the session's turn: who settles it finds the reason written, or the sandbox still kept.
+      const write = async () => {
+        if (this.#kept.get(sessionId)?.daemon !== daemon) return
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
         await updateSandbox(this.#deps.db, sandboxId, { error: said })
+      }
+      this.#record(sessionId, async () => {
+        await this.#deps.localLocks.run(`session ${sessionId}`, write)
         this.kick(sessionId)
       })
     }
