@@ -1,1 +1,1 @@
-export { makeTestApp, type TestApp, type TestReply, type TestRequest } from './test-app.ts'
+export { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from './test-app.ts'

@@ -9,7 +9,7 @@ import { checkDueConnectors } from './check.ts'
 import { type Served, serveApi, serveMcp } from './testing.ts'
 
 const credential = 'canary-4f7Tq/credential+value=9'
-const clock = { ahead: 0 }
+const clock: { ahead: number; stands: number | null } = { ahead: 0, stands: null }
 
 let app: SessionApp
 let notes: Served
@@ -21,7 +21,7 @@ let base: string
 beforeAll(async () => {
   notes = await serveMcp(credential)
   api = await serveApi('x-api-key', credential)
-  app = await makeSessionApp({ deps: { now: () => new Date(Date.now() + clock.ahead) } })
+  app = await makeSessionApp({ deps: { now: () => new Date((clock.stands ?? Date.now()) + clock.ahead) } })
   base = `/v1/projects/${app.project.project_id}`
   await app.request('POST', `${base}/secrets`, { body: { name: 'NOTES_KEY', value: credential } })
   await manifest()
@@ -363,8 +363,11 @@ test('an address inside is not called unless the operator allows it', async () =
 test('a loop of calls is slowed down', async () => {
   const fast = await app.running()
   const hasty = await gateway(fast.env.SVC_EXECUTOR_TOKEN!)
+  // However long they take here, they come within a minute.
+  clock.stands = Date.now()
   let last = { text: '', isError: false }
   for (let call = 0; call <= 60; call++) last = await hasty.call('shop_request', { path: '/items' })
+  clock.stands = null
   expect(last.text).toContain('More than 60 calls')
   await hasty.close()
 })

@@ -24,13 +24,14 @@ export interface Database {
   close(): Promise<void>
 }
 
-export function openDatabase(url: string, log: Logger): Database {
+/** Whoever waits longer than `connectMsMax` for a connection is told that the database is away. */
+export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Database {
   const make = (max: number, statementMs: number) => {
     const pool = new pg.Pool({
       connectionString: url,
       max,
       types,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: connectMsMax,
       idleTimeoutMillis: 60_000,
       options: `-c timezone=UTC -c statement_timeout=${statementMs} -c idle_in_transaction_session_timeout=30000`,
     })

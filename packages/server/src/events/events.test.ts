@@ -188,11 +188,13 @@ describe('a reader', () => {
   test('hears on when the connection that tells of events is cut', async () => {
     const events = await open()
     await events.find('ready', ({ type }) => type === 'ready')
-    const listens = sql<{ pid: number }>`select pid from pg_stat_activity where query = 'listen svc_project_events'`
-    await until('somebody listens', async () => (await listens.execute(app.deps.db)).rows.length > 0)
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen svc_project_events'`.execute(
-      app.deps.db,
+    // Of this database: other tests have servers on the same cluster.
+    const listening = sql`from pg_stat_activity where datname = current_database() and query = 'listen svc_project_events'`
+    await until(
+      'somebody listens',
+      async () => (await sql`select pid ${listening}`.execute(app.deps.db)).rows.length > 0,
     )
+    await sql`select pg_terminate_backend(pid) ${listening}`.execute(app.deps.db)
     await note(5)
     await until('it came', () => noted(events.events()).includes(5))
     await events.close()

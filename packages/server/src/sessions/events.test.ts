@@ -93,7 +93,7 @@ describe('the events of a session', () => {
   })
 
   test('of one that starts say that it is at work when it has a first prompt, and follow it to its answer', async () => {
-    app.driver.options.bootMs = 100
+    app.driver.options.bootMs = 60_000
     const { body } = await app.create({ initial_prompt: 'first words' })
     const events = readEvents(await open(body.session_id))
     await until('what is has been told', () => events.seen.length >= 2)

@@ -3,15 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { Session } from '@svc/contract'
 import { sql } from 'kysely'
 import { archiveOldSandboxes, settleSessions, sweepIdleSessions } from './jobs.ts'
-import { beat } from '../scheduler/instance.ts'
-import { letDie, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
+import { letDie, letLive, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
 beforeAll(async () => {
   app = await makeSessionApp()
 }, 120_000)
-// The heartbeat is a job, and no job runs here by itself.
-beforeEach(() => beat(app.deps))
+// One that died in a test before comes back.
+beforeEach(() => letLive(app.deps))
 afterAll(() => app.close())
 
 const prompt = (sessionId: string, text: string) =>
@@ -156,7 +155,7 @@ describe('a server that died', () => {
   beforeAll(async () => {
     second = await secondServer(app)
   })
-  beforeEach(() => beat(second.deps))
+  beforeEach(() => letLive(second.deps))
   afterAll(() => second.close())
 
   /** Everything the process had is gone with it: its sandboxes without a word to anybody. What it still had to do is waited for before, because it cannot really be killed here. */
@@ -275,7 +274,7 @@ describe('two servers that live', () => {
   beforeAll(async () => {
     second = await secondServer(app)
   })
-  beforeEach(() => beat(second.deps))
+  beforeEach(() => letLive(second.deps))
   afterAll(() => second.close())
 
   test('leave each other’s sessions alone, whoever is asked for a prompt', async () => {

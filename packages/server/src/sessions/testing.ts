@@ -14,11 +14,13 @@ import type { Deps } from '../deps.ts'
 import { EventWire } from '../events/wire.ts'
 import { Redaction } from '../redaction/redaction.ts'
 import { registerInstance } from '../scheduler/instance.ts'
-import { makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
+import { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { mintToken } from '../tokens/mint.ts'
 import { SessionFeed } from './feed.ts'
 import { SessionKeeper } from './keeper.ts'
 import { WarmPool } from './warm-pool.ts'
+
+export { letLive }
 
 export interface SessionApp extends TestApp {
   driver: FakeDriver
@@ -38,6 +40,9 @@ export interface RunningSession extends Session {
   /** The environment its sandbox was made with. */
   env: Record<string, string>
 }
+
+/** Long enough for a machine that is busy with everything else, and shorter than a test may take. */
+const untilMsMax = 45_000
 
 export const testModel = { url: 'http://127.0.0.1:9/v1', key: 'upstream-key', name: 'test-model' }
 
@@ -72,6 +77,8 @@ export async function makeSessionApp(
       const made = await create(body)
       if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
       const found = await reaches(made.body.session_id, 'running')
+      // The row says so first: what this server keeps of it, and what it still has to say about it, comes with it.
+      await app.deps.keeper.settle(found.session_id)
       return { ...found, env: driver.seen(found.sandbox?.sandbox_id ?? '')?.spec.env ?? {} }
     },
     async close() {
@@ -104,6 +111,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
   const pooled = { ...withApps, warm: new WarmPool(withApps) }
   const deps: Deps = { ...pooled, keeper: new SessionKeeper(pooled) }
   await registerInstance(deps)
+  await letLive(deps)
   const served = buildApp(deps)
   return {
     deps,
@@ -132,7 +140,7 @@ export async function secondServer(app: SessionApp, options: FakeDriverOptions =
   }
 }
 
-/** As if the process of that server had been gone for a minute. */
+/** As if the process of that server had been gone for a minute, until it is let live again. */
 export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
   await deps.db
     .updateTable('server_instances')
@@ -143,11 +151,11 @@ export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<voi
 
 /** Waits for a condition and answers with what it found; the sentence is what a failure says. */
 export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + untilMsMax
   for (;;) {
     const found = await look()
     if (found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`Waited 20 s in vain until ${what}.`)
+    if (Date.now() > deadline) throw new Error(`Waited ${untilMsMax / 1000} s in vain until ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

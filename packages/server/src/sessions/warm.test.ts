@@ -5,8 +5,7 @@ import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { settleSessions } from './jobs.ts'
 import { sha256 } from '../auth/credentials.ts'
-import { beat } from '../scheduler/instance.ts'
-import { letDie, makeSessionApp, secondServer, type SessionApp, until } from './testing.ts'
+import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until } from './testing.ts'
 import { warmOf, type WarmRow } from './warm-store.ts'
 
 let app: SessionApp
@@ -17,7 +16,7 @@ beforeAll(async () => {
   // A project gets one once it was worked on.
   await app.running()
 }, 120_000)
-beforeEach(() => beat(app.deps))
+beforeEach(() => letLive(app.deps))
 afterAll(() => app.close())
 
 const never = new AbortController().signal

@@ -124,9 +124,9 @@ describe('a trigger of the default branch', () => {
     expect(await sessionsOf('hourly')).toHaveLength(1)
   })
 
-  test('after a year of missed minutes still owes one session', async () => {
+  test('after more missed slots than are looked at in one go still owes one session', async () => {
     await app.manifest(cronTrigger('minutely', '*/10 * * * *'))
-    app.clock.now = startOfTests + 20 * 24 * hour
+    app.clock.now = startOfTests + 8 * 24 * hour
     await fireDueTriggers(app.deps, signal)
     expect(await sessionsOf('minutely')).toHaveLength(1)
     const { rows } = await app.deps.db
@@ -135,7 +135,7 @@ describe('a trigger of the default branch', () => {
       .where('slug', '=', 'minutely')
       .execute()
       .then((found) => ({ rows: found }))
-    expect(rows).toHaveLength(20 * 24 * 6)
+    expect(rows).toHaveLength(8 * 24 * 6)
     expect(rows.filter(({ status }) => status === 'fired')).toHaveLength(1)
   })
 
