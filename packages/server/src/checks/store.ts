@@ -123,10 +123,11 @@ export async function claimRuns(
   await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
   const { rows } = await sql<RunRow>`
     with open as (
-      select r.run_id, r.account_id, r.created_at, r.status = 'running' and (
-          (r.instance_id = ${input.instanceId} and not (r.run_id = any(${input.inHand}::uuid[])))
-          or not exists (select 1 from server_instances i where i.instance_id = r.instance_id
-            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer))) as forsaken,
+      -- Of what is ours we know better than our heartbeat does: a machine that slept wakes with an old one.
+      select r.run_id, r.account_id, r.created_at, r.status = 'running' and case
+          when r.instance_id = ${input.instanceId} then not (r.run_id = any(${input.inHand}::uuid[]))
+          else not exists (select 1 from server_instances i where i.instance_id = r.instance_id
+            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer)) end as forsaken,
         r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
       from check_runs r where r.status in ('queued', 'running')),
     busy as (select account_id, count(*) as running from open where not forsaken and not waits group by account_id),
