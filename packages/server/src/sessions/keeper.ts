@@ -53,6 +53,8 @@ export class SessionKeeper {
   readonly #deps: Omit<Deps, 'keeper'>
   readonly #kept = new Map<string, Kept>()
   readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
+  /** Asked to stop since they were last looked at: who looked just before knows nothing of it yet. */
+  readonly #interrupted = new Set<string>()
   readonly #boots = new BootQueue(2 * availableParallelism())
   /** Sessions that took a warm sandbox, with the commit their branch was cut at. */
   readonly #claims = new Map<string, string>()
@@ -80,6 +82,7 @@ export class SessionKeeper {
 
   /** Ends a start that is under way, so that whoever wants the session stopped need not wait for it. */
   interrupt(sessionId: string): void {
+    this.#interrupted.add(sessionId)
     this.#provisioning
       .get(sessionId)
       ?.abort.abort(new SandboxError('aborted', 'The session was stopped while it was starting.'))
@@ -159,6 +162,7 @@ export class SessionKeeper {
   }
 
   async #settle(sessionId: string): Promise<void> {
+    this.#interrupted.delete(sessionId)
     const session = await getSessionById(this.#deps.db, sessionId)
     if (session === null) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
@@ -195,6 +199,7 @@ export class SessionKeeper {
     const sandboxId = warm?.sandboxId ?? this.#deps.newId()
     const abort = new AbortController()
     this.#provisioning.set(session.session_id, { sandboxId, abort })
+    if (this.#interrupted.has(session.session_id)) this.interrupt(session.session_id)
     if (warm === null) this.#deps.warm.startBegins()
     else this.#deps.warm.isNeeded()
     try {

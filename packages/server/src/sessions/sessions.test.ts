@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { ChangeRequest, ErrorBody, Message, Project, Session } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
+import type { TestReply } from '../testing.ts'
 import { makeSessionApp, type SessionApp, testModel, until } from './testing.ts'
 
 let app: SessionApp
@@ -225,7 +227,7 @@ describe('a prompt', () => {
   })
 
   test('to a session that is starting waits for it, and several come in order', async () => {
-    app.driver.options.bootMs = 150
+    app.driver.options.bootMs = 60_000
     const { body } = await app.create()
     const accepted = [await prompt(body.session_id, 'first'), await prompt(body.session_id, 'second')]
     expect(accepted.map((reply) => [reply.status, reply.body.status])).toEqual([
@@ -325,6 +327,30 @@ describe('stopping', () => {
     expect(reply.body.status).toBe('stopped')
     delete app.driver.options.bootMs
     expect(await app.driver.find(reply.body.sandbox!.sandbox_id)).toBeNull()
+  })
+
+  test('in the moment the start begins does not wait for it either', async () => {
+    app.driver.options.bootMs = 60_000
+    let stopping: Promise<TestReply<Session>>
+    await app.deps.db.transaction().execute(async (trx) => {
+      // Who starts it looks there whether another server has it, after it read that nobody wants it stopped.
+      await sql`lock table server_instances in access exclusive mode`.execute(trx)
+      const { body } = await app.create()
+      await until('the start looks', async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(app.deps.db)
+        return rows.length > 0
+      })
+      stopping = app.request<Session>('POST', app.path(body.session_id, 'stop'))
+      await until('the stop is wanted', async () => {
+        const { rows } = await sql`select 1 from project_sessions
+          where session_id = ${body.session_id} and desired = 'stopped'`.execute(app.deps.db)
+        return rows.length > 0
+      })
+      await app.session(body.session_id)
+    })
+    expect((await stopping!).body.status).toBe('stopped')
+    delete app.driver.options.bootMs
   })
 
   test('by many at once is one end', async () => {
