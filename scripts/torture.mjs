@@ -6,7 +6,18 @@ import { main, root, runInForeground } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 /** The others are parts of these. */
-const programs = ['merges', 'races', 'sessions', 'syscalls', 'hostile', 'triggers', 'events', 'apps', 'redaction']
+const programs = [
+  'merges',
+  'races',
+  'database',
+  'sessions',
+  'syscalls',
+  'hostile',
+  'triggers',
+  'events',
+  'apps',
+  'redaction',
+]
 
 await main(async () => {
   const [name = '', ...args] = process.argv.slice(2)

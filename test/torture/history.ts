@@ -8,6 +8,7 @@ export type Entry =
   | { kind: 'cut'; at: number; key: string }
   /** Somebody outside moved a branch of a repository. */
   | { kind: 'pushed'; at: number; project: string; ref: string; sha: string; file: string }
+  | { kind: 'harm'; at: number; harm: string; recoveryMs: number }
   | { kind: 'life'; at: number; failpoints: string; readyMs: number | null; end: string }
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never

@@ -8,7 +8,7 @@ import { AppKeeper } from './apps/keeper.ts'
 import { CheckKeeper } from './checks/keeper.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
-import { startEmbeddedPostgres } from './db/embedded.ts'
+import { keepEmbeddedPostgres } from './db/embedded-kept.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
@@ -39,7 +39,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   const runDir = await makeRunDir(config)
   const embedded =
-    config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log }) : null
+    config.databaseUrl === null ? await keepEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log }) : null
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   try {
     await migrate(url)

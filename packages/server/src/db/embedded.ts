@@ -1,5 +1,5 @@
 /** The PostgreSQL that comes along: its own programs under our own small supervisor, for a server without DATABASE_URL. */
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -64,11 +64,14 @@ export interface EmbeddedOptions {
   /** Tests share one PostgreSQL between processes: it then ends with this process, and its folder goes with it. */
   sharedUntilEndOf?: { pid: number; remove: string } | undefined
   rootWays?: RootWay[] | undefined
+  /** The folder of the socket that an earlier start made and that is gone with it: whoever connects goes on by the same address. */
+  socketDir?: string | undefined
 }
 
 export interface EmbeddedPostgres {
   connectionString: string
   pid: number
+  socketDir: string
   /** Settles when PostgreSQL has ended, asked to or not. */
   exited: Promise<void>
   stop(): Promise<void>
@@ -92,7 +95,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     signal,
   })
   const shared = options.sharedUntilEndOf
-  const socketDir = await makeSocketDir(programs.owner).catch((error: unknown) => {
+  const socketDir = await makeSocketDir(programs.owner, options.socketDir).catch((error: unknown) => {
     throw explainFileError(error, tmpdir())
   })
   const child = launchPostgres({
@@ -115,6 +118,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   let stopping: Promise<void> | null = null
   return {
     connectionString,
+    socketDir,
     pid: Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0]),
     exited: child.exited,
     stop: () => (stopping ??= stopChild(child)),
@@ -122,10 +126,15 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 }
 
 /** A new folder for each start, closed to others: being able to open it is the only credential PostgreSQL asks for. */
-async function makeSocketDir(owner: { uid: number; gid: number }): Promise<string> {
+async function makeSocketDir(owner: { uid: number; gid: number }, again: string | undefined): Promise<string> {
   const name = 'svc-pg-XXXXXX'
   const fits = Buffer.byteLength(join(tmpdir(), name, socketName)) <= socketPathBytesMax
-  const dir = await mkdtemp(join(fits ? tmpdir() : '/tmp', name.slice(0, -6)))
+  const dir = again ?? (await mkdtemp(join(fits ? tmpdir() : '/tmp', name.slice(0, -6))))
+  if (again !== undefined) {
+    // Made by us or not at all: a folder that somebody else put there could hold a database of theirs.
+    await rm(again, { recursive: true, force: true })
+    await mkdir(again, { mode: 0o700 })
+  }
   if (process.getuid?.() === 0) await chown(dir, owner.uid, owner.gid)
   return dir
 }

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { watchConnections } from './away.ts'
 import type { Db, Schema } from './schema.ts'
 
 const timestamptz = 1184
@@ -37,6 +38,7 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
     })
     // An idle connection that dies (a restarted database) is replaced on the next use; without a listener it would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+    watchConnections(pool)
     return pool
   }
   const pool = make(20, 30_000)

@@ -1,6 +1,7 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError, isDiskFull } from '@svc/git'
 import pg from 'pg'
+import { isDatabaseAway } from '../db/away.ts'
 import type { Deps } from '../deps.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 
@@ -55,8 +56,9 @@ function redacted(value: unknown, redactor: Redactor): unknown {
 function asRefusal(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error
   if (isDatabaseAway(error))
-    return new ServiceError('unavailable', 'The database does not answer. Nothing was changed.', {
-      hint: 'Try again in a moment.',
+    // It may have gone between two of our questions, so nothing is claimed of what was done by then.
+    return new ServiceError('unavailable', 'The database does not answer.', {
+      hint: 'Try again in a moment. With the same Idempotency-Key nothing is done twice.',
       cause: error,
     })
   if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === '53100'))
@@ -72,18 +74,4 @@ function asRefusal(error: unknown): ServiceError | null {
       cause: error,
     })
   return null
-}
-
-const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'])
-
-/** Connection failures, class 08, class 57P (the server shuts down or starts up) and 53300 (no connection free). The two texts are the driver's own and have no code. */
-function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code } = error as { code?: unknown }
-  if (error instanceof pg.DatabaseError) return typeof code === 'string' && /^(57P|08|53300)/.test(code)
-  if (typeof code === 'string' && connectionCodes.has(code) && 'syscall' in error && error.syscall === 'connect')
-    return true
-  return (
-    error.message === 'timeout exceeded when trying to connect' || error.message.startsWith('Connection terminated')
-  )
 }

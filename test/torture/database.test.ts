@@ -1,0 +1,23 @@
+/** A small run of `npm run torture -- database`, on the PostgreSQL that a server brings along. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { tortureDatabase } from './database-run.ts'
+import { TortureServer } from './server.ts'
+import { World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await World.make(await TortureServer.make())
+  await world.server.start()
+  await world.makeProjects(['managed'])
+}, 120_000)
+afterAll(() => world.close(), 60_000)
+
+test('a database that dies, crashes, stands still and loses connections: its server lives on, and every merge is told as it is', async () => {
+  const database = { dataDir: join(world.server.dataDir, 'postgres'), url: await world.server.databaseUrl() }
+  const report = await tortureDatabase(world, { database, count: 6, seed: 2, perProject: 2 })
+  expect(report.problems).toEqual([])
+  expect(report.harmed).toEqual({ killed: 1, crashed: 1, frozen: 1, cut: 3 })
+  expect(report.merged).toBe(report.acknowledged)
+  expect(report.merged).toBeGreaterThan(5)
+}, 240_000)
