@@ -19,6 +19,7 @@ import { forgettingKeys } from './redaction/forgetting-driver.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { chooseDriver } from './sandbox-driver.ts'
+import { Pulse } from './scheduler/pulse.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
 import { WarmPool } from './sessions/warm-pool.ts'
@@ -60,6 +61,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       events: new EventWire({ db: database.db, locks: database.locks, log }),
       relaySocket: join(runDir, 'relay.sock'),
       instanceId: randomUUID(),
+      pulse: new Pulse(),
       now: () => new Date(),
       newId: () => randomUUID(),
       randomBytes: (count: number) => randomBytes(count),

@@ -10,6 +10,7 @@ import type { EgressGate } from './egress/gate.ts'
 import type { EventWire } from './events/wire.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
+import type { Pulse } from './scheduler/pulse.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
 import type { WarmPool } from './sessions/warm-pool.ts'
@@ -36,6 +37,8 @@ export interface Deps {
   relaySocket: string
   /** This run of the server; sandboxes of the local driver live and die with it. */
   instanceId: string
+  /** When other servers count as dead. */
+  pulse: Pulse
   now: () => Date
   newId: () => string
   randomBytes: (count: number) => Uint8Array

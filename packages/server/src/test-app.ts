@@ -24,6 +24,7 @@ import { managedDir } from './projects/repository.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { registerInstance } from './scheduler/instance.ts'
+import { Pulse } from './scheduler/pulse.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
 import { WarmPool } from './sessions/warm-pool.ts'
@@ -209,6 +210,8 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     events: new EventWire({ db: database.db, locks: database.locks, log }),
     relaySocket: join(config.dataDir, 'relay.sock'),
     instanceId: randomUUID(),
+    // No heart beats here: its clock stands still.
+    pulse: new Pulse(() => 0),
     now: () => new Date(),
     newId: () => randomUUID(),
     randomBytes: (count: number) => randomBytes(count),

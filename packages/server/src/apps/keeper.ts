@@ -8,7 +8,6 @@ import { RedactedLines } from '../redaction/lines.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { type AppDaemon, AppDaemonError, isAway, watchApp, type WatchReply } from '../sessions/app-daemon.ts'
 import { BootQueue } from '../sessions/boot-queue.ts'
-import { staleSeconds } from '../sessions/jobs.ts'
 import { pause } from '../pause.ts'
 import { appendLog, trimLog } from './log-store.ts'
 import { CannotDeploy, makeApp, reasonOf } from './make.ts'
@@ -102,6 +101,7 @@ export class AppKeeper {
     await this.#letGoOfOthers()
     if (config.appProvider === 'none' || this.#closed) return
     const inHand = [...this.#kept.keys()]
+    const staleSeconds = this.#deps.pulse.deadAfterSeconds()
     for (const claim of await claimFor(this.#deps, { instanceId, inHand, staleSeconds, limit: claimsAtOnce })) {
       if (sandboxes === null)
         await fail(

@@ -2,7 +2,6 @@
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
-import { staleSeconds } from '../sessions/jobs.ts'
 import { credentialsOf } from './credentials.ts'
 import { makeLinkCode } from './links.ts'
 import { mapTexts, type Message, type StoredMessage } from './message.ts'
@@ -13,7 +12,7 @@ import { type ChannelRow, getChannel, updateChannel } from './store.ts'
 
 export type DeliverDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'instanceId' | 'randomBytes'
+  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'instanceId' | 'pulse' | 'randomBytes'
 >
 
 const atOnce = 4
@@ -31,7 +30,11 @@ export async function deliverMessages(deps: DeliverDeps, signal: AbortSignal): P
 
 async function deliverInTurn(deps: DeliverDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const claim = await takeOwed(deps.db, { instanceId: deps.instanceId, now: deps.now(), staleSeconds })
+    const claim = await takeOwed(deps.db, {
+      instanceId: deps.instanceId,
+      now: deps.now(),
+      staleSeconds: deps.pulse.deadAfterSeconds(),
+    })
     if (claim === null) return
     await deliver(deps, claim)
   }

@@ -2,7 +2,6 @@
 import { errorClass, ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { MergeDeps } from '../change-requests/merge.ts'
-import { staleSeconds } from '../sessions/jobs.ts'
 import { answerCommand } from './command.ts'
 import { type EventRow, putOffEvent, settleEvent, takeEvent } from './inbox-store.ts'
 import { pressMerge } from './merge-button.ts'
@@ -12,7 +11,7 @@ import { sayTo } from './say.ts'
 import { type ChannelRow, forgetUnbegun, getChannel } from './store.ts'
 
 export type WorkDeps = MergeDeps &
-  Pick<Deps, 'instanceId' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes' | 'redaction'>
+  Pick<Deps, 'instanceId' | 'pulse' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes' | 'redaction'>
 
 /** What came of one: `later` is tried again. */
 export type Worked = { kind: 'done' } | { kind: 'refused'; reason: string } | { kind: 'later'; reason: string }
@@ -28,7 +27,11 @@ export async function workOffEvents(deps: WorkDeps, signal: AbortSignal): Promis
 
 async function workOffInTurn(deps: WorkDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const row = await takeEvent(deps.db, { instanceId: deps.instanceId, now: deps.now(), staleSeconds })
+    const row = await takeEvent(deps.db, {
+      instanceId: deps.instanceId,
+      now: deps.now(),
+      staleSeconds: deps.pulse.deadAfterSeconds(),
+    })
     if (row === null) return
     const channel = await getChannel(deps.db, row.channel_id)
     if (channel !== null) await workOff(deps, channel, row, signal)

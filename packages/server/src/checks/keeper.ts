@@ -9,7 +9,6 @@ import { RedactedLines } from '../redaction/lines.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { type AppDaemon, AppDaemonError, isAway, watchApp, type WatchReply } from '../sessions/app-daemon.ts'
 import { BootQueue } from '../sessions/boot-queue.ts'
-import { staleSeconds } from '../sessions/jobs.ts'
 import { appendLog, trimLog } from './log-store.ts'
 import { CannotRun, makeCheck, NotWanted, reasonOf } from './make.ts'
 import { claim, finish, release } from './settle.ts'
@@ -76,7 +75,13 @@ export class CheckKeeper {
     if (this.#closed || sandboxes === null || limit <= 0) return
     const inHand = [...this.#kept.keys()]
     const { perAccount } = config.checks
-    for (const run of await claim(this.#deps, { instanceId, inHand, staleSeconds, limit, perAccount }))
+    for (const run of await claim(this.#deps, {
+      instanceId,
+      inHand,
+      staleSeconds: this.#deps.pulse.deadAfterSeconds(),
+      limit,
+      perAccount,
+    }))
       this.#track(this.#run(sandboxes, run))
   }
 
@@ -87,6 +92,7 @@ export class CheckKeeper {
       sandboxes === null
         ? 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).'
         : 'Checks are off on this server (SVC_CHECKS_AT_ONCE=0).'
+    const staleSeconds = this.#deps.pulse.deadAfterSeconds()
     const all = { instanceId, inHand: [...this.#kept.keys()], staleSeconds, limit: 100, perAccount: 100 }
     for (const { run_id: runId, starts } of await claim(this.#deps, all))
       await finish(this.#deps, { runId, instanceId, starts }, ended('error', reason))

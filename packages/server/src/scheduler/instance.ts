@@ -40,7 +40,7 @@ export interface Life {
  * Tells other servers on this database that this one lives, until `end`: by a row with a heartbeat, and by a lock
  * that is free the moment this process is gone. What it claimed is looked after by them then.
  */
-export async function beginLife(deps: InstanceDeps & Pick<Deps, 'locks' | 'log'>): Promise<Life> {
+export async function beginLife(deps: InstanceDeps & Pick<Deps, 'locks' | 'log' | 'pulse'>): Promise<Life> {
   const over = new AbortController()
   let connection = await holdLock(deps)
   const beating = (async () => {
@@ -51,6 +51,7 @@ export async function beginLife(deps: InstanceDeps & Pick<Deps, 'locks' | 'log'>
         if (connection.isLost()) connection = await holdLock(deps)
         await connection.prove()
         await beat(deps)
+        deps.pulse.beaten()
       } catch (error) {
         deps.log.warn({ err: error }, 'other servers could not be told that this one lives; it is tried again')
         await delay(retryMs, null, { signal: over.signal }).catch(() => null)

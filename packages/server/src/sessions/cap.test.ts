@@ -1,16 +1,14 @@
 /** How many sessions of an account live at once. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorBody, Session } from '@svc/contract'
 import { sql } from 'kysely'
-import { beat } from '../scheduler/instance.ts'
 import { makeSessionApp, type SessionApp } from './testing.ts'
 
 let app: SessionApp
 beforeAll(async () => {
   app = await makeSessionApp()
 }, 120_000)
-// The heartbeat is a job, and no job runs here by itself.
-beforeEach(() => beat(app.deps))
+
 afterAll(() => app.close())
 
 describe('the cap on live sessions', () => {

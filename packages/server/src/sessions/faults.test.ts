@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
 import { sql } from 'kysely'
+import { Pulse } from '../scheduler/pulse.ts'
 import { archiveOldSandboxes, settleSessions, sweepIdleSessions } from './jobs.ts'
 import { letDie, letLive, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
 
@@ -288,6 +289,30 @@ describe('two servers that live', () => {
     expect(await app.session(session.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
     await app.deps.keeper.deliverPrompts(session.session_id)
     expect(promptsOf(app, session)).toEqual(['through the other door'])
+  })
+
+  test('do not take each other for dead because the database was away from both', async () => {
+    const clock = { ms: 0 }
+    const pulse = new Pulse(() => clock.ms)
+    const third = await secondServer(app, {}, { pulse })
+    const session = await app.running()
+    const looked = async () => {
+      await settleSessions(third.deps)
+      await third.deps.keeper.settle(session.session_id)
+      return (await app.session(session.session_id)).status
+    }
+    clock.ms += 60_000
+    await letDie(app.deps)
+    expect(await looked()).toBe('running')
+    // It is back, and so is the heartbeat of the one; the other has as long for that as ever.
+    pulse.beaten()
+    expect(await looked()).toBe('running')
+    for (let beats = 0; beats < 4; beats++) {
+      clock.ms += 5_000
+      pulse.beaten()
+    }
+    expect(await looked()).toBe('stopped')
+    await third.close()
   })
 
   test('make a session once when both see it', async () => {

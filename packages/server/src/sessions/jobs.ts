@@ -2,14 +2,13 @@ import type { Deps } from '../deps.ts'
 import { archiveSandboxes, idleSessions, markIdle } from './activity-store.ts'
 import { sessionsWithAcceptedPrompts, unsettledSessions } from './store.ts'
 
-/** A server that did not write its heartbeat for this long is dead. */
-export const staleSeconds = 20
 const idleMinutesByDefault = 60
 const archivedAfterDays = 30
 
 /** Picks up what a lost kick or a dead server left unsettled. */
-export async function settleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
+export async function settleSessions(deps: Pick<Deps, 'db' | 'keeper' | 'pulse'>): Promise<void> {
   await deps.keeper.endForsaken()
+  const staleSeconds = deps.pulse.deadAfterSeconds()
   for (const sessionId of await unsettledSessions(deps.db, staleSeconds)) deps.keeper.kick(sessionId)
 }
 

@@ -10,7 +10,6 @@ import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
 import { BootQueue } from './boot-queue.ts'
 import { noteTrouble } from './activity-store.ts'
 import { Follower } from './follow.ts'
-import { staleSeconds } from './jobs.ts'
 import { ClaimedElsewhere, provision } from './provision.ts'
 import { claimWarm } from './warm-claim.ts'
 import {
@@ -167,7 +166,8 @@ export class SessionKeeper {
     if (session === null) return
     if (session.status !== 'provisioning' && session.status !== 'running') return
     if (session.desired === 'stopped') return this.#stopAsMeant(session)
-    const { instanceId } = this.#deps
+    const { instanceId, pulse } = this.#deps
+    const staleSeconds = pulse.deadAfterSeconds()
     if (await isKeptElsewhere(this.#deps.db, session, { instanceId, staleSeconds })) return
     if (session.status === 'running') return this.#checkRunning(session)
     return this.#start(session)

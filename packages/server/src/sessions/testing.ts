@@ -96,10 +96,15 @@ export interface SecondServer {
 }
 
 /** Another server on the same database, with sandboxes and locks of its own, as another process has them. */
-export async function secondServer(app: SessionApp, options: FakeDriverOptions = {}): Promise<SecondServer> {
+export async function secondServer(
+  app: SessionApp,
+  options: FakeDriverOptions = {},
+  replaced: Partial<Pick<Deps, 'pulse'>> = {},
+): Promise<SecondServer> {
   const driver = createFakeDriver(options)
   const base = {
     ...app.deps,
+    ...replaced,
     redaction: new Redaction(),
     instanceId: randomUUID(),
     localLocks: new LocalLocks(),
