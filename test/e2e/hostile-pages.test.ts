@@ -285,7 +285,7 @@ async function tryAll(far: string): Promise<string[]> {
   box.append(form)
   form.submit()
   await fetch(`${far}/fetch`, { mode: 'no-cors' }).catch(() => {})
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 45_000
   while (stopped.size < 8 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50))
   box.remove()
   return [...stopped]

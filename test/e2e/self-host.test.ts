@@ -20,12 +20,19 @@ afterAll(async () => {
 const svc = (...args: string[]) => run([program, ...args], { env, cwd: home })
 const file = (name: string) => join(home, '.config/svc', name)
 
+/** Of those that no system gives out by itself: between here and its use nobody else's connection takes it. */
 async function freePort(): Promise<number> {
-  const taken = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => taken.once('listening', resolve))
-  const { port } = taken.address() as { port: number }
-  await new Promise((resolve) => taken.close(resolve))
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000)
+    const taken = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      taken.once('error', () => resolve(false))
+      taken.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    await new Promise((resolve) => taken.close(resolve))
+    return port
+  }
 }
 
 interface State {

@@ -29,7 +29,7 @@ test('on a terminal the browser gets the address as one argument, whatever is in
   const ran = await svc(['projects', 'open'], { service, env: { ...env, BROWSER: browser }, terminal: true })
   expect(ran.stderr).toContain('Opened in the browser.')
   let text = ''
-  for (const deadline = Date.now() + 20_000; text === '' && Date.now() < deadline; await Bun.sleep(5))
+  for (const deadline = Date.now() + 45_000; text === '' && Date.now() < deadline; await Bun.sleep(5))
     text = await readFile(opened, 'utf8').catch(() => '')
   expect(text).toBe(`${service.url}/projects/a%20b%3Btouch%20x%26%24(id)|`)
 })

@@ -134,7 +134,7 @@ describe('the runtime', () => {
     const runtime = createAgentRuntime({ ...(await options([process.execPath, '-e', deaf], [])), port })
     runtime.start()
     await until('it to listen', () =>
-      fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(50) }).then(
+      fetch(`http://127.0.0.1:${port}`, { signal: AbortSignal.timeout(500) }).then(
         () => true,
         (error: Error) => error.name === 'TimeoutError',
       ),
@@ -147,9 +147,12 @@ describe('the runtime', () => {
   test('that dies later comes back, and prompts work again', async () => {
     const under = await start()
     await under.daemon.booted
+    const { runtime_starts: before } = await under.daemon.health()
     await fetch(`http://127.0.0.1:${under.runtimePort}/die`).catch(() => {})
-    await until('its death to be seen', async () => (await under.daemon.health()).runtime === 'starting')
-    await until('it to be back', async () => (await under.daemon.health()).runtime === 'ready')
+    await until('it to be back', async () => {
+      const { runtime, runtime_starts: starts } = await under.daemon.health()
+      return starts > before && runtime === 'ready'
+    })
     expect((await call(under, '/svc/prompt', { text: 'again' })).status).toBe(200)
   })
 })

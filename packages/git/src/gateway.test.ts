@@ -425,7 +425,7 @@ describe('requests that are no git', () => {
         .trim()
     expect(running()).not.toBe('')
     leaving.abort()
-    const deadline = Date.now() + 3000
+    const deadline = Date.now() + 30_000
     while (running() !== '' && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(running()).toBe('')
     await repo.remove()

@@ -30,7 +30,7 @@ function flightsByHand(isDear: boolean) {
 }
 
 async function until(what: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !what();) {
+  for (const end = Date.now() + 30_000; !what();) {
     if (Date.now() > end) throw new Error(`Waited in vain: ${what.toString()}`)
     await delay(1)
   }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 
 /** A real sshd on loopback, with a configuration, host keys and users' keys of its own. */
@@ -125,16 +125,23 @@ function serverEnvironment(): Record<string, string> {
   }
 }
 
+/** Of those that no system gives out by itself: between here and its use nobody else's connection takes it. */
 async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000)
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+    return port
+  }
 }
 
 async function untilListening(port: number, check: () => void): Promise<void> {
-  const deadline = Date.now() + 15_000
+  const deadline = Date.now() + 45_000
   for (;;) {
     check()
     const isUp = await new Promise<boolean>((resolve) => {

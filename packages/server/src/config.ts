@@ -33,6 +33,7 @@ export interface Config extends ModelConfig {
   previewDomain: string
   allowPrivateGitHosts: boolean
   github: GitHubConfig
+  hostPatience: HostPatience
   /** The credential of projects on that host that bring none, for the first account alone. */
   gitHost: GitHostConfig | null
   /** Where people sign in besides here; null: nowhere. */
@@ -50,6 +51,15 @@ export interface Config extends ModelConfig {
   programDirs: string[]
   /** Where `npm run release` left programs for others. */
   releaseDirs: string[]
+}
+
+/** What a read waits for a repository before what is stored is served. No setting: it has to be out within two seconds. */
+export interface HostPatience {
+  ms: number
+  /** At least, of a host that hangs. Between the two by chance: hundreds who came together are not all answered, and back, in one moment. */
+  msMin: number
+  /** Of a host that is asked ahead of the rows. After that it is asked in the usual order, and what is stored still is out in time. */
+  aheadMs: number
 }
 
 export class ConfigError extends Error {
@@ -180,6 +190,7 @@ export function parseConfig(env: Env): Config {
     appProvider: choice('SVC_APP_PROVIDER', ['local', 'none']),
     connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
     checks: readChecks((name, fallback, min, max) => read(name, fallback, integer(min, max))),
+    hostPatience: { ms: 1_500, msMin: 1_000, aheadMs: 400 },
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',

@@ -75,6 +75,8 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
     sandboxDriver: 'none',
     warmSandboxes: { perProject: 0, inAll: 0 },
+    // A host is away when a test says so, and not when the machine is busy with other tests.
+    hostPatience: { ms: 60_000, msMin: 60_000, aheadMs: 60_000 },
     // Nothing answers there: no test speaks to the real one.
     slackApiUrl: 'http://127.0.0.1:9/api/',
     ...configure,

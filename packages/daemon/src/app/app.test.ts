@@ -166,17 +166,24 @@ describe('an app', () => {
   })
 
   test('that ends at once, answers with errors, or never answers is failed, and says which', async () => {
-    const [dies, errs, mute, nowhere] = [await startApp(), await startApp(), await startApp(), await startApp()]
+    const [dies, mute, nowhere] = [await startApp(), await startApp(), await startApp()]
     await dies.deploy({}, { command: 'echo cannot start >&2; exit 7' })
-    await errs.deploy({ 's.js': server('s.writeHead(500).end()') }, { command: 'node s.js', start_ms_max: 1500 })
     await mute.deploy({}, { command: 'sleep 60', start_ms_max: 500 })
     await nowhere.deploy({}, { static_dir: 'dist' })
     expect((await dies.reaches('failed', 'ready')).error).toBe(
       `It ended with exit code 7 before it answered on port ${dies.port}. Its last lines: cannot start`,
     )
-    expect((await errs.reaches('failed', 'ready')).error).toContain('it answers 500 to GET /')
     expect((await mute.reaches('failed', 'ready')).error).toContain('nothing listens there')
     expect((await nowhere.reaches('failed', 'ready')).error).toContain('There is no folder dist to serve')
+    const errs = async (ms: number) => {
+      const app = await startApp()
+      await app.deploy({ 's.js': server('s.writeHead(500).end()') }, { command: 'node s.js', start_ms_max: ms })
+      return (await app.reaches('failed', 'ready')).error
+    }
+    let error = await errs(1_500)
+    // On a busy machine it may not listen by then: it gets more time.
+    if (error?.includes('nothing listens') === true) error = await errs(20_000)
+    expect(error).toContain('it answers 500 to GET /')
   })
 
   test('that ends later is started again, and is given up when that does not help', async () => {
@@ -221,8 +228,9 @@ describe('nobody', () => {
 
   test('gets a flood through: the newest lines stay, within a bound', async () => {
     const app = await startApp()
-    await app.deploy({}, { build: 'seq 1 400000', static_dir: '.' })
-    await app.reaches('ready')
+    await app.deploy({ 'index.html': 'in' }, { build: 'seq 1 400000', static_dir: '.' })
+    // Nobody reads along, or a reader who is quick enough gets every line.
+    await until('it serves', async () => (await app.get('/')).status === 200)
     await until('all is read', async () => (await app.watch()).lines.length === 0)
     const numbers = app.lines.filter(({ stream }) => stream === 'build').map(({ text }) => Number(text))
     expect(numbers.at(-1)).toBe(400_000)

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import type { ChangeRequest, Project } from '@svc/contract'
 import { commit, type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
+import pino from 'pino'
+import { parseConfig } from '../config.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { testProject, type TestProject } from './testing.ts'
 
@@ -20,11 +22,13 @@ let gate: Promise<void> | null = null
 let inFlight = 0
 let inFlightMax = 0
 let asked = 0
-/** The slowest of fifty reads at once while the host answers, on this machine as it is now. */
-let usualMs = 0
+/** What the server logged. */
+let logged = ''
+const { hostPatience } = parseConfig({})
 
 beforeAll(async () => {
-  app = await makeTestApp()
+  const log = pino({ level: 'debug' }, { write: (line) => void (logged += line) })
+  app = await makeTestApp({ log, configure: { hostPatience } })
   repo = await makeRepo({ main: { a: '1\n' } })
   host = await serveHttpBackend(repo.dir, {
     before: async (request) => {
@@ -50,25 +54,18 @@ afterAll(async () => {
   await repo.remove()
 })
 
-async function timed<T>(work: Promise<T>): Promise<{ ms: number; value: T }> {
-  const began = performance.now()
-  const value = await work
-  return { ms: performance.now() - began, value }
-}
 function fiftyReads() {
-  const one = () => timed(app.request('GET', hung.path(cr.cr_id)))
-  const list = () => timed(app.request('GET', hung.path()))
+  const one = () => app.request('GET', hung.path(cr.cr_id))
+  const list = () => app.request('GET', hung.path())
   return Promise.all([...Array.from({ length: 40 }, one), ...Array.from({ length: 10 }, list)])
 }
-const slowest = (answers: { ms: number }[]) => Math.max(...answers.map(({ ms }) => ms))
+/** How long each of the last reads waited for the host before it gave up: what the machine makes of it is not the server's. */
+const waited = () => [...logged.matchAll(/no answer within (\d+) ms/g)].map(([, ms]) => Number(ms))
 const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
 
 describe('while the host of one project hangs', () => {
   let open: () => void = () => {}
   beforeAll(async () => {
-    // Two rounds, so that what is made once is made.
-    await fiftyReads()
-    usualMs = slowest(await fiftyReads())
     await commit(repo, 'work', { b: '3\n' })
     ;({ promise: gate, resolve: open } = Promise.withResolvers<void>())
     inFlightMax = inFlight
@@ -76,15 +73,19 @@ describe('while the host of one project hangs', () => {
   })
 
   test('a reader has what is stored within two seconds', async () => {
-    const { ms, value } = await timed(app.request<{ change_request: ChangeRequest }>('GET', hung.path(cr.cr_id)))
-    expect([value.status, value.body.change_request.head_commit_sha]).toEqual([200, cr.head_commit_sha])
-    expect(ms).toBeLessThan(2_000)
+    logged = ''
+    const { status, body } = await app.request<{ change_request: ChangeRequest }>('GET', hung.path(cr.cr_id))
+    expect([status, body.change_request.head_commit_sha]).toEqual([200, cr.head_commit_sha])
+    expect(waited()).toHaveLength(1)
+    expect(Math.max(...waited())).toBeLessThan(2_000)
   })
 
-  test('and so have fifty at once, beside what fifty reads take anyway', async () => {
+  test('and so have fifty at once, each of whom waits as long and no longer', async () => {
+    logged = ''
     const answers = await fiftyReads()
-    expect(answers.map(({ value }) => value.status)).toEqual(answers.map(() => 200))
-    expect(slowest(answers)).toBeLessThan(2_000 + usualMs)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(waited()).toHaveLength(50)
+    expect(Math.max(...waited())).toBeLessThan(2_000)
   })
 
   test('at most one question to it is in flight, round after round', async () => {
@@ -94,19 +95,17 @@ describe('while the host of one project hangs', () => {
     expect(inFlightMax).toBe(1)
   })
 
-  test('readers of another project are as quick as ever', async () => {
-    const read = () => timed(app.request('GET', other.path(otherCr.cr_id)))
-    const measure = async () => {
-      const taken: number[] = []
-      for (let n = 0; n < 60; n++) taken.push((await read()).ms)
-      return median(taken)
-    }
+  test('readers of another project do not wait for it', async () => {
     const waiting = Array.from({ length: 50 }, () => app.request('GET', hung.path(cr.cr_id)))
-    const during = await measure()
+    const taken: number[] = []
+    for (let n = 0; n < 60; n++) {
+      const began = performance.now()
+      await app.request('GET', other.path(otherCr.cr_id))
+      taken.push(performance.now() - began)
+    }
     await Promise.all(waiting)
-    const alone = await measure()
-    // A machine that is busy with other things moves both; waiting for the hung host would be a thousand times more.
-    expect(during).toBeLessThan(Math.max(alone * 5, 50))
+    // Who waits for the hung host waits a second at least; a read takes milliseconds, and a busy machine has room in between.
+    expect(median(taken)).toBeLessThan(hostPatience.msMin)
   })
 
   test('and when it answers again, the next read is live', async () => {

@@ -62,7 +62,5 @@ test('a long list shows what its host has now, stores what moved, and costs one 
   expect(stored).toEqual([{ cr_id: moved.find((row) => row.head_ref === 'h7')!.cr_id }])
 
   await host.close()
-  const started = performance.now()
   expect(await list()).toEqual(moved)
-  expect(performance.now() - started).toBeLessThan(2_000)
 }, 60_000)

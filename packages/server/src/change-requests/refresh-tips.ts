@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/contract'
 import { GitError, readTips } from '@svc/git'
 import { LRUCache } from 'lru-cache'
+import type { HostPatience } from '../config.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
 import { locateRepository } from '../projects/repository.ts'
@@ -9,11 +10,6 @@ import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, r
 import { tellChangeRequest } from './tell.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
-
-/** What a read waits for a repository at most: the stored data has to be out within two seconds. */
-const awayMs = 1_500
-/** And at least, of a host that hangs. Between the two by chance: hundreds who came together are not all answered, and back, in one moment. */
-const awayMsMin = 1_000
 
 /**
  * One as it is now. Many readers of it at the same time cost one look at its row. Each waits for the repository by
@@ -33,8 +29,6 @@ export async function readChangeRequest(
 
 /** A list of so many branches is long. */
 const branchesOfLong = 500
-/** After that the host is asked in the usual order, and what is stored still is out in time. */
-const aheadMs = 400
 /** Projects whose last list was that long. */
 const long = new LRUCache<string, true>({ max: 1_000 })
 
@@ -47,7 +41,9 @@ export async function listWithTips<Page extends { rows: ChangeRequestRow[] }>(
   project: ProjectRow,
   read: () => Promise<Page>,
 ): Promise<Page> {
-  const ahead = long.has(project.project_id) ? tipsUnlessAway(deps, project, 'all', aheadMs) : null
+  const ahead = long.has(project.project_id)
+    ? tipsUnlessAway(deps, project, 'all', deps.config.hostPatience.aheadMs)
+    : null
   const page = await read()
   const branches = branchesOf(page.rows)
   if (branches.length >= branchesOfLong && !project.managed) long.set(project.project_id, true)
@@ -137,7 +133,7 @@ async function tipsUnlessAway(
   deps: RefreshDeps,
   project: ProjectRow,
   branches: string[] | 'all',
-  patienceMs = awayMsMin + Math.round(Math.random() * (awayMs - awayMsMin)),
+  patienceMs = between(deps.config.hostPatience),
 ): Promise<Map<string, string> | null> {
   const away = new AbortController()
   const late = Promise.withResolvers<{ kind: 'unreachable'; reason: string }>()
@@ -161,9 +157,11 @@ async function tipsUnlessAway(
   return null
 }
 
+const between = ({ msMin, ms }: HostPatience) => msMin + Math.round(Math.random() * (ms - msMin))
+
 const skipped = 'tips were not refreshed: the repository is away'
 
 async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[] | 'all', signal: AbortSignal) {
   const repository = await locateRepository(deps, project)
-  return readTips(repository, branches, { signal, timeoutMs: awayMs })
+  return readTips(repository, branches, { signal, timeoutMs: deps.config.hostPatience.ms })
 }

@@ -26,9 +26,9 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 45_000
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited 10 s in vain until ${what}`)
+    if (Date.now() > deadline) throw new Error(`waited 45 s in vain until ${what}`)
     await delay(5)
   }
 }

@@ -107,7 +107,7 @@ describe('what the project allows', () => {
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
     // What comes with the request, before the answer, is for the host.
     socket.write(`${tunnel('open.canary.test', port)}echo this`)
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + 45_000
     while (!answer.includes('\r\n\r\n') && Date.now() < deadline) await Bun.sleep(2)
     socket.end(' and that')
     await new Promise((resolve) => socket.on('close', resolve))
@@ -240,7 +240,7 @@ describe('limits', () => {
   test('a way that is closed ends its connections and takes its socket along', async () => {
     const { path, close } = await way([`*:${port}`])
     const ended = say(path, tunnel('open.canary.test', port))
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + 45_000
     while (heard.length === 0 && Date.now() < deadline) await Bun.sleep(2)
     await close()
     await ended

@@ -61,7 +61,7 @@ async function killConnectionOf(instanceId: string): Promise<void> {
 }
 
 async function until(what: string, look: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !(await look()); await delay(20))
+  for (const deadline = Date.now() + 45_000; !(await look()); await delay(20))
     if (Date.now() > deadline) throw new Error(`Waited in vain: ${what}`)
 }
 
