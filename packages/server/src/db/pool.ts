@@ -27,6 +27,7 @@ export interface Database {
 
 /** Whoever waits longer than `connectMsMax` for a connection is told that the database is away. */
 export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Database {
+  let lostAt = Number.NEGATIVE_INFINITY
   const make = (max: number, statementMs: number) => {
     const pool = new pg.Pool({
       connectionString: url,
@@ -37,7 +38,15 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
       options: `-c timezone=UTC -c statement_timeout=${statementMs} -c idle_in_transaction_session_timeout=30000`,
     })
     // An idle connection that dies (a restarted database) is replaced on the next use; without a listener it would end the process.
-    pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+    pool.on('error', (error) => {
+      // They go all at once with their database: the first one says it.
+      const isFirst = performance.now() - lostAt > 10_000
+      lostAt = performance.now()
+      log[isFirst ? 'warn' : 'debug'](
+        { err: error },
+        'a database connection was lost; it is replaced when it is needed',
+      )
+    })
     watchConnections(pool)
     return pool
   }

@@ -43,6 +43,7 @@ export interface Life {
 export async function beginLife(deps: InstanceDeps & Pick<Deps, 'locks' | 'log' | 'pulse'>): Promise<Life> {
   const over = new AbortController()
   let connection = await holdLock(deps)
+  let isSilent = false
   const beating = (async () => {
     while (!over.signal.aborted) {
       await Promise.race([connection.lost, delay(heartbeatMs, null, { signal: over.signal }).catch(() => null)])
@@ -52,8 +53,13 @@ export async function beginLife(deps: InstanceDeps & Pick<Deps, 'locks' | 'log' 
         await connection.prove()
         await beat(deps)
         deps.pulse.beaten()
+        if (isSilent) deps.log.info('other servers are told again that this one lives')
+        isSilent = false
       } catch (error) {
-        deps.log.warn({ err: error }, 'other servers could not be told that this one lives; it is tried again')
+        // Once: it is tried several times a second.
+        if (!isSilent)
+          deps.log.warn({ err: error }, 'other servers cannot be told that this one lives; it is tried again')
+        isSilent = true
         await delay(retryMs, null, { signal: over.signal }).catch(() => null)
       }
     }

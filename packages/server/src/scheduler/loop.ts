@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { pause } from '../pause.ts'
+import { JobTrouble } from './trouble.ts'
 
 export interface Job {
   name: string
@@ -11,15 +12,17 @@ export interface Job {
 
 /** Runs each job for ever, one run of it at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
 export async function runJobs(jobs: Job[], signal: AbortSignal, log: Logger): Promise<void> {
-  await Promise.all(jobs.map((job) => runForEver(job, signal, log)))
+  const trouble = new JobTrouble(log)
+  await Promise.all(jobs.map((job) => runForEver(job, signal, trouble)))
 }
 
-async function runForEver(job: Job, signal: AbortSignal, log: Logger): Promise<void> {
+async function runForEver(job: Job, signal: AbortSignal, trouble: JobTrouble): Promise<void> {
   while (!signal.aborted) {
     try {
       await job.run(signal)
+      trouble.worked(job.name)
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error, job: job.name }, 'a job failed; it runs again')
+      if (!signal.aborted) trouble.failed(job.name, error)
     }
     await pause(job.everyMs, signal)
   }

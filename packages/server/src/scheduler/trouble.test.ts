@@ -1,0 +1,45 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { JobTrouble } from './trouble.ts'
+
+const clock = { ms: 0 }
+let said: string[] = []
+let trouble: JobTrouble
+beforeEach(() => {
+  said = []
+  const hear = (fields: object, message: string) => {
+    const { job, times, away_ms } = fields as { job?: string; times?: number; away_ms?: number }
+    said.push([job, times, away_ms, message].filter((part) => part !== undefined).join(' '))
+  }
+  trouble = new JobTrouble({ info: hear as never, warn: hear as never }, () => clock.ms)
+})
+
+test('a failure is said once, again after a minute or when it is another, and when it is over', () => {
+  for (let second = 0; second < 100; second++) {
+    trouble.failed('sweep', new Error('no space'))
+    clock.ms += 1_000
+  }
+  trouble.failed('sweep', new Error('no folder'))
+  trouble.worked('sweep')
+  trouble.worked('sweep')
+  expect(said).toEqual([
+    'sweep a job failed; it runs again',
+    'sweep 60 a job failed; it runs again',
+    'sweep a job failed; it runs again',
+    'sweep a job that failed works again',
+  ])
+})
+
+test('a database that is away is said once for all jobs, and once when it is back', () => {
+  const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
+  for (let look = 0; look < 10; look++) {
+    for (const job of ['fire', 'settle', 'send']) trouble.failed(job, away)
+    // It needs none, so it proves nothing.
+    trouble.worked('read')
+    clock.ms += 500
+  }
+  for (const job of ['settle', 'fire', 'send', 'read']) trouble.worked(job)
+  expect(said).toEqual([
+    'fire the database does not answer; the jobs try again until it does',
+    '5000 the database answers again',
+  ])
+})
