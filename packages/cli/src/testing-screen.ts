@@ -6,7 +6,7 @@ import { Terminal } from '@xterm/headless'
 
 const entry = join(import.meta.dir, '../../svc/src/main.ts')
 /** A shell's worth of start on a loaded machine. */
-const patienceMs = 30_000
+const patienceMs = 45_000
 
 export const keys = {
   up: '\x1b[A',
@@ -29,6 +29,7 @@ export class Screen {
   readonly #terminal: Terminal
   readonly #process: Bun.Subprocess
   readonly home: string
+  readonly #closed = Promise.withResolvers<void>()
   /** Every byte that reached the terminal. */
   raw = ''
 
@@ -55,6 +56,7 @@ export class Screen {
           this.raw += decoder.decode(bytes, { stream: true })
           terminal.write(bytes)
         },
+        exit: () => this.#closed.resolve(),
       },
     })
   }
@@ -129,8 +131,8 @@ export class Screen {
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), patienceMs)
     const code = await this.#process.exited
     clearTimeout(timer)
-    // The last bytes may come after the end of the process.
-    await Bun.sleep(20)
+    // The last bytes may come after the end of the process; where something lives on that has the terminal, there is no end of them.
+    await Promise.race([this.#closed.promise, Bun.sleep(2_000)])
     return code
   }
 
