@@ -17,7 +17,21 @@ const quiet = [
   '--disable-background-networking',
 ]
 
-export function openBrowser(moreArguments: string[] = []): Promise<Browser> {
+/** What a page may take for one thing, on a machine that is busy with other tests. */
+const patienceMs = 60_000
+
+export async function openBrowser(moreArguments: string[] = []): Promise<Browser> {
   if (browserPath === undefined) throw new Error('There is no browser on this machine.')
-  return chromium.launch({ executablePath: browserPath, args: [...quiet, ...moreArguments] })
+  const browser = await chromium.launch({
+    executablePath: browserPath,
+    args: [...quiet, ...moreArguments],
+    timeout: patienceMs,
+  })
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    context.setDefaultTimeout(patienceMs)
+    return context
+  }
+  return browser
 }

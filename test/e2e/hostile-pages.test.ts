@@ -167,7 +167,7 @@ function readOnce(page: Page, reads: RegExp): Promise<string> {
       const text = (await page.evaluate(`(${textOf.toString()})(document.body)`)) as string
       return reads.test(text) && !/Loading [a-z ]+…/.test(text) && text
     },
-    15_000,
+    60_000,
   )
 }
 

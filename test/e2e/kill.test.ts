@@ -9,6 +9,8 @@ interface Process {
   pid: number
   parent: number
   command: string
+  /** Of this process alone: a number is given again to another one, and soon where many come and go. */
+  key: string
 }
 
 /** Every process whose environment or command names the server's own folder, or that descends from one that did. */
@@ -18,9 +20,12 @@ function processes(): Process[] {
     .flatMap((name) => {
       try {
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        const [state, parent] = fields
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
-        return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), command }]
+        return state === 'Z'
+          ? []
+          : [{ pid: Number(name), parent: Number(parent), command, key: `${name} since ${fields[19]}` }]
       } catch {
         // Gone while we looked.
         return []
@@ -67,12 +72,8 @@ test(
       ).toBe(true)
       expect(before.some((process) => process.command.includes('opencode'))).toBe(true)
       await server.kill('SIGKILL')
-      const pids = new Set(before.map((process) => process.pid))
-      await until(
-        'every process of it to end',
-        async () => processes().every((process) => !pids.has(process.pid)),
-        10_000,
-      )
+      const keys = new Set(before.map(({ key }) => key))
+      await until('every process of it to end', async () => processes().every(({ key }) => !keys.has(key)), 60_000)
 
       await server.boot()
       const after = await until(
@@ -93,8 +94,8 @@ test(
       await until('the session to run again', async () => (await read()).status === 'running')
       const last = descendantsOf(server.pid)
       expect(await server.kill('SIGTERM')).toBe(0)
-      const lastPids = new Set(last.map((process) => process.pid))
-      expect(processes().filter((process) => lastPids.has(process.pid))).toEqual([])
+      const lastKeys = new Set(last.map(({ key }) => key))
+      expect(processes().filter(({ key }) => lastKeys.has(key))).toEqual([])
       const mounts = await run(['sh', '-c', `grep -c ${server.dir} /proc/mounts || true`])
       expect(mounts.stdout.trim()).toBe('0')
     } finally {

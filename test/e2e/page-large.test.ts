@@ -7,7 +7,7 @@ import { git, makeFirstCommit, until } from './harness.ts'
 import { insertChangeRequests, insertLiveMessage, insertMessages, longFile, manyFiles } from './large-fixtures.ts'
 import { beginPageStory, expectItFits, gatewayOf, type PageStory, pictures } from './page-story.ts'
 
-const slow = { timeout: 30_000 }
+const slow = { timeout: 60_000 }
 /** Of a page with nothing large on it: some two hundred. Each row or message near the screen has some ten. */
 const elementsMax = 1_500
 /** A screen of a diff side by side: each line some ten, and the words in it. */
@@ -64,7 +64,7 @@ test.skipIf(!browserPath)(
       await page.evaluate(() => scrollTo(0, 0))
       await frames()
       elementsSeen = Math.max(elementsSeen, await elements())
-      await until('earlier messages', async () => (await rows()) > 10 || (await beginning.count()) > 0, 30_000)
+      await until('earlier messages', async () => (await rows()) > 10 || (await beginning.count()) > 0, 60_000)
     }
     await page.evaluate(() => scrollTo(0, 0))
     await page.getByText('This was said 0.').waitFor(slow)
@@ -80,7 +80,7 @@ test.skipIf(!browserPath)(
     })
     const [before, heightBefore] = [await inSight(), await height()]
     await insertLiveMessage(server, session, 'News from the end.')
-    await until('the news', async () => (await height()) > heightBefore, 30_000)
+    await until('the news', async () => (await height()) > heightBefore, 60_000)
     expect(await inSight()).toEqual(before)
     expect(await elements()).toBeLessThan(elementsMax)
     await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))

@@ -111,10 +111,10 @@ test.skipIf(!browserPath)(
       const deliveries = page.getByRole('list', { name: /^Deliveries to/ }).getByRole('listitem')
       // What others did meanwhile is sent, too.
       const row = deliveries.filter({ hasText: 'ping' }).first()
-      await row.getByText(/500/).first().waitFor({ timeout: 30_000 })
+      await row.getByText(/500/).first().waitFor({ timeout: 60_000 })
       receiver.answer = 200
       await row.getByRole('button', { name: 'Send again: ping' }).click()
-      await row.getByText('delivered').waitFor({ timeout: 30_000 })
+      await row.getByText('delivered').waitFor({ timeout: 60_000 })
       expect(receiver.letters.length).toBeGreaterThan(1)
       expect(receiver.letters.filter((letter) => !isGenuine(letter, secret))).toEqual([])
       await page.screenshot({ path: join(pictures, 'webhooks-filled-light-1280.png') })
