@@ -8,9 +8,9 @@ type Next<T> = T | ((before: T) => T)
 
 /** `fallback` has to be the same object at every call; the setter then is too. */
 export function useKept<T>(key: string, fallback: T): [T, (next: Next<T>) => void] {
-  const value = useSyncExternalStore(subscribe, () => read(key, fallback))
+  const value = useSyncExternalStore(subscribe, () => keptNow(key, fallback))
   const keep = useCallback(
-    (next: Next<T>) => write(key, fallback, isUpdate(next) ? next(read(key, fallback)) : next),
+    (next: Next<T>) => write(key, fallback, isUpdate(next) ? next(keptNow(key, fallback)) : next),
     [key, fallback],
   )
   return [value, keep]
@@ -29,7 +29,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-function read<T>(key: string, fallback: T): T {
+export function keptNow<T>(key: string, fallback: T): T {
   const text = localStorage.getItem(key)
   const known = parsed.get(key)
   if (known !== undefined && known.text === text) return (known.value ?? fallback) as T

@@ -7,6 +7,7 @@ export type Diff = operations['diffChangeRequest']['responses'][200]['content'][
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
 export type Checks = operations['getChecks']['responses'][200]['content']['application/json']
 export type Effects = NonNullable<MergePreview['effects']>
+export type Project = operations['listProjects']['responses'][200]['content']['application/json'][number]
 export type Session = operations['getSession']['responses'][200]['content']['application/json']
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
@@ -44,17 +45,21 @@ export const projects = queryOptions({
 export const project = (name: string) =>
   queryOptions({
     ...projects,
-    select: (all) => {
-      const found = all.find(({ slug, project_id }) => slug === name || project_id === name)
-      if (found === undefined)
-        throw new ApiError(404, {
-          error: `There is no project ${name}, or you may not see it.`,
-          code: 'not_found',
-          hint: 'Projects lists those you may see.',
-        })
-      return found
-    },
+    select: projectNamed(name),
   })
+
+export const projectNamed =
+  (name: string) =>
+  (all: Project[]): Project => {
+    const found = all.find(({ slug, project_id }) => slug === name || project_id === name)
+    if (found === undefined)
+      throw new ApiError(404, {
+        error: `There is no project ${name}, or you may not see it.`,
+        code: 'not_found',
+        hint: 'Projects lists those you may see.',
+      })
+    return found
+  }
 
 export const changeRequests = (projectId: string, status: 'open' | 'merged' | 'closed' | 'all') =>
   queryOptions({

@@ -1,24 +1,25 @@
-const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+const steps: [string, number][] = [
   ['year', 31_536_000],
   ['month', 2_592_000],
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
 ]
-const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
+/** In words of our own: the first that the browser's `Intl` makes take it longer than all of a page's header. */
 export function ago(iso: string, now: number): string {
-  const seconds = (Date.parse(iso) - now) / 1000
+  const seconds = (now - Date.parse(iso)) / 1000
   const [unit, size] = steps.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
-  return Math.abs(seconds) < 10
-    ? 'just now'
-    : words.format(Math.round(seconds / size), unit as Intl.RelativeTimeFormatUnit)
+  if (Math.abs(seconds) < 10) return 'just now'
+  const count = Math.round(Math.abs(seconds) / size)
+  const counted = `${count} ${unit}${count === 1 ? '' : 's'}`
+  return seconds > 0 ? `${counted} ago` : `in ${counted}`
 }
 
 /** How long ago, with the exact time behind it. */
 export function Time({ at }: { at: string }) {
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()} className="whitespace-nowrap text-dim">
+    <time dateTime={at} title={new Date(at).toString()} className="whitespace-nowrap text-dim">
       {ago(at, Date.now())}
     </time>
   )

@@ -1,5 +1,6 @@
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
 import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
+import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
 import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
 import { type ReactNode, type Ref, useMemo } from 'react'
 import type { ChangedFile } from './changed-files.ts'
@@ -10,10 +11,14 @@ import { visibleDiff } from './visible-diff.ts'
 
 /** Every colour of these is read against the green and red of a change, in both themes. */
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
-const pool = { workerFactory: () => new PoolWorker(), poolSize: 2 }
+/** On two cores a second one would only take the time in which the page is drawn. */
+const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
+const pool = { workerFactory: () => new PoolWorker(), poolSize }
 const highlighting = { theme }
 
-/** Loads what colours code while the diff itself is still on its way. */
+/** The viewer draws nothing before these workers answer, so they begin with this code and not with its first drawing. */
+getOrCreateWorkerPoolSingleton({ poolOptions: pool, highlighterOptions: highlighting })
+
 export function Highlighting({ children }: { children: ReactNode }) {
   return (
     <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>

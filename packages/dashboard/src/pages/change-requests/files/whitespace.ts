@@ -1,4 +1,7 @@
-import { useKept } from '../../../kept.ts'
+import { keptNow, useKept } from '../../../kept.ts'
+
+const key = 'svc-diff-ignore-whitespace'
 
 /** Whether this person wants diffs without changes of whitespace. */
-export const useIgnoreWhitespace = () => useKept('svc-diff-ignore-whitespace', false)
+export const useIgnoreWhitespace = () => useKept(key, false)
+export const ignoresWhitespace = () => keptNow(key, false)
