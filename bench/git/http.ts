@@ -53,10 +53,10 @@ export async function managedFigures(server: Server, input: { commits: number; r
     dir: join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`),
     remote: null,
   }
-  const { pairs } = await fill(repo, { commits: input.commits, pairs: rounds + 1 })
+  const { pairs } = await fill(repo, { commits: input.commits, pairs: rounds * 2 + 1 })
   const client = new Client(server, project)
-  const read = await client.open(pairs[rounds]!)
-  const branches = [pairs[rounds]!.base, pairs[rounds]!.head]
+  const read = await client.open(pairs[rounds * 2]!)
+  const branches = [pairs[rounds * 2]!.base, pairs[rounds * 2]!.head]
   const warm = await interleaved(rounds * 3, {
     read: () => client.get(read),
     trivial: () => client.get('/v1/token'),
@@ -66,11 +66,13 @@ export async function managedFigures(server: Server, input: { commits: number; r
   })
   const checks: number[] = []
   const cold = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
-  for (const pair of pairs.slice(0, rounds)) {
+  for (const [round, pair] of pairs.slice(0, rounds).entries()) {
     const one = await client.open(pair)
-    cold.rawPreview.push(await timed(() => rawPreview(repo.dir, pair)))
+    // The floor has a pair of its own: what it writes would be there for the service to find.
+    const other = pairs[rounds + round]!
+    cold.rawPreview.push(await timed(() => rawPreview(repo.dir, other)))
     cold.preview.push(await timed(() => client.get(`${one}/merge-preview`)))
-    cold.rawMerge.push(await timed(() => rawMerge(repo.dir, pair)))
+    cold.rawMerge.push(await timed(() => rawMerge(repo.dir, other)))
     let merged = ''
     cold.merge.push(
       await timed(async () => {

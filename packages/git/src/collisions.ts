@@ -75,10 +75,10 @@ async function workOut(repo: Repository, landing: Landing): Promise<Map<Sha, str
 async function landInScratch(
   repo: Repository,
   { baseSha, headSha }: Landing,
-  { scratch, env }: { scratch: string; env: Record<string, string> },
+  { scratch, env }: { scratch: string; env: Record<string, string> & { GIT_OBJECT_DIRECTORY: string } },
 ): Promise<Sha> {
   const merged = await mergeTrees(repo, { baseSha, headSha, scratch, env })
   if (merged.kind !== 'clean') throw new Error('A merge that was previewed as clean conflicts.')
   const input = { baseSha, headSha, message: 'preview', date: new Date(0) }
-  return writeMergeCommit(repo, merged.treeSha, input, env)
+  return writeMergeCommit(repo, merged.treeSha, input, env.GIT_OBJECT_DIRECTORY)
 }

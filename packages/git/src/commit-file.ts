@@ -1,5 +1,6 @@
 import { createBranch, type CreateBranchOutcome } from './branch.ts'
 import { createBranchByPush } from './hosts/plain.ts'
+import { durable } from './durable.ts'
 import { git, gitLine } from './git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 import type { Person } from './refs.ts'
@@ -12,20 +13,21 @@ export async function commitFileOnBranch(
 ): Promise<CreateBranchOutcome & { sha: Sha }> {
   if (!/^[\w.-]+$/.test(input.name)) throw new TypeError(`Not a file of the root folder: ${JSON.stringify(input.name)}`)
   const parent = requireSha(input.parent)
-  const blob = await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...options, input: input.content })
+  const write = { ...options, config: durable(repo) }
+  const blob = await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { ...write, input: input.content })
   const { stdout } = await git(repo.dir, ['ls-tree', '-z', parent], options)
   const entries = stdout
     .toString('latin1')
     .split('\0')
     .filter((entry) => entry !== '' && !entry.endsWith(`\t${input.name}`))
   const tree = await git(repo.dir, ['mktree', '-z'], {
-    ...options,
+    ...write,
     input: Buffer.from([...entries, `100644 blob ${blob}\t${input.name}`, ''].join('\0'), 'latin1'),
   })
   const date = `${Math.floor(input.at.getTime() / 1000)} +0000`
   const { name, email } = input.author
   const sha = await gitLine(repo.dir, ['commit-tree', '-p', parent, requireSha(tree.stdout.toString().trim())], {
-    ...options,
+    ...write,
     input: input.message,
     env: {
       ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date },

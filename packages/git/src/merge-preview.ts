@@ -52,7 +52,7 @@ async function workOutPreview(
 
 /** merge-tree writes the objects of its result; a preview's go into a folder that is thrown away. */
 async function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
-  const quick = await mergeByStanding(repo, { baseSha, headSha }, 'preview')
+  const quick = await mergeByStanding(repo, { baseSha, headSha }, null)
   if (quick) return quick.kind === 'conflicted' ? quick.files : []
   return withScratch(repo.dir, async (scratch) => {
     const env = await borrowObjects(repo.dir, scratch)

@@ -1,36 +1,38 @@
-import { durable } from './durable.ts'
 import { couldAttributesMatter } from './merge-attributes.ts'
 import { readStreamed, type StreamedResult } from './merge-conflicts.ts'
 import { resultOf } from './merge-each.ts'
 import type { MergeResult } from './merge-tree.ts'
 import { mergeBases } from './refs.ts'
 import { isSha, requireSha, type Repository, type Sha } from './repository.ts'
-import { askStanding, type StandingKind } from './standing.ts'
+import { type StandingKind, talkToStanding } from './standing.ts'
 
-/** Whether the objects of a result stay in the repository. A preview's are thrown away. */
-export type Purpose = 'merge' | 'preview'
+const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--stdin']
+const preview: StandingKind = { name: 'preview', args, discards: true }
+/** Apart from the other: what it wrote is taken from it each time. */
+const merge: StandingKind = { ...preview, name: 'merge' }
 
-function kindOf(repo: Repository, purpose: Purpose): StandingKind {
-  const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--stdin']
-  return purpose === 'preview'
-    ? { name: purpose, args, discards: true }
-    : { name: purpose, args, config: durable(repo) }
-}
+export type KeepResult = (treeSha: Sha, objectsDir: string) => Promise<void>
 
 /**
  * The merge of two commits by a git that is running already. null: there is none, or attributes may have a say in it,
- * for which git needs a work tree of its own; mergeTrees() does it all.
+ * for which git needs a work tree of its own; mergeTrees() does it all. `keep` gets a clean result and the folder of its objects,
+ * which are thrown away otherwise; it may be called with a result that in the end is none.
  */
 export async function mergeByStanding(
   repo: Repository,
   pair: { baseSha: Sha; headSha: Sha },
-  purpose: Purpose,
+  keep: KeepResult | null,
 ): Promise<MergeResult | null> {
   const [baseSha, headSha] = [requireSha(pair.baseSha), requireSha(pair.headSha)]
   // git 2.39 writes the end of a result only together with the next one. So each merge is followed by one of a commit
   // with itself, which has nothing to do.
   const lines = `${baseSha} ${headSha}\n${headSha} ${headSha}\n`
-  const result = await askStanding(repo, kindOf(repo, purpose), lines, readFirstOfTwo)
+  const result = await talkToStanding(repo, keep === null ? preview : merge, async (ask, objectsDir) => {
+    const answer = await ask(lines, readFirstOfTwo)
+    const found = resultOf(answer)
+    if (keep !== null && found.kind === 'clean') await keep(found.treeSha, objectsDir)
+    return answer
+  })
   if (result === null) return null
   // While it joins several ancestors git does not say which files it mixed.
   const ancestors = await mergeBases(repo, baseSha, headSha)

@@ -1,15 +1,14 @@
 import { requireBranchName } from './branch-name.ts'
-import { durable } from './durable.ts'
-import { writeCommit } from './loose-object.ts'
+import { keepLooseObjects, writeCommit } from './loose-object.ts'
 import { GitError } from './git.ts'
 import { doubtAboutMerge } from './merge-check.ts'
-import { mergeByStanding } from './merge-standing.ts'
+import { type KeepResult, mergeByStanding } from './merge-standing.ts'
 import { mergeTrees } from './merge-tree.ts'
 import { bringObjects, mendMirror, withMending } from './mirror-repair.ts'
 import { pushRefs, type PushOutcome } from './push.ts'
 import { busyReason, isAncestor, type KeptCommits, mergeBase, moveRefs } from './refs.ts'
 import { requireSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
-import { withScratch } from './scratch.ts'
+import { borrowObjects, withScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
 
 export type MergePlan =
@@ -43,13 +42,18 @@ export async function planMerge(repo: Repository, input: MergeInput, options: Ca
 
 async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sha | null): Promise<MergePlan> {
   const { baseSha, headSha } = input
-  const first = (await mergeByStanding(repo, input, 'merge')) ?? (await computeTree(repo, input))
+  let resultSha = ''
+  // All of it is made in a folder apart and comes into the repository at once.
+  const keep = async (treeSha: Sha, objectsDir: string) => {
+    resultSha = await writeMergeCommit(repo, treeSha, input, objectsDir)
+    await keepLooseObjects(repo, objectsDir, resultSha)
+  }
+  const first = (await mergeByStanding(repo, input, keep)) ?? (await computeTree(repo, input, keep))
   if (first.kind === 'conflicted') return first
-  const resultSha = await writeMergeCommit(repo, first.treeSha, input)
   // Unrelated histories have no ancestor to compare with; git then merges two whole trees and there is nothing to stray from.
   const doubt = ancestor === null ? null : await doubtAboutMerge(repo, { baseSha, headSha, ancestor, resultSha })
   if (doubt === null) return { kind: 'merge-commit', resultSha, treeSha: first.treeSha }
-  const second = await computeTree(repo, input)
+  const second = await computeTree(repo, input, null)
   const differs = second.kind !== 'clean' || second.treeSha !== first.treeSha
   const repeated = differs ? 'Computing it again gave another result.' : 'Computing it again gave the same.'
   return {
@@ -58,24 +62,27 @@ async function planMergeCommit(repo: Repository, input: MergeInput, ancestor: Sh
   }
 }
 
-function computeTree(repo: Repository, { baseSha, headSha }: MergeInput) {
-  return withScratch(repo.dir, (scratch) =>
-    mergeTrees(repo, { baseSha, headSha, scratch, env: {}, config: durable(repo) }),
-  )
+function computeTree(repo: Repository, { baseSha, headSha }: MergeInput, keep: KeepResult | null) {
+  return withScratch(repo.dir, async (scratch) => {
+    const env = await borrowObjects(repo.dir, scratch)
+    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
+    if (keep !== null && result.kind === 'clean') await keep(result.treeSha, env.GIT_OBJECT_DIRECTORY)
+    return result
+  })
 }
 
-/** `env` says where the object goes when that is not the repository itself. */
+/** `objectsDir` is a folder apart. */
 export function writeMergeCommit(
   repo: Repository,
   treeSha: Sha,
   { baseSha, headSha, message, date }: MergeInput,
-  env: Record<string, string> = {},
+  objectsDir: string,
 ): Promise<Sha> {
   const person = `svc <noreply@svc.invalid> ${Math.floor(date.getTime() / 1000)} +0000`
   const head = [`tree ${treeSha}`, `parent ${baseSha}`, `parent ${headSha}`, `author ${person}`, `committer ${person}`]
   // git takes a NUL for the end of a message; nobody means one.
   const text = message.replaceAll('\0', '').trimEnd()
-  return writeCommit(repo, `${head.join('\n')}\n\n${text}\n`, env.GIT_OBJECT_DIRECTORY)
+  return writeCommit(repo, `${head.join('\n')}\n\n${text}\n`, objectsDir)
 }
 
 export type LandOutcome =

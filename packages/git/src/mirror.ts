@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
 import { isDiskFull } from './disk-full.ts'
 import { readDiskRefs } from './disk-refs.ts'
+import { durable } from './durable.ts'
 import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
@@ -266,7 +267,8 @@ async function extendCommitGraph(repo: Repository): Promise<void> {
 }
 
 async function tidy(repo: Repository, options: CallOptions): Promise<void> {
-  const call = { ...options, lane: 'network' as const }
+  // Packing refs removes the loose ones: what takes their place has to be on the disk by then.
+  const call = { ...options, lane: 'network' as const, config: durable(repo) }
   await git(repo.dir, ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index'], call)
   for (const args of [
     ['pack-refs', '--all'],

@@ -77,6 +77,15 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('elsewhere', 3)).toEqual({ kind: 'landed' })
   })
 
+  test('that is another name of a branch is left to a git of its own, which moves that branch', async () => {
+    await place('named', commits[0]!)
+    await git(repo.dir, ['symbolic-ref', 'refs/heads/alias', 'refs/heads/named'])
+    expect(await land('alias', 0)).toEqual({ kind: 'landed' })
+    expect(await repo.tip('named')).toBe(commits[1]!)
+    expect(existsSync(join(repo.dir, 'refs/heads/named.lock'))).toBe(false)
+    expect(await land('named', 1)).toEqual({ kind: 'landed' })
+  })
+
   test('of several for one place lets one through', async () => {
     await place('race', commits[0]!)
     const beside: Sha[] = []

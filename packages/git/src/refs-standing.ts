@@ -1,6 +1,9 @@
-import { durable } from './durable.ts'
-import type { Repository } from './repository.ts'
-import { askStanding, endStandingOf, type StandingKind } from './standing.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readRef } from './disk-refs.ts'
+import { syncPaths } from './durable.ts'
+import { isZero, type RefValue, type Repository } from './repository.ts'
+import { endStandingOf, type StandingKind, talkToStanding } from './standing.ts'
 
 /**
  * Takes locks, but for one transaction only. It lives shorter than the others: whoever finds a lock that a crash left
@@ -10,7 +13,8 @@ const updater: StandingKind = {
   name: 'refs',
   args: ['update-ref', '--stdin', '-z'],
   config: [
-    ...durable({ dir: '', remote: null }),
+    // What it writes is synced from here, all files together: it would do that one by one, each waiting for the disk.
+    ['core.fsync', 'none'],
     // A ref that somebody else holds is waited for by a git of its own.
     ['core.filesRefLockTimeout', '200'],
     ['core.packedRefsTimeout', '200'],
@@ -18,21 +22,45 @@ const updater: StandingKind = {
   lifeMs: 20_000,
 }
 
-const done = 'start: ok\nprepare: ok\ncommit: ok\n'
-
 /**
  * Changes refs of a managed repository, all or none, by a git that is running already. false: it did not say that it
  * did. It may have, so only what may be done twice is asked of it: an update that knows where its ref has to be before.
+ * `values` are what `input` sets, and all it does.
  */
-export async function updateByStanding(repo: Repository, input: string): Promise<boolean> {
-  if (repo.remote) return false
-  const answer = await askStanding(repo, updater, `start\0${input}prepare\0commit\0`, (bytes) => {
-    const said = bytes.toString('latin1')
-    if (said === done) return true
-    if (!done.startsWith(said)) throw new Error('git update-ref gave other answers than it was asked for.')
-    return undefined
+export async function updateByStanding(repo: Repository, input: string, values: RefValue[]): Promise<boolean> {
+  if (repo.remote || values.some(({ sha }) => isZero(sha))) return false
+  const answer = await talkToStanding(repo, updater, async (ask) => {
+    await ask(`start\0${input}prepare\0`, exactly('start: ok\nprepare: ok\n'))
+    await syncLocks(repo, values)
+    await ask('commit\0', exactly('commit: ok\n'))
+    return true
   })
   return answer ?? false
+}
+
+/**
+ * Each new value now stands in the file of its ref's lock, which becomes the ref. Where it does not (a symbolic ref, a
+ * store that keeps refs otherwise) this fails, and a git of its own does it all.
+ */
+async function syncLocks(repo: Repository, values: RefValue[]): Promise<void> {
+  const written: string[] = []
+  for (const { ref, sha } of values) {
+    const lock = `${join(repo.dir, ref)}.lock`
+    const text = readFileSync(lock, 'utf8')
+    if (text === `${sha}\n`) written.push(lock)
+    // A ref that has its value already is locked and left as it is.
+    else if (text !== '' || (await readRef(repo.dir, ref)) !== sha) throw new Error(`${ref} is set in another way.`)
+  }
+  await syncPaths(written)
+}
+
+function exactly(words: string): (bytes: Buffer) => true | undefined {
+  return (bytes) => {
+    const said = bytes.toString('latin1')
+    if (said === words) return true
+    if (!words.startsWith(said)) throw new Error('git update-ref gave other answers than it was asked for.')
+    return undefined
+  }
 }
 
 /** Waits until none of ours is at work on the refs in this folder, nor stands by. */

@@ -1,7 +1,8 @@
+import { dirname, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
-import { durable } from './durable.ts'
+import { durable, syncPaths } from './durable.ts'
 import { git, GitError, gitLine, lastWords } from './git.ts'
 import { findNearAncestor } from './near-ancestors.ts'
 import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
@@ -12,6 +13,7 @@ import {
   zeroSha,
   type CallOptions,
   type RefUpdate,
+  type RefValue,
   type Repository,
   type Sha,
 } from './repository.ts'
@@ -66,7 +68,7 @@ export interface KeptCommits {
   head: Sha
 }
 
-function keptRefs({ number, base, head }: KeptCommits): KeptRef[] {
+function keptRefs({ number, base, head }: KeptCommits): RefValue[] {
   if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`Not a change request number: ${number}`)
   return [
     { ref: `refs/svc/cr/${number}/base`, sha: base },
@@ -102,21 +104,18 @@ function keptRefName(name: string): string {
   return ref
 }
 
-interface KeptRef {
-  ref: string
-  sha: Sha
-}
-
 /** Whatever was there before. */
-function keepLine({ ref, sha }: KeptRef): string {
+function keepLine({ ref, sha }: RefValue): string {
   return `update ${ref}\0${requireSha(sha)}\0\0`
 }
 
-async function setRefs(repo: Repository, refs: KeptRef[]): Promise<void> {
+async function setRefs(repo: Repository, refs: RefValue[]): Promise<void> {
   const input = refs.map(keepLine).join('')
-  if (await updateByStanding(repo, input)) return
-  const outcome = await runUpdate(repo, input)
-  if (outcome.kind === 'failed') throw outcome.error
+  if (!(await updateByStanding(repo, input, refs))) {
+    const outcome = await runUpdate(repo, input)
+    if (outcome.kind === 'failed') throw outcome.error
+  }
+  await syncRefFolders(repo, refs)
 }
 
 export type MoveOutcome =
@@ -148,11 +147,18 @@ export async function moveRefs(
   updates: RefUpdate[],
   { by, keep, mayRepeat = false }: MoveOptions = {},
 ): Promise<MoveOutcome> {
-  const input = [...(keep ? keptRefs(keep).map(keepLine) : []), ...updates.map(updateLine)].join('')
-  if (mayRepeat && !by && (await updateByStanding(repo, input))) return { kind: 'moved' }
+  const kept = keep ? keptRefs(keep) : []
+  const values = [...kept, ...updates.map(({ ref, newSha }) => ({ ref, sha: newSha }))]
+  const input = [...kept.map(keepLine), ...updates.map(updateLine)].join('')
   const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
-  const outcome = await runUpdate(repo, input, env)
-  if (outcome.kind === 'done') return { kind: 'moved' }
+  const outcome: UpdateOutcome =
+    mayRepeat && !by && (await updateByStanding(repo, input, values))
+      ? { kind: 'done' }
+      : await runUpdate(repo, input, env)
+  if (outcome.kind === 'done') {
+    await syncRefFolders(repo, values)
+    return { kind: 'moved' }
+  }
   // git says in words what it did not like; where the refs stand now says it reliably.
   for (const update of updates) {
     const now = (await readCurrent(repo, update.ref)) ?? zeroSha(update.newSha)
@@ -160,6 +166,25 @@ export async function moveRefs(
   }
   if (isLocked(repo, outcome.error)) return { kind: 'busy' }
   return { kind: 'refused', reason: lastWords(outcome.error.stderr) }
+}
+
+/**
+ * A ref is moved by renaming a file, and git does not wait until that is on the disk. Whoever hears that a branch of a
+ * managed repository moved has to find it there after a power cut.
+ */
+async function syncRefFolders(repo: Repository, refs: RefValue[]): Promise<void> {
+  if (repo.remote) return
+  const folders = new Set<string>()
+  for (const { ref, sha } of refs) {
+    // Refs that are gone are left out of the file of packed ones, in the repository's own folder.
+    if (isZero(sha)) folders.add('.')
+    for (let at = dirname(ref); at !== '.' && !folders.has(at); at = dirname(at)) folders.add(at)
+  }
+  // Whoever deletes or packs a folder's last ref removes it.
+  await syncPaths(
+    [...folders].map((folder) => join(repo.dir, folder)),
+    { mayBeGone: true },
+  )
 }
 
 function updateLine({ ref, oldSha, newSha }: RefUpdate): string {

@@ -19,7 +19,7 @@ export async function replayMerge(repo: Repository, input: MergeInput, options: 
     const env = await borrowObjects(repo.dir, scratch)
     const merged = await mergeTrees(repo, { baseSha, headSha, scratch, env })
     if (merged.kind === 'conflicted') return merged
-    const commit = await writeMergeCommit(repo, merged.treeSha, input, env)
+    const commit = await writeMergeCommit(repo, merged.treeSha, input, env.GIT_OBJECT_DIRECTORY)
     return { kind: 'merge-commit', commit, tree: merged.treeSha }
   })
 }

@@ -48,6 +48,11 @@ export interface RefUpdate {
   newSha: Sha
 }
 
+export interface RefValue {
+  ref: string
+  sha: Sha
+}
+
 const fullSha = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
 export function isSha(text: string): boolean {

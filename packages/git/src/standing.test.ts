@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdir, readFile, readlink, rename } from 'node:fs/promises'
+import { git } from './git.ts'
 import { previewMerge } from './merge-preview.ts'
 import { mergeByStanding } from './merge-standing.ts'
 import { planMerge } from './merge.ts'
@@ -92,7 +93,7 @@ onLinux('a git that stays', () => {
   })
 
   test('leaves no process and no folder when it is ended', async () => {
-    await mergeByStanding(repo, await pair(), 'preview')
+    await mergeByStanding(repo, await pair(), null)
     expect((await readdir(repo.dir)).some((name) => name.startsWith('svc-standing-'))).toBe(true)
     await endStanding()
     expect((await readdir(repo.dir)).filter((name) => name.startsWith('svc-'))).toEqual([])
@@ -105,10 +106,10 @@ describe('a merge by a git that stays', () => {
     const asked = await Promise.all(Array.from({ length: 8 }, () => pair()))
     for (const one of asked) {
       const plan = await planMerge(repo, { ...one, message: 'm', date: new Date(0) })
-      const quick = await mergeByStanding(repo, one, 'preview')
+      const quick = await mergeByStanding(repo, one, null)
       expect(quick).toEqual({ kind: 'clean', treeSha: plan.kind === 'merge-commit' ? plan.treeSha : '' })
     }
-    const again = await Promise.all(asked.map((one) => mergeByStanding(repo, one, 'preview')))
+    const again = await Promise.all(asked.map((one) => mergeByStanding(repo, one, null)))
     expect(again.every((result) => result?.kind === 'clean')).toBe(true)
   })
 
@@ -116,19 +117,33 @@ describe('a merge by a git that stays', () => {
     const clean = await pair()
     const clash = await pair({ head: { 'c.txt': 'head\n' }, base: { 'c.txt': 'base\n' } })
     for (let n = 0; n < 3; n++) {
-      expect((await mergeByStanding(repo, clean, 'preview'))?.kind).toBe('clean')
-      expect(await mergeByStanding(repo, clash, 'preview')).toEqual({ kind: 'conflicted', files: ['c.txt'] })
+      expect((await mergeByStanding(repo, clean, null))?.kind).toBe('clean')
+      expect(await mergeByStanding(repo, clash, null)).toEqual({ kind: 'conflicted', files: ['c.txt'] })
     }
   })
 
   test('leaves the objects of a preview out of the repository', async () => {
     const one = await pair()
-    const result = await mergeByStanding(repo, one, 'preview')
+    const result = await mergeByStanding(repo, one, null)
     const tree = result?.kind === 'clean' ? result.treeSha : ''
     expect(await ask(repo, `info ${tree}\n`)).toBe(`${tree} missing\n`)
     expect((await previewMerge(repo, one)).can_merge).toBe(true)
-    await mergeByStanding(repo, one, 'merge')
+    await planMerge(repo, { ...one, message: 'm', date: new Date(0) })
     expect(await ask(repo, `info ${tree}\n`)).toStartWith(`${tree} tree`)
+  })
+
+  test('that is killed at any moment loses nothing of a result', async () => {
+    const results: Sha[] = []
+    for (let n = 0; n < 8; n++) {
+      const planning = planMerge(repo, { ...(await pair()), message: 'm', date: new Date(0) })
+      const after = performance.now() + n
+      while (performance.now() < after) await Bun.sleep(0)
+      for (const { pid, argv } of await processesIn(repo.dir))
+        if (argv.includes('merge-tree')) process.kill(pid, 'SIGKILL')
+      const plan = await planning
+      results.push(plan.kind === 'merge-commit' ? plan.resultSha : plan.kind)
+    }
+    await git(repo.dir, ['fsck', '--full', ...results])
   })
 
   test('is left to another where attributes may have a say, at any depth', async () => {
@@ -138,7 +153,7 @@ describe('a merge by a git that stays', () => {
     const headSha = await branch('dh', { 'd/e/f.txt': `1\n${text}` })
     const baseWith = (name: string, path: string, content: string) =>
       branch(name, { 'd/e/f.txt': `${text}2\n`, [path]: content })
-    const merged = async (baseSha: Sha) => (await mergeByStanding(repo, { baseSha, headSha }, 'preview'))?.kind ?? null
+    const merged = async (baseSha: Sha) => (await mergeByStanding(repo, { baseSha, headSha }, null))?.kind ?? null
     expect(await merged(await baseWith('d0', 'd/e/.gitattributes', '*.txt merge=union\n'))).toBeNull()
     expect(await merged(await baseWith('d1', '.gitattributes', 'f.txt binary\n'))).toBeNull()
     expect(await merged(await baseWith('d2', '.gitattributes', '* text=auto\n'))).toBe('clean')

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { enterLane } from './child-queue.ts'
 import { type GitChild, startGit } from './git.ts'
 import { LRUCache } from 'lru-cache'
@@ -56,13 +57,25 @@ const alive = new Set<Child>()
 const starting = new Set<Promise<unknown>>()
 const slow = new LRUCache<string, true>({ max: 1000, ttl: 600_000 })
 
-/** null: ask a git of its own. */
-export async function askStanding<T>(
+/** One question and its answer. null: ask a git of its own. */
+export function askStanding<T>(
   repo: Repository,
   kind: StandingKind,
   question: string | Buffer,
   read: ReadAnswer<T>,
 ): Promise<T | null> {
+  return talkToStanding(repo, kind, (ask) => ask(question, read))
+}
+
+/** What is asked of one child without anybody else in between. */
+export type Talk<T> = (
+  ask: <A>(question: string | Buffer, read: ReadAnswer<A>) => Promise<A>,
+  /** Where the objects are that it wrote, of a kind that discards them. */
+  objectsDir: string,
+) => Promise<T>
+
+/** The same for several questions, and for what has to be done while the child still stands by. */
+export async function talkToStanding<T>(repo: Repository, kind: StandingKind, talk: Talk<T>): Promise<T | null> {
   const key = keyOf(kind, repo.dir)
   if (slow.has(key)) return null
   const info = await stat(repo.dir).catch(() => null)
@@ -70,7 +83,7 @@ export async function askStanding<T>(
   const child = await findChild(key, repo, kind, `${info.ino} ${info.birthtimeMs}`)
   if (!child || child.waiting >= waitingMax) return null
   child.waiting++
-  const mine = child.tail.then(() => askInTurn(key, child, question, read))
+  const mine = child.tail.then(() => talkInTurn(key, child, talk))
   child.tail = mine
   return mine.finally(() => child.waiting--)
 }
@@ -198,18 +211,15 @@ async function end(child: Child): Promise<void> {
   if (child.scratch !== null) await removeScratch(child.scratch).catch(() => {})
 }
 
-async function askInTurn<T>(
-  key: string,
-  child: Child,
-  question: string | Buffer,
-  read: ReadAnswer<T>,
-): Promise<T | null> {
+async function talkInTurn<T>(key: string, child: Child, talk: Talk<T>): Promise<T | null> {
   const leave = child.ended ? null : await enterLane('local').catch(() => null)
   if (leave === null) return null
   const since = performance.now()
   child.asked++
   try {
-    return await hear(child, question, read)
+    const said = await talk((question, read) => hear(child, question, read), join(child.scratch ?? '', 'objects'))
+    // With it goes what it wrote, perhaps before all of that was taken.
+    return child.ended ? null : said
   } catch {
     // Whatever it was, its answers can no longer be told apart. A git of its own finds out what is wrong.
     if (performance.now() - since >= answerMsMax) slow.set(key, true)
