@@ -1,10 +1,12 @@
 /** Starts the built program as a user would and speaks to it by its own client. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { strictEqual } from 'node:assert'
+import { migrate } from '../../packages/server/src/db/migrate.ts'
+import { madeOncePerRun, makeDataFolder } from '../../packages/server/src/db/testing-cluster.ts'
 
 export const root = join(import.meta.dir, '../..')
 export const program = join(root, 'dist/svc')
@@ -86,8 +88,15 @@ export class Server {
     this.#around = around
   }
 
-  /** A fresh server on a free port, with a data folder, a master key and a client configuration of its own. `around` is a command that runs it. */
-  static async start(env: Record<string, string> = {}, around: string[] = []): Promise<Server> {
+  /**
+   * A fresh server on a free port, with a data folder, a master key and a client configuration of its own. `around` is a command that runs it.
+   * Its database is a copy of an empty one, which spares each its making; with `fromNothing` it makes its own, as a user's first start does.
+   */
+  static async start(
+    env: Record<string, string> = {},
+    around: string[] = [],
+    { fromNothing = false } = {},
+  ): Promise<Server> {
     if (!existsSync(program)) throw new Error('dist/svc is not built: npm run build')
     const dir = await mkdtemp(join(tmpdir(), 'svc-e2e-'))
     const server = new Server(
@@ -106,6 +115,7 @@ export class Server {
       },
       around,
     )
+    if (!fromNothing) await layDatabase(join(dir, 'data'))
     await server.boot()
     return server
   }
@@ -174,6 +184,15 @@ export class Server {
     await this.kill('SIGTERM')
     await rm(this.dir, { recursive: true, force: true })
   }
+}
+
+/** Lays an empty database with our tables where a server looks for the one it brings along. A lone test file lets the server make it. */
+export async function layDatabase(dataDir: string): Promise<void> {
+  const prepared = await madeOncePerRun('database', (path) => makeDataFolder(path, migrate))
+  if (prepared === null) return
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const copied = await run(['cp', '-a', prepared, join(dataDir, 'postgres')])
+  if (copied.code !== 0) throw new Error(`The database was not copied: ${copied.stderr}`)
 }
 
 /** Gives a managed project its first commit, over the gateway, as its owner. */

@@ -40,7 +40,7 @@ let dir: string
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-story-'))
-  server = await Server.start()
+  server = await Server.start({}, [], { fromNothing: true })
 }, 2 * minutes)
 
 afterAll(async () => {

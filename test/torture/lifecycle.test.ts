@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Project, Session } from '@svc/contract'
 import pg from 'pg'
 import { until } from '../e2e/harness.ts'
+import { sharedTortureProgram } from './program.ts'
 import { commitEach } from './repositories.ts'
 import { pointsOf, scenarios } from './scenarios.ts'
 import { TortureServer } from './server.ts'
@@ -13,7 +14,7 @@ import { World } from './world.ts'
 let world: World
 let database: pg.Client
 beforeAll(async () => {
-  world = await World.make(await TortureServer.make())
+  world = await World.make(await TortureServer.make(await sharedTortureProgram()))
 }, 120_000)
 afterAll(() => world.close(), 60_000)
 

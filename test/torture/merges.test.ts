@@ -3,13 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import pg from 'pg'
 import { check } from './check.ts'
 import { eachPoint, killAgainAndAgain, seededRandom, startClients } from './kills.ts'
+import { sharedTortureProgram } from './program.ts'
 import { pointsOf } from './scenarios.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
-  world = await World.make(await TortureServer.make())
+  world = await World.make(await TortureServer.make(await sharedTortureProgram()))
   await world.server.start()
   await world.makeProjects()
 }, 120_000)

@@ -1,10 +1,21 @@
 /** The program as it is built, but with its failpoints, and beside it a stand-in for the agent runtime where it looks for one. */
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { madeOncePerRun } from '../../packages/server/src/db/testing-cluster.ts'
 import { root, run } from '../e2e/harness.ts'
 
-/** A sandbox is started from a program, not from sources, so sources alone would not do. */
+/** Where the program is, which the files of a test run share; a lone one builds it in `dir`. A sandbox is started from a program, not from sources. */
 export async function buildTortureProgram(dir: string): Promise<string> {
+  return (await sharedTortureProgram()).program ?? (await build(dir))
+}
+
+/** For servers without sandboxes: the program is up in half the time of the sources, which a lone test file uses rather than wait for a build. */
+export async function sharedTortureProgram(): Promise<{ program?: string }> {
+  const shared = await madeOncePerRun('torture-program', async (path) => void (await build(path)))
+  return shared === null ? {} : { program: join(shared, 'dist/svc') }
+}
+
+async function build(dir: string): Promise<string> {
   const architecture = process.arch === 'arm64' ? 'arm64' : 'x64'
   const runtimeDir = join(dir, `node_modules/opencode-linux-${architecture}/bin`)
   await mkdir(runtimeDir, { recursive: true })

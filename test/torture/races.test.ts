@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../../packages/server/src/db/testing-cluster.ts'
 import { check } from './check.ts'
 import { agentPushesDuringMerge, manyIntoOneBase, manyMergersOfOne, outsiderDuringMerges } from './race.ts'
+import { sharedTortureProgram } from './program.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
 
@@ -10,11 +11,12 @@ let database: TestDatabase
 let world: World
 beforeAll(async () => {
   database = await createTestDatabase({ name: 'empty', prepare: async () => {} })
-  const first = await TortureServer.make({ databaseUrl: database.url })
+  const shared = { databaseUrl: database.url, ...(await sharedTortureProgram()) }
+  const first = await TortureServer.make(shared)
   world = await World.make(first)
   await first.start()
   await world.makeProjects()
-  const second = await TortureServer.make({ databaseUrl: database.url, beside: first })
+  const second = await TortureServer.make({ ...shared, beside: first })
   await second.start()
   world.servers.push(second)
 }, 120_000)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
+import { layDatabase } from '../e2e/harness.ts'
 
 const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
 const startMsMax = 60_000
@@ -52,7 +53,9 @@ export class TortureServer {
     const { beside } = options
     const dir = beside?.dir ?? (await mkdtemp(join(tmpdir(), 'svc-torture-')))
     const token = beside?.token ?? makeToken((count) => randomBytes(count))
-    return new TortureServer(dir, token, options)
+    const server = new TortureServer(dir, token, options)
+    if (beside === undefined && options.databaseUrl === undefined) await layDatabase(server.dataDir)
+    return server
   }
 
   get dataDir(): string {

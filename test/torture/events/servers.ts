@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Webhook } from '@svc/contract'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded.ts'
+import { layDatabase } from '../../e2e/harness.ts'
 import { keepKilling, type Kills } from '../lives.ts'
+import { sharedTortureProgram } from '../program.ts'
 import { randomFrom } from '../random.ts'
 import { pointsOf } from '../scenarios.ts'
 import { TortureServer } from '../server.ts'
@@ -41,8 +43,9 @@ const drainMs = 180_000
 export async function tortureEvents(options: EventsOptions): Promise<EventsReport> {
   const home = await mkdtemp(join(tmpdir(), 'svc-events-'))
   const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
+  await layDatabase(home)
   const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
-  const shared = { databaseUrl: cluster.connectionString }
+  const shared = { databaseUrl: cluster.connectionString, ...(await sharedTortureProgram()) }
   const db = new pg.Client({ connectionString: cluster.connectionString })
   const random = randomFrom(options.seed)
   const receivers = await startReceivers(random)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded.ts'
+import { layDatabase } from '../../e2e/harness.ts'
 import { gitIn } from '../repositories.ts'
 import { keepKilling, type Kills } from '../lives.ts'
 import { randomFrom } from '../random.ts'
@@ -62,6 +63,7 @@ const steps = [...pointsOf('triggers'), ...pointsOf('sessions').filter((name) =>
 export async function tortureTriggers(options: TriggersOptions): Promise<TriggersReport> {
   const home = await mkdtemp(join(tmpdir(), 'svc-triggers-'))
   const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
+  await layDatabase(home)
   const cluster = await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
   const random = randomFrom(options.seed)
   const first = Math.floor(random() * 4)

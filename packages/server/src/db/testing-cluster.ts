@@ -2,14 +2,19 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { startEmbeddedPostgres } from './embedded.ts'
 
-const startMsMax = 60_000
+const startMsMax = 120_000
+const log = {
+  info: () => {},
+  debug: () => {},
+  error: (_: object, message: string) => process.stderr.write(`${message}\n`),
+}
 
 export interface TestDatabase {
   url: string
@@ -37,6 +42,35 @@ export async function createTestDatabase(template: {
     await asAdmin(clusterUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
   }
   return { url: databaseUrl(clusterUrl, name), drop }
+}
+
+/**
+ * A folder or file that `make` puts at the path it is given, once per test run, gone with the run. Null, and nothing made, where
+ * there is no run to share it: in a lone test file, and beside a database server of somebody else's.
+ */
+export async function madeOncePerRun(name: string, make: (path: string) => Promise<void>): Promise<string | null> {
+  if (!isWorker() || process.env.SVC_TEST_DATABASE_URL !== undefined) return null
+  const path = join(clusterDir(), name)
+  await asAdmin(await sharedCluster(), async (client) => {
+    await client.query('select pg_advisory_lock(hashtext($1))', [path])
+    if (existsSync(path)) return
+    await rm(`${path}.new`, { recursive: true, force: true })
+    await make(`${path}.new`)
+    await rename(`${path}.new`, path)
+  })
+  return path
+}
+
+/** The data folder of a PostgreSQL that comes along: new, and filled by `prepare`. */
+export async function makeDataFolder(dataDir: string, prepare: (url: string) => Promise<void>): Promise<void> {
+  const cluster = await startEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } })
+  try {
+    await prepare(cluster.connectionString)
+  } finally {
+    await cluster.stop()
+  }
+  // What a killed server wrote is with the kernel; only the power, which no test cuts, would lose it.
+  await appendFile(join(dataDir, 'postgresql.auto.conf'), 'fsync = off\n')
 }
 
 async function ensureTemplate(
@@ -121,9 +155,13 @@ function sharedCluster(): Promise<string> {
   return started
 }
 
+function clusterDir(): string {
+  return join(tmpdir(), `svc-test-pg-${process.getuid?.() ?? 0}-${runner()}`)
+}
+
 /** The folder is the lock: who makes it starts the cluster, the others wait for the address it writes there. */
 async function findOrStart(): Promise<string> {
-  const dir = join(tmpdir(), `svc-test-pg-${process.getuid?.() ?? 0}-${runner()}`)
+  const dir = clusterDir()
   const address = join(dir, 'address')
   try {
     await mkdir(dir, { mode: 0o700 })
@@ -134,7 +172,7 @@ async function findOrStart(): Promise<string> {
   await writeFile(join(dir, 'starter'), String(process.pid))
   const cluster = await startEmbeddedPostgres({
     dataDir: join(dir, 'postgres'),
-    log: { info: () => {}, debug: () => {}, error: (_, message) => process.stderr.write(`${message}\n`) },
+    log,
     // A test cluster is thrown away, so nothing in it has to survive the power.
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
     sharedUntilEndOf: { pid: runner(), remove: dir },
@@ -148,7 +186,7 @@ async function waitForAddress(dir: string, address: string): Promise<string> {
   if ((await stat(dir)).uid !== process.getuid?.()) throw new Error(`${dir} belongs to another user`)
   const deadline = Date.now() + startMsMax
   while (!existsSync(address)) {
-    if (Date.now() > deadline) throw new Error(`The test cluster in ${dir} did not start within a minute`)
+    if (Date.now() > deadline) throw new Error(`The test cluster in ${dir} did not start within two minutes`)
     await delay(10)
   }
   return await readFile(address, 'utf8')
