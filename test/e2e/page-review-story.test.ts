@@ -59,8 +59,11 @@ test.skipIf(!browserPath)(
     await page.getByRole('article', { name: 'Prompt' }).waitFor({ timeout: slow })
     await page.getByRole('link', { name: '#1 Plant peas' }).waitFor({ timeout: slow })
     await page.getByText('All 2 commands of the script ran.').waitFor({ timeout: slow })
+    await page.getByText('waiting', { exact: true }).waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'session-live-1280.png') })
-    await page.getByRole('link', { name: '#1 Plant peas' }).click()
+    await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Sessions' }).click()
+    await page.getByText('ready for review', { exact: true }).waitFor({ timeout: slow })
+    await page.getByRole('link', { name: 'Review #1' }).click()
     await page.getByText('It merges cleanly').waitFor()
 
     // The session sleeps; the review wakes it.
@@ -109,10 +112,15 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     await page.screenshot({ path: join(pictures, 'session-live-360.png') })
 
-    // What it took, by session, and of which cap.
-    await server.json(['settings', 'set', 'model_tokens_per_month=0', '--project', project!.project_id])
-    for (const address of [`/projects/${project!.slug}/usage`, '/account/usage']) {
+    // What it took, by session, and of which cap, which is set there.
+    for (const [address, cap] of [
+      [`/projects/${project!.slug}/usage`, 'The project, in a month'],
+      ['/account/usage', 'The whole account, in a month'],
+    ] as const) {
       await page.goto(server.url + address)
+      await page.getByLabel(cap).fill('0')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved.').waitFor()
       const row = page.getByRole('region', { name: 'By session' }).getByRole('row').nth(1)
       await row.waitFor()
       expect(await row.getByRole('cell').first().textContent()).toMatch(/\d (s|min)$/)

@@ -102,6 +102,10 @@ test.skipIf(!browserPath)(
     try {
       await page.goto(`${server.url}/projects/${project.slug}/webhooks`)
       await page.getByText('No webhook.').waitFor()
+      // A button that is off says why to whoever presses it.
+      await page.getByRole('button', { name: 'Make', exact: true }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('status').getByText('An address is needed').waitFor()
       await page.getByLabel('Address').fill(receiver.url)
       await page.getByRole('button', { name: 'Make', exact: true }).click()
       await page.getByText('Give the receiver this secret now').waitFor()

@@ -59,6 +59,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   agent_name: 'default',
   model: null,
   status: 'running',
+  is_busy: false,
   error: null,
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
@@ -444,12 +445,8 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
     ...(options.service === undefined ? {} : { SVC_API_URL: `${options.service.url}/v1`, SVC_CLI_TOKEN: token }),
     ...Object.fromEntries(Object.entries(options.env ?? {}).map(([name, value]) => [name, value ?? undefined])),
   }
-  const stdin =
-    options.stdin === undefined
-      ? keys
-      : typeof options.stdin === 'string'
-        ? Readable.from([options.stdin])
-        : options.stdin
+  const said = options.stdin ?? keys
+  const stdin = typeof said === 'string' ? Readable.from([said]) : said
   const io: Io = {
     env,
     cwd: options.cwd ?? home,

@@ -3655,6 +3655,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3735,6 +3736,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3801,6 +3803,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3911,6 +3914,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -4128,6 +4132,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -4194,6 +4199,7 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -4265,6 +4271,7 @@ export interface operations {
                             model: string | null;
                             /** @enum {string} */
                             status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                            is_busy: boolean;
                             error: string | null;
                             sandbox_url: string | null;
                             sandbox: {

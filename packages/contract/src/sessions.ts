@@ -32,6 +32,8 @@ export const session = z.object({
   agent_name: z.string(),
   model: z.string().nullable(),
   status: z.enum(sessionStatuses),
+  /** Whether its agent is at work on a prompt. One that runs and is not waits for its next. */
+  is_busy: z.boolean(),
   error: z.string().nullable(),
   sandbox_url: z.string().nullable(),
   sandbox: z

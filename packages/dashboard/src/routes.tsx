@@ -145,7 +145,7 @@ const branches = createRoute({
 const triggers = createRoute({
   getParentRoute: () => project,
   path: below(paths.triggers),
-  component: lazyRouteComponent(() => import('./pages/projects/triggers.tsx'), 'TriggersPage'),
+  component: lazyRouteComponent(() => import('./pages/triggers/list.tsx'), 'TriggersPage'),
 })
 
 const apps = createRoute({

@@ -1,15 +1,29 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { paths } from '../paths.ts'
-import type { Session } from '../queries.ts'
+import type { ChangeRequest, Session } from '../queries.ts'
 import { Row } from '../ui/card.tsx'
 import { Time } from '../ui/time.tsx'
 import { SessionStatus } from './status.tsx'
 
-export function SessionRow({ session, slug, children }: { session: Session; slug: string; children: ReactNode }) {
+export function SessionRow({
+  session,
+  slug,
+  open,
+  children,
+}: {
+  session: Session
+  slug: string
+  /** The open change requests of its project, as far as they are known. */
+  open: readonly ChangeRequest[]
+  children: ReactNode
+}) {
+  const proposed = open.find(
+    ({ origin_session_id, head_ref }) => origin_session_id === session.session_id || head_ref === session.branch_name,
+  )
   return (
     <Row>
-      <SessionStatus status={session.status} />
+      <SessionStatus status={session.status} isBusy={session.is_busy} isProposed={proposed !== undefined} />
       <span className="min-w-0 flex-1 basis-40">
         <Link
           to={paths.session}
@@ -18,8 +32,21 @@ export function SessionRow({ session, slug, children }: { session: Session; slug
         >
           {session.name}
         </Link>
-        {session.error !== null && <span className="block text-sm text-bad">{session.error}</span>}
+        {session.error !== null && (
+          <span className={`block text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>
+            {session.error}
+          </span>
+        )}
       </span>
+      {proposed !== undefined && (
+        <Link
+          to={paths.changeRequest}
+          params={{ project: slug, number: String(proposed.number) }}
+          className="text-sm text-accent underline"
+        >
+          Review #{proposed.number}
+        </Link>
+      )}
       <span className="min-w-0 text-sm text-dim">{children}</span>
       <Time at={session.last_active_at} />
     </Row>

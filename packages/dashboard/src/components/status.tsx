@@ -6,8 +6,28 @@ export function ChangeRequestStatus({ status }: { status: string }) {
   return <Badge tone={changeRequestTones[status] ?? 'neutral'}>{status}</Badge>
 }
 
-const sessionTones: Record<string, Tone> = { running: 'good', provisioning: 'accent', failed: 'bad' }
+const sessionTones: Record<string, Tone> = {
+  ...{ running: 'good', waiting: 'warn', 'ready for review': 'merged' },
+  ...{ provisioning: 'accent', failed: 'bad' },
+}
 
-export function SessionStatus({ status }: { status: string }) {
-  return <Badge tone={sessionTones[status] ?? 'neutral'}>{status}</Badge>
+/** What there is to do about it: nothing while its agent works, else say more, review what it proposes, or see why it failed. */
+export function SessionStatus({
+  status,
+  isBusy,
+  isProposed = false,
+}: {
+  status: string
+  isBusy: boolean
+  /** An open change request proposes its branch. */
+  isProposed?: boolean
+}) {
+  const word = wordOf(status, isBusy, isProposed)
+  return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
+}
+
+function wordOf(status: string, isBusy: boolean, isProposed: boolean): string {
+  if (status === 'running' && isBusy) return 'running'
+  if (isProposed && (status === 'running' || status === 'stopped')) return 'ready for review'
+  return status === 'running' ? 'waiting' : status
 }

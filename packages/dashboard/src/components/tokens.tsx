@@ -16,10 +16,15 @@ export function Tokens<Key extends readonly unknown[]>({
   list,
   mint,
   revoke,
+  command,
+  refusal = null,
 }: {
   list: UseQueryOptions<Token[], Error, Token[], Key> & { queryKey: Key }
   mint: (name: string) => Promise<{ secret_key: string }>
   revoke: (tokenId: string) => Promise<unknown>
+  /** That makes one in a terminal. */
+  command: string
+  refusal?: string | null
 }) {
   const [name, setName] = useState('')
   const queries = useQueryClient()
@@ -36,7 +41,7 @@ export function Tokens<Key extends readonly unknown[]>({
       )}
       {(make.error ?? end.error) !== null && <Failure error={make.error ?? end.error} />}
       <Card title="Make a token">
-        <Form onSubmit={() => name.trim() !== '' && !make.isPending && make.mutate(name.trim())}>
+        <Form onSubmit={() => refusal === null && name.trim() !== '' && !make.isPending && make.mutate(name.trim())}>
           <Input
             label="Name"
             hint="What it is for"
@@ -48,7 +53,7 @@ export function Tokens<Key extends readonly unknown[]>({
             type="submit"
             kind="primary"
             busy={make.isPending}
-            disabledReason={name.trim() === '' ? 'Give it a name first' : null}
+            disabledReason={refusal ?? (name.trim() === '' ? 'Give it a name first' : null)}
           >
             Make
           </Button>
@@ -58,7 +63,7 @@ export function Tokens<Key extends readonly unknown[]>({
         <Answer of={found} what="tokens">
           {(tokens) =>
             tokens.length === 0 ? (
-              <Empty>No token.</Empty>
+              <Empty command={command}>No token. Make one above, or in a terminal:</Empty>
             ) : (
               <Rows label="Tokens">
                 {tokens.map((token) => (

@@ -33,6 +33,8 @@ function Work({ projects }: { projects: Project[] }) {
   const proposals = useQueries({ queries: projects.map(({ project_id }) => changeRequests(project_id, 'open')) })
   const agents = useQueries({ queries: projects.map(({ project_id }) => sessions(project_id)) })
   const open = proposals.flatMap(({ data = [] }, i) => data.map((cr) => ({ cr, project: projects[i]! })))
+  const openOf = ({ project_id }: Project) =>
+    proposals[projects.findIndex((each) => each.project_id === project_id)]?.data ?? []
   const all = agents.flatMap(({ data = [] }, i) => data.map((session) => ({ session, project: projects[i]! })))
   const failed = all.filter(({ session }) => session.status === 'failed')
   const running = all.filter(({ session }) => session.status === 'running' || session.status === 'provisioning')
@@ -48,7 +50,7 @@ function Work({ projects }: { projects: Project[] }) {
         ) : (
           <Rows label="What needs you">
             {failed.map(({ session, project }) => (
-              <SessionRow key={session.session_id} session={session} slug={project.slug}>
+              <SessionRow key={session.session_id} session={session} slug={project.slug} open={openOf(project)}>
                 {project.name}
               </SessionRow>
             ))}
@@ -65,8 +67,8 @@ function Work({ projects }: { projects: Project[] }) {
           </Rows>
         )}
       </Card>
-      <Sessions title="Runs now" rows={running} none="No session runs." isComing={isComing} />
-      {rest.length > 0 && <Sessions title="Stopped lately" rows={rest} none="" isComing={isComing} />}
+      <Sessions title="Runs now" rows={running} none="No session runs." isComing={isComing} openOf={openOf} />
+      {rest.length > 0 && <Sessions title="Stopped lately" rows={rest} none="" isComing={isComing} openOf={openOf} />}
       {all.length === 0 && !isComing && projects[0] !== undefined && (
         <p className="text-dim">
           No agent has worked here yet.{' '}
@@ -97,11 +99,13 @@ function Sessions({
   rows,
   none,
   isComing,
+  openOf,
 }: {
   title: string
   rows: { session: Session; project: Project }[]
   none: string
   isComing: boolean
+  openOf: (project: Project) => ChangeRequest[]
 }) {
   return (
     <Card title={title}>
@@ -110,7 +114,7 @@ function Sessions({
       ) : (
         <Rows label={title}>
           {rows.map(({ session, project }) => (
-            <SessionRow key={session.session_id} session={session} slug={project.slug}>
+            <SessionRow key={session.session_id} session={session} slug={project.slug} open={openOf(project)}>
               {project.name}
             </SessionRow>
           ))}

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { type ButtonHTMLAttributes, type ReactNode, useState } from 'react'
 
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
@@ -13,7 +13,7 @@ const looks: Record<ButtonKind, string> = {
 export const buttonClass = (kind: ButtonKind = 'plain') =>
   `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap ${looks[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
 
-/** A button that cannot be pressed stays reachable by keyboard and says why. */
+/** A button that cannot be pressed stays reachable by keyboard and says why: under the pointer, to a screen reader, and to whoever presses it. */
 export function Button({
   kind = 'plain',
   disabledReason = null,
@@ -28,18 +28,31 @@ export function Button({
   busy?: boolean
   children: ReactNode
 }) {
+  const [isAsked, setAsked] = useState(false)
   const off = disabledReason !== null || busy
   return (
-    <button
-      type="button"
-      {...rest}
-      aria-disabled={off || undefined}
-      title={disabledReason ?? rest.title}
-      aria-busy={busy || undefined}
-      className={`${buttonClass(kind)} ${className}`}
-      onClick={(event) => (off ? event.preventDefault() : onClick?.(event))}
-    >
-      {children}
-    </button>
+    <>
+      <button
+        type="button"
+        {...rest}
+        aria-disabled={off || undefined}
+        title={disabledReason ?? rest.title}
+        aria-busy={busy || undefined}
+        className={`${buttonClass(kind)} ${className}`}
+        onClick={(event) => {
+          if (!off) return onClick?.(event)
+          event.preventDefault()
+          setAsked(true)
+        }}
+        onBlur={() => setAsked(false)}
+      >
+        {children}
+      </button>
+      {isAsked && disabledReason !== null && (
+        <span role="status" className="self-center text-sm text-dim">
+          {disabledReason}
+        </span>
+      )}
+    </>
   )
 }

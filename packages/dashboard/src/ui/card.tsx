@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Command } from './copy.tsx'
 
 export function Card({ title, aside, children }: { title?: ReactNode; aside?: ReactNode; children: ReactNode }) {
   return (
@@ -29,6 +30,16 @@ export function Row({ children }: { children: ReactNode }) {
   return <li className={rowClass}>{children}</li>
 }
 
-export function Empty({ children }: { children: ReactNode }) {
-  return <div className="px-4 py-6 text-center text-dim">{children}</div>
+/** Nothing is there; `command` is what to run, or to write down, to have something. */
+export function Empty({ children, command }: { children: ReactNode; command?: string }) {
+  return (
+    <div className="px-4 py-6 text-center text-dim">
+      {children}
+      {command !== undefined && (
+        <div className="mx-auto mt-3 max-w-xl text-left">
+          <Command>{command}</Command>
+        </div>
+      )}
+    </div>
+  )
 }

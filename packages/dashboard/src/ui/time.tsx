@@ -1,3 +1,5 @@
+import { useSyncExternalStore } from 'react'
+
 const steps: [string, number][] = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -16,11 +18,30 @@ export function ago(iso: string, now: number): string {
   return seconds > 0 ? `${counted} ago` : `in ${counted}`
 }
 
-/** How long ago, with the exact time behind it. */
+/** How long ago, with the exact time behind it. It goes on while nothing else on the page changes. */
 export function Time({ at }: { at: string }) {
+  const told = useSyncExternalStore(everyTick, () => ago(at, Date.now()))
   return (
-    <time dateTime={at} title={new Date(at).toString()} className="whitespace-nowrap text-dim">
-      {ago(at, Date.now())}
+    <time dateTime={at} title={new Date(at).toString()} className="text-sm whitespace-nowrap text-dim">
+      {told}
     </time>
   )
+}
+
+const tickMs = 10_000
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One clock for all of them. */
+function everyTick(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    for (const each of listeners) each()
+  }, tickMs)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
 }

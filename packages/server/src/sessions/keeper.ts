@@ -207,11 +207,13 @@ export class SessionKeeper {
         warm === null
           ? await this.#boots.run(abort.signal, () => provision(this.#deps, driver, session, sandboxId, abort.signal))
           : await claimWarm(this.#deps, driver, session, warm)
+      const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
+      const begins = firstPrompt !== null
       const becameRunning = await db.transaction().execute(async (trx) => {
         await updateSandbox(trx, sandboxId, { status: 'active' })
-        if (session.initial_prompt !== null && session.initial_prompt_delivered_at === null)
+        if (firstPrompt !== null)
           await updateSession(trx, session.session_id, {
-            initial_prompt: this.#deps.redaction.of(session.project_id).text(session.initial_prompt),
+            initial_prompt: this.#deps.redaction.of(session.project_id).text(firstPrompt),
             initial_prompt_delivered_at: this.#deps.now().toISOString(),
           })
         return moveSession(trx, {
@@ -220,12 +222,12 @@ export class SessionKeeper {
           from: ['provisioning'],
           to: 'running',
           error: null,
+          isBusy: begins,
         })
       })
       if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
       // It can have ended since it was ready: nobody would hear of that any more once it counts as running.
       abort.signal.throwIfAborted()
-      const begins = session.initial_prompt !== null && session.initial_prompt_delivered_at === null
       this.#keep(session, {
         daemonSocket: sandbox.daemonSocket,
         sandboxId,

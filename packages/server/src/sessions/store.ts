@@ -27,6 +27,7 @@ export function presentSession(config: Pick<Config, 'publicUrl'>, row: SessionWi
     agent_name: row.agent_name,
     model: row.model,
     status: row.status,
+    is_busy: row.is_busy,
     error: row.error,
     sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
     sandbox: row.sandbox,
@@ -184,6 +185,8 @@ export async function moveSession(
     to: 'running' | 'stopped' | 'failed'
     error: string | null
     desired?: 'running' | 'stopped'
+    /** Its first prompt went with it, so its agent is at work as soon as it runs. */
+    isBusy?: boolean
   },
 ): Promise<boolean> {
   const moved = await trx
@@ -191,7 +194,7 @@ export async function moveSession(
     .set({
       status: input.to,
       error: input.error,
-      is_busy: false,
+      is_busy: input.isBusy ?? false,
       updated_at: new Date(),
       ...(input.desired === undefined ? {} : { desired: input.desired }),
     })

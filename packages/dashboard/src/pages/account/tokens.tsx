@@ -8,6 +8,7 @@ export function UserTokensPage() {
       <h1 className="text-xl font-semibold">Your tokens</h1>
       <Tokens
         list={userTokens}
+        command="svc tokens create --name laptop"
         mint={(name) => reply(api.POST('/v1/accounts/tokens', { body: { name } }))}
         revoke={(tokenId) => reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } }))}
       />

@@ -4,6 +4,7 @@ import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { type App, appLog, apps } from '../../queries.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -17,6 +18,11 @@ const tones: Partial<Record<App['state'] | Deploy['status'], Tone>> = {
   ...{ queued: 'accent', building: 'accent', starting: 'accent' },
 }
 
+const example = `[[apps]]
+slug = "site"
+build = "npm ci && npm run build"
+command = "npm run serve"  # listens on $PORT; or static_dir = "public"`
+
 export function AppsPage() {
   const { project_id } = useProject()
   const found = useQuery(apps(project_id))
@@ -29,7 +35,9 @@ export function AppsPage() {
             <ManifestIssues issues={errors} />
             {all.length === 0 ? (
               <Card>
-                <Empty>No app. They are written in svc.toml and deployed once that is on the default branch.</Empty>
+                <Empty command={example}>
+                  No app. They are written in svc.toml and deployed once that is on the default branch:
+                </Empty>
               </Card>
             ) : (
               all.map((each) => <AppCard key={each.slug} projectId={project_id} app={each} />)
@@ -43,6 +51,7 @@ export function AppsPage() {
 
 function AppCard({ projectId, app }: { projectId: string; app: App }) {
   const queries = useQueryClient()
+  const mayNot = useWriteRefusal(useProject().account_id)
   const path = { projectId, slug: app.slug }
   const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'apps'] }) }
   const deploy = useMutation({
@@ -65,7 +74,7 @@ function AppCard({ projectId, app }: { projectId: string; app: App }) {
     ...settle,
   })
   const error = deploy.error ?? stop.error ?? back.error
-  const cannot = app.state === 'off' || app.state === 'disabled' ? app.reason : null
+  const cannot = mayNot ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
   return (
     <Card
       title={app.slug}
@@ -77,7 +86,7 @@ function AppCard({ projectId, app }: { projectId: string; app: App }) {
           </Button>
           <Button
             busy={stop.isPending}
-            disabledReason={app.live === null && app.next === null ? 'Nothing of it runs.' : null}
+            disabledReason={mayNot ?? (app.live === null && app.next === null ? 'Nothing of it runs.' : null)}
             onClick={() => stop.mutate()}
           >
             Stop

@@ -98,7 +98,16 @@ function Found({ status, search }: { status: Status; search: string }) {
       {rows.length === 0 && isLoading && <Loading what="change requests" />}
       {rows.length === 0 && isAll && (
         <Card>
-          <Empty>{search === '' ? nothing(status) : `Nothing with “${search}” in its title or branch.`}</Empty>
+          {search !== '' ? (
+            <Empty>Nothing with “{search}” in its title or branch.</Empty>
+          ) : status === 'open' || status === 'all' ? (
+            <Empty command={`svc cr open --title "<what it does>" --head <branch> --project ${slug}`}>
+              {nothing(status)} A session opens one when its agent has something to merge; a branch of yours is proposed
+              by Open one, or in a terminal:
+            </Empty>
+          ) : (
+            <Empty>{nothing(status)}</Empty>
+          )}
         </Card>
       )}
     </>

@@ -16,6 +16,12 @@ import { connectors, type Connector, type ConnectorTool, type Policy } from './q
 
 const tones: Record<Connector['status'], Tone> = { ready: 'good', failed: 'bad', unchecked: 'neutral', off: 'neutral' }
 
+const example = `[[connectors]]
+slug = "tracker"
+type = "mcp"
+url = "https://mcp.example.com/mcp"
+auth = { type = "bearer", secret_env = "TRACKER_TOKEN" }`
+
 export function ConnectorsPage() {
   const { project_id: projectId } = useProject()
   const found = useQuery(connectors(projectId))
@@ -34,7 +40,9 @@ export function ConnectorsPage() {
             <ManifestIssues issues={errors} />
             {connectors.length === 0 ? (
               <Card>
-                <Empty>No connector. They are written in svc.toml and work once that is on the default branch.</Empty>
+                <Empty command={example}>
+                  No connector. They are written in svc.toml and work once that is on the default branch:
+                </Empty>
               </Card>
             ) : (
               connectors.map((each) => <ConnectorCard key={each.slug} projectId={projectId} connector={each} />)

@@ -5,7 +5,8 @@ import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { branches } from '../../queries.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { EmptyRepository } from '../../components/empty-repository.tsx'
+import { Card, Row, Rows } from '../../ui/card.tsx'
 
 export function BranchesPage() {
   const { project_id, slug } = useProject()
@@ -17,7 +18,7 @@ export function BranchesPage() {
         <Answer of={found} what="branches">
           {({ branches }) =>
             branches.length === 0 ? (
-              <Empty>The repository is empty. Its first push makes the default branch.</Empty>
+              <EmptyRepository />
             ) : (
               <Rows label="Branches">
                 {branches.map((branch) => (

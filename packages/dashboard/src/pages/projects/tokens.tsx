@@ -1,15 +1,18 @@
 import { api, reply } from '../../api.ts'
 import { useProject } from '../../components/project-shell.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { Tokens } from '../../components/tokens.tsx'
 import { projectTokens } from '../../queries.ts'
 
 export function ProjectTokensPage() {
-  const { project_id: projectId } = useProject()
+  const { project_id: projectId, account_id: accountId, slug } = useProject()
   return (
     <div className="flex flex-col gap-6">
       <h1 className="text-xl font-semibold">Tokens of the project</h1>
       <Tokens
         list={projectTokens(projectId)}
+        command={`svc tokens create --name ci --project ${slug}`}
+        refusal={useWriteRefusal(accountId)}
         mint={(name) =>
           reply(api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body: { name } }))
         }

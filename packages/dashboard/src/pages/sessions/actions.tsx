@@ -7,6 +7,7 @@ import { askAgain } from '../../ask-again.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import type { Session } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -18,7 +19,8 @@ function refuse(move: keyof typeof sessionMoves, { status }: Session): string | 
 }
 
 export function SessionActions({ session }: { session: Session }) {
-  const { slug } = useProject()
+  const { slug, account_id: accountId } = useProject()
+  const mayNot = useWriteRefusal(accountId)
   const navigate = useNavigate()
   const queries = useQueryClient()
   const [asks, setAsks] = useState(false)
@@ -56,7 +58,7 @@ export function SessionActions({ session }: { session: Session }) {
           Preview
         </Button>
         <Button
-          disabledReason={session.status === 'running' ? null : `The session is ${session.status}`}
+          disabledReason={mayNot ?? (session.status === 'running' ? null : `The session is ${session.status}`)}
           onClick={() =>
             void navigate({ to: paths.terminal, params: { project: slug, sessionId: session.session_id } })
           }
@@ -64,16 +66,20 @@ export function SessionActions({ session }: { session: Session }) {
           Terminal
         </Button>
         <Button
-          disabledReason={alive ? refuse('stop', session) : `The session is ${session.status}`}
+          disabledReason={mayNot ?? (alive ? refuse('stop', session) : `The session is ${session.status}`)}
           busy={stop.isPending}
           onClick={() => stop.mutate()}
         >
           Stop
         </Button>
-        <Button disabledReason={refuse('restart', session)} busy={restart.isPending} onClick={() => restart.mutate()}>
+        <Button
+          disabledReason={mayNot ?? refuse('restart', session)}
+          busy={restart.isPending}
+          onClick={() => restart.mutate()}
+        >
           Restart
         </Button>
-        <Button kind="quiet" onClick={() => setAsks(true)}>
+        <Button kind="quiet" disabledReason={mayNot} onClick={() => setAsks(true)}>
           Delete
         </Button>
       </div>

@@ -42,7 +42,7 @@ function Live({ initial }: { initial: Session }) {
       <header className="flex flex-wrap items-start justify-between gap-3">
         <div className="flex min-w-0 flex-col gap-1">
           <h1 className="flex flex-wrap items-center gap-2 text-xl font-semibold">
-            {now.name} <SessionStatus status={now.status} />
+            {now.name} <SessionStatus status={now.status} isBusy={stream.isTold ? busy : now.is_busy} />
           </h1>
           <p className="text-sm text-dim">
             {now.agent_name}

@@ -2,17 +2,19 @@ import { scriptedModelName } from '@svc/contract/models'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, onlyOnce, reply } from '../../api.ts'
+import { api, ApiError, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
+import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, sideBySide, TextArea } from '../../ui/field.tsx'
 
 export function NewSession() {
-  const { project_id: projectId, slug, default_branch: defaultBranch } = useProject()
+  const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = useProject()
   const [prompt, setPrompt] = useState('')
   const [agent, setAgent] = useState('')
   const [base, setBase] = useState('')
@@ -35,7 +37,8 @@ export function NewSession() {
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
     onSettled: askAgain(queries, ['project', projectId, 'sessions']),
   })
-  const start = () => !make.isPending && make.mutate()
+  const refusal = useWriteRefusal(accountId)
+  const start = () => refusal === null && !make.isPending && make.mutate()
   return (
     <Card title="Start a session">
       <Form onSubmit={start}>
@@ -69,11 +72,14 @@ export function NewSession() {
             />
           </div>
         </details>
-        <Button type="submit" kind="primary" busy={make.isPending}>
+        <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>
           Start
         </Button>
       </Form>
       {make.isError && <Failure error={make.error} />}
+      {make.error instanceof ApiError && make.error.code === 'ref_not_found' && base.trim() === '' && (
+        <EmptyRepository />
+      )}
     </Card>
   )
 }

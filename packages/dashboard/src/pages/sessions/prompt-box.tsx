@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
 import { useKept } from '../../kept.ts'
 import type { Session } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -23,7 +24,8 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
   const abort = useMutation({
     mutationFn: () => reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/abort', { params: { path } })),
   })
-  const submit = () => text.trim() !== '' && !send.isPending && send.mutate(text)
+  const mayNot = useWriteRefusal(session.account_id)
+  const submit = () => mayNot === null && text.trim() !== '' && !send.isPending && send.mutate(text)
   const asleep = session.status === 'stopped' || session.status === 'failed'
   return (
     <form
@@ -52,7 +54,7 @@ export function PromptBox({ session, busy }: { session: Session; busy: boolean }
           type="submit"
           kind="primary"
           busy={send.isPending}
-          disabledReason={text.trim() === '' ? 'Write a prompt first' : null}
+          disabledReason={mayNot ?? (text.trim() === '' ? 'Write a prompt first' : null)}
         >
           Send
         </Button>

@@ -1,10 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { api, reply } from '../../api.ts'
 import { Answer } from '../../components/answer.tsx'
+import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { me, projects } from '../../queries.ts'
 import { Card } from '../../ui/card.tsx'
 import { tokensThisMonth } from './amounts.ts'
+import { CapForm } from './cap-form.tsx'
 import { CapMeter } from './cap-meter.tsx'
 import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
 import { accountUsage, type Usage } from './queries.ts'
@@ -34,7 +37,7 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
       {(usage) => (
         <>
           <Totals usage={usage} />
-          <Caps usage={usage} days={days} />
+          <Caps accountId={accountId} usage={usage} days={days} />
           <ByProject usage={usage} />
           <BySession usage={usage} />
         </>
@@ -44,8 +47,14 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
 }
 
 /** That of the account, and of each project that has one. A month has to be in the days for a project's to be known. */
-function Caps({ usage, days }: { usage: Usage; days: number }) {
+function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; days: number }) {
   const all = useQuery(projects).data ?? []
+  const queries = useQueryClient()
+  const refusal = useAdminRefusal(accountId)
+  const save = async (body: { model_tokens_per_month: number | null }) => {
+    await reply(api.PATCH('/v1/accounts/{accountId}/usage', { params: { path: { accountId } }, body }))
+    await queries.invalidateQueries({ queryKey: ['account', accountId, 'usage'] })
+  }
   const capped = all.filter(({ settings }) => settings.model_tokens_per_month !== null)
   return (
     <Card title="Spend caps">
@@ -68,12 +77,16 @@ function Caps({ usage, days }: { usage: Usage; days: number }) {
             taken={tokensThisMonth(usage.models, project.project_id, usage.to)}
           />
         ))}
-      <p className="px-4 py-3 text-sm text-dim">
-        {usage.caps.length === 0 && 'The account has no cap: '}
-        {usage.caps.length === 0 && <code className="font-mono whitespace-nowrap">svc usage --cap 20000000</code>}
-        {usage.caps.length === 0 ? ' sets one. ' : ''}
-        Who reached a cap asks no model until it is raised or the month ends.
+      <p className="px-4 pt-3 text-sm text-dim">
+        {usage.caps.length === 0 && 'The account has no cap. '}
+        Who reached a cap asks no model until it is raised or the month ends. A project's own is set on its page.
       </p>
+      <CapForm
+        labels={{ model_tokens_per_month: 'The whole account, in a month' }}
+        caps={{ model_tokens_per_month: usage.caps.find(({ scope }) => scope === 'account')?.tokens ?? null }}
+        refusal={refusal}
+        save={save}
+      />
     </Card>
   )
 }

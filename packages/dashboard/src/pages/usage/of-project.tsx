@@ -1,9 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { api, reply } from '../../api.ts'
 import { Answer } from '../../components/answer.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import { Card } from '../../ui/card.tsx'
+import { CapForm } from './cap-form.tsx'
 import { CapMeter } from './cap-meter.tsx'
 import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
 import { projectUsage, type Usage } from './queries.ts'
@@ -36,8 +39,16 @@ export function ProjectUsagePage() {
 
 /** The cap of the project with what is left of it, and that of each of its sessions. */
 function Caps({ usage }: { usage: Usage }) {
-  const { settings } = useProject()
-  const ofSession = settings.model_tokens_per_session
+  const { settings, project_id: projectId, account_id: accountId } = useProject()
+  const queries = useQueryClient()
+  const refusal = useAdminRefusal(accountId)
+  const save = async (settings: Record<'model_tokens_per_month' | 'model_tokens_per_session', number | null>) => {
+    await reply(api.PATCH('/v1/projects/{projectId}', { params: { path: { projectId } }, body: { settings } }))
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ['projects'] }),
+      queries.invalidateQueries({ queryKey: ['project', projectId, 'usage'] }),
+    ])
+  }
   return (
     <Card title="Spend cap">
       {usage.caps.map((cap) => (
@@ -49,14 +60,16 @@ function Caps({ usage }: { usage: Usage }) {
           taken={cap.tokens_taken}
         />
       ))}
-      <p className="px-4 py-3 text-sm text-dim">
+      <p className="px-4 pt-3 text-sm text-dim">
         {usage.caps.length === 0 && 'The project has no cap. '}
-        {ofSession === null
-          ? 'Its sessions have none of their own.'
-          : `A session may use ${ofSession.toLocaleString('en')} tokens.`}{' '}
-        Who reached a cap asks no model until it is raised.{' '}
-        <code className="font-mono whitespace-nowrap">svc settings set</code> sets them.
+        Who reached a cap asks no model until it is raised; that of a month ends with it.
       </p>
+      <CapForm
+        labels={{ model_tokens_per_month: 'The project, in a month', model_tokens_per_session: 'Each of its sessions' }}
+        caps={settings}
+        refusal={refusal}
+        save={save}
+      />
     </Card>
   )
 }

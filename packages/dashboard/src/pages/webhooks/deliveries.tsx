@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
+import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -40,7 +40,7 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
     mutationFn: () =>
       reply(
         api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
-          params: { path },
+          params: { path, header: onlyOnce() },
         }),
       ),
     onSettled: askAgain(queries, ['project', projectId, 'webhooks']),

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { api, reply } from '../../api.ts'
+import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -15,7 +15,11 @@ export function HostWebhook({ projectId }: { projectId: string }) {
   const found = useQuery(hostWebhook(projectId))
   const rotate = useMutation({
     mutationFn: () =>
-      reply(api.POST('/v1/projects/{projectId}/host-webhook/rotate', { params: { path: { projectId } } })),
+      reply(
+        api.POST('/v1/projects/{projectId}/host-webhook/rotate', {
+          params: { path: { projectId }, header: onlyOnce() },
+        }),
+      ),
     onSettled: askAgain(queries, ['project', projectId, 'host-webhook']),
   })
   return (

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
+import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useProject } from '../../components/project-shell.tsx'
+import { useAdminRefusal } from '../../components/role.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
@@ -15,17 +16,19 @@ import { WebhookCard } from './webhook.tsx'
 
 /** Where events of the project are sent, and how that goes. */
 export function WebhooksPage() {
-  const { project_id: projectId } = useProject()
+  const { project_id: projectId, slug } = useProject()
   const found = useQuery(webhooks(projectId))
   return (
     <div className="flex flex-col gap-6">
       <h1 className="text-xl font-semibold">Webhooks</h1>
-      <MakeWebhook projectId={projectId} />
+      <MakeWebhook />
       <Answer of={found} what="webhooks">
         {({ webhooks }) =>
           webhooks.length === 0 ? (
             <Card>
-              <Empty>No webhook. What happens in the project is told to nobody outside.</Empty>
+              <Empty command={`svc webhooks add https://example.com/hooks/svc --project ${slug}`}>
+                No webhook. What happens in the project is told to nobody outside. Make one above, or in a terminal:
+              </Empty>
             </Card>
           ) : (
             webhooks.map((each) => <WebhookCard key={each.webhook_id} projectId={projectId} webhook={each} />)
@@ -42,10 +45,13 @@ const choices = [
   ['session.*', 'Sessions'],
   ['trigger.*', 'Triggers'],
   ['deploy.*', 'Deploys'],
+  ['check.*', 'Checks'],
   ['default_branch.*', 'The default branch'],
 ] as const
 
-function MakeWebhook({ projectId }: { projectId: string }) {
+function MakeWebhook() {
+  const { project_id: projectId, account_id: accountId } = useProject()
+  const mayNot = useAdminRefusal(accountId)
   const queries = useQueryClient()
   const [url, setUrl] = useState('')
   const [events, setEvents] = useState('*')
@@ -53,14 +59,14 @@ function MakeWebhook({ projectId }: { projectId: string }) {
     mutationFn: () =>
       reply(
         api.POST('/v1/projects/{projectId}/webhooks', {
-          params: { path: { projectId } },
+          params: { path: { projectId }, header: onlyOnce() },
           body: { url, events: [events] },
         }),
       ),
     onSettled: askAgain(queries, ['project', projectId, 'webhooks']),
     onSuccess: () => setUrl(''),
   })
-  const refusal = url.trim() === '' ? 'An address is needed' : null
+  const refusal = mayNot ?? (url.trim() === '' ? 'An address is needed' : null)
   return (
     <>
       {make.data !== undefined && (

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, reply } from '../../api.ts'
+import { api, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -21,7 +21,12 @@ export function WebhookCard({ projectId, webhook }: { projectId: string; webhook
   const params = { params: { path: { projectId, webhookId: webhook.webhook_id } } }
   const settle = { onSettled: askAgain(queries, ['project', projectId, 'webhooks']) }
   const ping = useMutation({
-    mutationFn: () => reply(api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/ping', params)),
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/ping', {
+          params: { ...params.params, header: onlyOnce() },
+        }),
+      ),
     ...settle,
   })
   const edit = useMutation({

@@ -1,0 +1,111 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, onlyOnce, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
+import { Failure } from '../../components/failure.tsx'
+import { useProject } from '../../components/project-shell.tsx'
+import { useWriteRefusal } from '../../components/role.ts'
+import { paths } from '../../paths.ts'
+import type { Trigger } from '../../queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+import { Slots } from './slots.tsx'
+import { WebhookAddress } from './webhook-address.tsx'
+
+export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
+  const queries = useQueryClient()
+  const { project_id: projectId, account_id: accountId, slug: project } = useProject()
+  const refusal = useWriteRefusal(accountId)
+  const path = { projectId, slug: each.slug }
+  const settle = { onSettled: askAgain(queries, ['project', projectId]) }
+  const fire = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/triggers/{slug}/fire', { params: { path, header: onlyOnce() }, body: {} }),
+      ),
+    ...settle,
+  })
+  const turn = useMutation({
+    mutationFn: () => {
+      const params = { params: { path, header: onlyOnce() } }
+      return each.enabled
+        ? reply(api.POST('/v1/projects/{projectId}/triggers/{slug}/disable', params))
+        : reply(api.POST('/v1/projects/{projectId}/triggers/{slug}/enable', params))
+    },
+    ...settle,
+  })
+  const error = fire.error ?? turn.error
+  const proposed = turn.data?.merged === false ? turn.data.change_request : null
+  return (
+    <Card
+      title={each.slug}
+      aside={
+        <span className="flex flex-wrap items-center gap-2">
+          <Badge tone={each.enabled ? 'good' : 'neutral'}>{each.enabled ? 'enabled' : 'disabled'}</Badge>
+          <Button busy={fire.isPending} disabledReason={refusal} onClick={() => fire.mutate()}>
+            Fire now
+          </Button>
+          <Button busy={turn.isPending} disabledReason={refusal} onClick={() => turn.mutate()}>
+            {each.enabled ? 'Disable' : 'Enable'}
+          </Button>
+        </span>
+      }
+    >
+      <div className="flex flex-col gap-2 px-4 py-3 text-sm">
+        {error !== null && <Failure error={error} />}
+        {fire.data !== undefined && (
+          <Notice tone="neutral" title="It was fired.">
+            <Link
+              to={paths.session}
+              params={{ project, sessionId: fire.data.session_id }}
+              className="text-accent underline"
+            >
+              Go to the session
+            </Link>
+          </Notice>
+        )}
+        {proposed !== null && (
+          <Notice tone="neutral" title="It is proposed and waits to be merged.">
+            <Link
+              to={paths.changeRequest}
+              params={{ project, number: String(proposed.number) }}
+              className="text-accent underline"
+            >
+              Change request #{proposed.number}
+            </Link>
+          </Notice>
+        )}
+        <When trigger={each} />
+        <details>
+          <summary className="cursor-pointer text-dim">
+            What it tells {each.agent === null ? 'the agent' : each.agent}
+          </summary>
+          <p className="mt-1 rounded-md bg-sunken p-3 break-words whitespace-pre-wrap">{each.prompt}</p>
+        </details>
+      </div>
+      <Slots slug={each.slug} />
+    </Card>
+  )
+}
+
+function When({ trigger: each }: { trigger: Trigger }) {
+  if (each.type === 'webhook') return <WebhookAddress url={each.webhook_url} secretEnv={each.secret_env} />
+  return (
+    <p className="flex flex-wrap gap-x-2 text-dim">
+      {each.cron === null ? (
+        <span>Once, at {each.run_at?.replace('T', ' ')}</span>
+      ) : (
+        <code className="font-mono">{each.cron}</code>
+      )}
+      <span>{each.timezone}</span>
+      {each.next_fire_at !== null && (
+        <span>
+          · next <Time at={each.next_fire_at} />
+        </span>
+      )}
+    </p>
+  )
+}
