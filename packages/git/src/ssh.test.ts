@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createBranch } from './branch.ts'
@@ -104,9 +104,16 @@ describe('what ssh is started with', () => {
   })
 
   test('is gone from the disk before it is used', () => {
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('svc-ssh-'))
+    // A temporary folder of its own: in the usual one other tests come and go.
+    const usual = process.env.TMPDIR
+    const folder = mkdtempSync(join(tmpdir(), 'svc-own-'))
+    process.env.TMPDIR = folder
+    expect(tmpdir()).toBe(folder)
     const files = openSshFiles({ key: key.privateKey, knownHosts: 'x' })
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('svc-ssh-'))).toEqual(before)
+    if (usual === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = usual
+    expect(readdirSync(folder)).toEqual([])
+    rmSync(folder, { recursive: true })
     expect([readFileSync(files.keyPath, 'utf8'), readFileSync(files.knownHostsPath, 'utf8')]).toEqual([
       key.privateKey,
       'x',

@@ -33,6 +33,8 @@ export async function serveHttpBackend(dir: string, options: HttpBackendOptions 
       response.end(error.message)
     })
   })
+  // However slow the machine is, it is not the host that ends a connection.
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {

@@ -91,7 +91,9 @@ export async function commit(
   const input = Buffer.concat(
     chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))),
   )
-  await git(repo.dir, ['fast-import', '--quiet', '--force', '--date-format=raw'], { input })
+  // What a test commits may be large, and its machine busy: the limits that guard a server are not for this.
+  const patient = { timeoutMs: 300_000, limits: { cpuSeconds: 300 } }
+  await git(repo.dir, ['fast-import', '--quiet', '--force', '--date-format=raw'], { input, ...patient })
   return tipOf(repo, branch)
 }
 

@@ -27,6 +27,8 @@ export function sandboxWalls(name: string, make: () => Promise<WalledDriver>): v
     let under: WalledDriver
     let sandbox: Sandbox
     let folder: string
+    /** Unlike anything that another program of this machine is told. */
+    const secret = `secret-${crypto.randomUUID()}`
     const specOf = (sandboxId: string, env: Record<string, string> = {}): SandboxSpec => ({
       ...{ sandboxId, env, limits, relaySocket: under.relaySocket },
     })
@@ -37,7 +39,7 @@ export function sandboxWalls(name: string, make: () => Promise<WalledDriver>): v
       folder = await mkdtemp(join(tmpdir(), 'svc-walls-'))
       under = await make()
       const env = {
-        MY_SECRET: 'it\'s a\n"secret"',
+        MY_SECRET: `it's a\n"${secret}"`,
         LD_PRELOAD: '/workspace/evil.so',
         BUN_OPTIONS: '--preload x',
         BUN_BE_BUN: '1',
@@ -52,10 +54,10 @@ export function sandboxWalls(name: string, make: () => Promise<WalledDriver>): v
     test('it gets its environment, without the names that change how programs start, and not by argv', async () => {
       const reply = await fetch('http://daemon/env', { unix: sandbox.daemonSocket })
       const env = (await reply.json()) as Record<string, string>
-      expect(env['MY_SECRET']).toBe('it\'s a\n"secret"')
+      expect(env['MY_SECRET']).toBe(`it's a\n"${secret}"`)
       expect(env['SVC_WORKSPACE']).toBe('/workspace')
       expect(Object.keys(env).filter((variable) => /^(LD_|BUN_)/.test(variable))).toEqual([])
-      expect(processesWith('"secret"')).toEqual([])
+      expect(processesWith(secret)).toEqual([])
     })
 
     test('the agent is 1000 and the daemon 0', async () => {
