@@ -39,6 +39,7 @@ const statuses: Record<ErrorCode, number> = {
   idempotency_in_progress: 409,
   concurrent_session_limit: 429,
   manifest_invalid: 422,
+  base_busy: 503,
   repository_unreachable: 502,
   preview_unreachable: 502,
   runtime_booting: 503,

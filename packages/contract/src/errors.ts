@@ -34,6 +34,7 @@ export const classOfCode = {
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
   method_not_allowed: 'invalid',
+  base_busy: 'unavailable',
   repository_unreachable: 'unavailable',
   preview_unreachable: 'unavailable',
   runtime_booting: 'unavailable',

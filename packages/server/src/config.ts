@@ -34,6 +34,8 @@ export interface Config extends ModelConfig {
   allowPrivateGitHosts: boolean
   github: GitHubConfig
   hostPatience: HostPatience
+  /** How long a merge waits for others into the same base: not until the usual minute of a proxy in between is over. */
+  mergeWaitMs: number
   /** The credential of projects on that host that bring none, for the first account alone. */
   gitHost: GitHostConfig | null
   /** Where people sign in besides here; null: nowhere. */
@@ -191,6 +193,7 @@ export function parseConfig(env: Env): Config {
     connectorProvider: choice('SVC_CONNECTOR_PROVIDER', ['mcp', 'none']),
     checks: readChecks((name, fallback, min, max) => read(name, fallback, integer(min, max))),
     hostPatience: { ms: 1_500, msMin: 1_000, aheadMs: 400 },
+    mergeWaitMs: 50_000,
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',

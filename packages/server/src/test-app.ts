@@ -77,6 +77,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     warmSandboxes: { perProject: 0, inAll: 0 },
     // A host is away when a test says so, and not when the machine is busy with other tests.
     hostPatience: { ms: 60_000, msMin: 60_000, aheadMs: 60_000 },
+    mergeWaitMs: 600_000,
     // Nothing answers there: no test speaks to the real one.
     slackApiUrl: 'http://127.0.0.1:9/api/',
     ...configure,

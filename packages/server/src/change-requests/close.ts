@@ -1,12 +1,11 @@
 import { ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
-import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { isBeingMerged } from './attempts.ts'
 import { auditOf } from './audit.ts'
-import { mergeLock } from './merge-lock.ts'
+import { inTurn } from './merge-lock.ts'
 import { requireMove } from './moves.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, lockChangeRequest, requireChangeRequest, updateChangeRequest } from './store.ts'
@@ -20,7 +19,7 @@ export async function closeChangeRequest(
   const found = await requireChangeRequest(deps.db, input.project.project_id, input.crId)
   // A merge that began has to end first: its commit may be on the branch already.
   if (await isBeingMerged(deps.db, found.cr_id))
-    await withLock(deps, mergeLock(found), () => requireSettled(deps, input.project, found.base_ref))
+    await inTurn(deps, found, () => requireSettled(deps, input.project, found.base_ref))
   return deps.db.transaction().execute(async (trx) => {
     const cr = await lockChangeRequest(trx, found.project_id, found.cr_id)
     requireMove('close', cr)

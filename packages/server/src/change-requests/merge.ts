@@ -2,7 +2,6 @@ import { type ChangeRequest, ServiceError } from '@svc/contract'
 import { type MergePlan, planMerge, readTips, type Repository } from '@svc/git'
 import { getUser } from '../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
-import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { bring } from '../projects/bring.ts'
@@ -12,7 +11,7 @@ import { refuseAliasAsBase } from './alias-as-base.ts'
 import { landedAttempt } from './attempts.ts'
 import { land, type Landing, type Planned } from './land.ts'
 import { refuseBrokenManifest } from './manifest-gate.ts'
-import { mergeLock } from './merge-lock.ts'
+import { inTurn } from './merge-lock.ts'
 import { mergeMessage } from './merge-message.ts'
 import { requireMove } from './moves.ts'
 import type { Merged } from './record-merge.ts'
@@ -51,7 +50,7 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
   if (earlier !== null) return answerOf(earlier)
   requireMove('merge', cr)
   await failpoint('merge.before_lock')
-  const merged = await withLock(deps, mergeLock(cr), () => mergeInTurn(deps, input, cr))
+  const merged = await inTurn(deps, cr, () => mergeInTurn(deps, input, cr))
   await failpoint('merge.before_answer')
   return answerOf(merged)
 }

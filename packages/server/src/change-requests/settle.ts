@@ -1,11 +1,10 @@
 import { bringObjects, hasObjects, isAncestor, readTips, type Repository } from '@svc/git'
-import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import { intendedAttempt, intendedBases, markAbandoned, type MergeAttempt } from './attempts.ts'
-import { mergeLock } from './merge-lock.ts'
+import { inTurn } from './merge-lock.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
 
 export type SettleDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'keyring' | 'now' | 'log'>
@@ -23,7 +22,7 @@ export async function settleMerges(deps: SettleDeps, signal: AbortSignal): Promi
     try {
       const project = await getProject(deps.db, base.project_id)
       if (project === null) continue
-      await withLock(deps, mergeLock(base), () => requireSettled(deps, project, base.base_ref))
+      await inTurn(deps, base, () => requireSettled(deps, project, base.base_ref))
     } catch (error) {
       // One repository that is away must not keep the others waiting; the next pass or the next merge asks again.
       deps.log.warn({ err: error, ...base }, 'a merge could not be settled yet')

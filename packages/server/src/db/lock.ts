@@ -1,25 +1,48 @@
 import type pg from 'pg'
 
+/** Others held the lock for longer than one wanted to wait; nothing was done. */
+export class LockBusyError extends Error {
+  constructor(key: string) {
+    super(`Others hold the lock ${JSON.stringify(key)}.`)
+    this.name = 'LockBusyError'
+  }
+}
+
 /**
  * Runs `work` while nobody else, in this process or in another server on the same database, holds `key`.
  * A session lock on a connection of its own: it ends with the process that held it, and no transaction stays open meanwhile.
+ * Throws LockBusyError when the wait, not the work, takes longer than `waitMs`.
  */
 export function withLock<T>(
   deps: { locks: pg.Pool; localLocks: LocalLocks },
   key: string,
   work: () => Promise<T>,
+  { waitMs }: { waitMs?: number } = {},
 ): Promise<T> {
   const done = Promise.withResolvers<T>()
+  let hasLeft = false
+  const leave = () => {
+    hasLeft = true
+    done.reject(new LockBusyError(key))
+  }
+  const patience = waitMs === undefined ? undefined : setTimeout(leave, waitMs)
+  // Whoever left keeps its place, and does nothing once it is there.
+  const begin = async () => {
+    clearTimeout(patience)
+    if (hasLeft) return
+    const working = work()
+    working.then(done.resolve, done.reject)
+    await working
+  }
   // Whoever comes next waits for the release; the answer does not.
-  const released = deps.localLocks.run(key, () =>
-    hold(deps.locks, key, () => {
-      const working = work()
-      working.then(done.resolve, done.reject)
-      return working
-    }),
-  )
+  const released = deps.localLocks.run(key, async () => {
+    if (!hasLeft) await hold(deps.locks, key, begin)
+  })
   // What `work` throws was told above; this is the database that gave no lock.
-  released.catch(done.reject)
+  released.catch((error: unknown) => {
+    clearTimeout(patience)
+    done.reject(error)
+  })
   return done.promise
 }
 

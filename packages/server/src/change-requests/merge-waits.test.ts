@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Project } from '@svc/contract'
+import { type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { gitText, testProject, type TestProject } from './testing.ts'
+
+/** A host that takes a push and says nothing: whoever merges into the same base waits for it, and not for ever. */
+
+let app: TestApp
+let repo: TestRepository
+let host: HttpBackend
+let at: TestProject
+/** Unset: the host answers. */
+let gate: Promise<void> | null = null
+let arrived: () => void = () => {}
+
+beforeAll(async () => {
+  app = await makeTestApp()
+  repo = await makeRepo({ main: { a: '1\n' } })
+  host = await serveHttpBackend(repo.dir, {
+    before: async (request) => {
+      if (gate === null || request.method !== 'POST' || !request.url!.includes('receive-pack')) return
+      arrived()
+      await gate
+    },
+  })
+  const made = await app.request<Project>('POST', '/v1/projects', { body: { repo_url: host.url } })
+  at = testProject(app, { project: made.body, repo })
+}, 120_000)
+afterAll(async () => {
+  await host.close()
+  await app.close()
+  await repo.remove()
+})
+
+test('behind a merge whose host hangs the next one is told to come again, and then merges once', async () => {
+  const [first, second] = [await at.open('one', { one: '1\n' }), await at.open('two', { two: '2\n' })]
+  const before = await at.tip('main')
+  const [held, pushed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  gate = held.promise
+  arrived = pushed.resolve
+  const merging = at.merge(first.cr_id)
+  await pushed.promise
+
+  const patience = app.deps.config.mergeWaitMs
+  app.deps.config.mergeWaitMs = 200
+  const retry = { headers: { 'idempotency-key': 'once' } }
+  const refused = await at.refusedMerge(second.cr_id, retry)
+  const closing = await app.request<{ code: string }>('POST', at.path(first.cr_id, 'close'))
+  for (const { status, body, headers } of [refused, closing])
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'base_busy', '10'])
+  expect((await at.get(second.cr_id)).status).toBe('open')
+  expect(await at.tip('main')).toBe(before)
+  app.deps.config.mergeWaitMs = patience
+
+  gate = null
+  held.resolve()
+  expect((await merging).status).toBe(200)
+  const merged = await at.merge(second.cr_id, retry)
+  expect(merged.status).toBe(200)
+  expect(await at.tip('main')).toBe(merged.body.merge.merge_commit_sha)
+  expect((await at.merge(second.cr_id, retry)).body).toEqual(merged.body)
+  expect(await gitText(repo, 'rev-list', '--count', '--merges', 'main')).toBe('1')
+  expect((await gitText(repo, 'ls-tree', '--name-only', 'main')).split('\n')).toEqual(['a', 'one', 'two'])
+})
