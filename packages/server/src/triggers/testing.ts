@@ -1,5 +1,6 @@
 import { type Project, type Trigger, type TriggerSlot } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { sql } from 'kysely'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { reconcileTriggers } from './reconcile.ts'
@@ -12,6 +13,8 @@ export interface TriggerApp extends SessionApp {
   manifest(text: string): Promise<void>
   look(): Promise<void>
   trigger(slug: string): Promise<Trigger & { slots: TriggerSlot[] }>
+  /** As if that trigger had been asked exactly so often within the last minute; it was asked before. */
+  askedLately(slug: string, kind: 'manual' | 'webhook', count: number): Promise<void>
 }
 
 export const startOfTests = Date.parse('2026-03-01T12:00:00Z')
@@ -41,6 +44,16 @@ export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[
       await look()
     },
     trigger: async (slug) => (await app.request<Trigger & { slots: TriggerSlot[] }>('GET', of(slug))).body,
+    async askedLately(slug, kind, count) {
+      await sql`update trigger_slots set created_at = now() - interval '2 minutes'
+        where project_id = ${project_id} and kind = ${kind}`.execute(app.deps.db)
+      await sql`insert into trigger_slots
+        select (jsonb_populate_record(one, jsonb_build_object('slot_id', gen_random_uuid(), 'slot_key', gen_random_uuid(),
+          'planned_session_id', gen_random_uuid(), 'session_id', null, 'created_at', now()))).*
+        from trigger_slots one, generate_series(1, ${count}::integer)
+        where one.slot_id = (select slot_id from trigger_slots
+          where project_id = ${project_id} and slug = ${slug} and kind = ${kind} limit 1)`.execute(app.deps.db)
+    },
   }
 }
 
