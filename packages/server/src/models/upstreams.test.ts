@@ -324,15 +324,15 @@ describe('a cap', () => {
 })
 
 test('a session that asks too often is told for how long to wait', async () => {
-  const slow = await makeSessionApp({ configure: { modelCallsPerMinute: 2 } })
+  const slow = await makeSessionApp({ configure: { modelCallsPerMinute: 1 } })
   try {
     const { env } = await slow.running()
     const ask = () =>
       slow.request('POST', '/v1/llm/chat/completions', { token: env.SVC_LLM_API_KEY!, body: { messages } })
-    expect([(await ask()).status, (await ask()).status]).toEqual([502, 502])
-    const third = await ask()
-    expect([third.status, Number(third.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
-    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await ask()).status).toBe(502)
+    const second = await ask()
+    expect([second.status, Number(second.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
   } finally {
     await slow.close()
   }
