@@ -13,11 +13,11 @@ if (address !== null) {
   begin(import('./pages/change-requests/detail.tsx'))
   if (search.get('tab') === 'files') begin(import('./pages/change-requests/files/files-tab.tsx'))
   begin(queries.prefetchQuery(me))
-  begin(askForChange(decodeURIComponent(name), Number(number), search))
+  begin(askForChange(name, Number(number), search))
 }
 
-async function askForChange(name: string, number: number, search: URLSearchParams): Promise<void> {
-  const { project_id } = projectNamed(name)(await queries.fetchQuery(projects))
+async function askForChange(encoded: string, number: number, search: URLSearchParams): Promise<void> {
+  const { project_id } = projectNamed(decodeURIComponent(encoded))(await queries.fetchQuery(projects))
   const cr = await queries.fetchQuery(changeRequest(project_id, number))
   if (search.get('tab') !== 'files') return
   const since = search.get('since')
