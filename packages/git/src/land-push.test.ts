@@ -26,12 +26,12 @@ async function cloned(options: ServeOptions = {}): Promise<{ repo: TestRepositor
 test('all tags of an old project are pushed at once', async () => {
   const { repo, clone } = await cloned()
   const head = await repo.tip('main')
-  const tags = Array.from({ length: 2000 }, (_, index) => `${head} refs/tags/v${10_000 + index}\n`).join('')
+  const tags = Array.from({ length: 800 }, (_, index) => `${head} refs/tags/v${10_000 + index}\n`).join('')
   await writeFile(join(clone.cwd, '.git/packed-refs'), tags)
   expect(await clone.run('push', '--quiet', '--tags', 'origin')).toMatchObject({ code: 0 })
   const arrived = await git(repo.dir, ['for-each-ref', '--format=%(refname)', 'refs/tags'])
-  expect(arrived.stdout.toString().trim().split('\n')).toHaveLength(2000)
-})
+  expect(arrived.stdout.toString().trim().split('\n')).toHaveLength(800)
+}, 120_000)
 
 test('many commits at once come with their graph: without one git keeps the text of all it walks past', async () => {
   const { repo, clone } = await cloned()

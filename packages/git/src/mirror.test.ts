@@ -57,6 +57,29 @@ describe('opening', () => {
 })
 
 describe('bringing objects', () => {
+  test('brings their graph along when they are many, later too', async () => {
+    const origin = await makeRepo({ main: { a: '1\n' } })
+    const host = await serveHttpBackend(origin.dir)
+    const mirror = await openMirror(freshDir(), httpRemote(host.url))
+    const grow = async (count: number) => {
+      const commits = Array.from({ length: count }, (_, n) => {
+        const from = n === 0 ? 'from refs/heads/main^0\n' : ''
+        return `commit refs/heads/main\ncommitter x <x@x> ${1_700_000_000 + n} +0000\ndata 1\nx\n${from}\n`
+      })
+      await git(origin.dir, ['fast-import', '--quiet', '--date-format=raw'], { input: commits.join('') })
+      expect(await bringObjects(mirror, [await origin.tip('main')])).toEqual({ kind: 'present' })
+    }
+    await grow(1)
+    const later = join(mirror.dir, 'objects/info/commit-graphs/commit-graph-chain')
+    await grow(3)
+    expect(await Bun.file(later).exists()).toBe(false)
+    await grow(600)
+    expect(await Bun.file(later).exists()).toBe(true)
+    await git(mirror.dir, ['commit-graph', 'verify'])
+    await host.close()
+    await origin.remove()
+  })
+
   test('asks the host only when something is missing, and brings history along', async () => {
     const origin = await makeRepo({ main: { a: '1\n' }, work: { b: '2\n' } })
     const host = await serveHttpBackend(origin.dir)

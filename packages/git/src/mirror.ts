@@ -10,7 +10,7 @@ import { hostWords } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
-import { dropOpenPacks, packFiles } from './open-packs.ts'
+import { dropOpenPacks, indexBytesOfObject, packFiles } from './open-packs.ts'
 import { pastOrphanedLocks, removeOrphanedLocks } from './orphaned-locks.ts'
 import { busyReason, moveRefs } from './refs.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
@@ -166,6 +166,7 @@ async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<vo
 /** Under the repository's lock. */
 async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions): Promise<BringOutcome> {
   await matchFormat(repo, missing)
+  const before = new Set(await packFiles(repo.dir))
   const isFirst = !(await hasPacks(repo.dir))
   const fetched = await fetchBranches(repo, options)
   if (fetched) return { kind: 'unreachable', reason: fetched }
@@ -178,6 +179,7 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
   if (isFirst) await restoreKeptRefs(repo, (shas) => missingObjects(repo, shas))
   if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network' })
   else if ((await countPacks(repo.dir)) > packsMax) await tidy(repo, options)
+  else if ((await countObjects(repo.dir, before)) >= objectsWithoutGraphMax) await extendGraphQuietly(repo)
   return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }
 }
 
@@ -252,7 +254,7 @@ export async function tidyRepository(repo: Repository, options: CallOptions = {}
 export async function tidyAfter(repo: Repository, objects: number): Promise<void> {
   try {
     if ((await countPacks(repo.dir)) > packsMax) await tidyRepository(repo)
-    else if (objects >= objectsWithoutGraphMax) await extendCommitGraph(repo)
+    else if (objects >= objectsWithoutGraphMax) await withLock(repo.dir, () => extendCommitGraph(repo))
   } catch (error) {
     if (!(error instanceof GitError)) throw error
   }
@@ -260,10 +262,26 @@ export async function tidyAfter(repo: Repository, objects: number): Promise<void
 
 const objectsWithoutGraphMax = 500
 
-/** Only by the commits it does not have yet. */
+/** About how many objects came in packs that were not there before. */
+async function countObjects(dir: string, before: Set<string>): Promise<number> {
+  const came = (await packFiles(dir)).filter((name) => name.endsWith('.idx') && !before.has(name))
+  const bytes = await Promise.all(came.map(async (name) => (await stat(join(dir, 'objects/pack', name))).size))
+  return Math.round(bytes.reduce((sum, size) => sum + size, 0) / indexBytesOfObject)
+}
+
+/** Only by the commits it does not have yet. Under the repository's lock. */
 async function extendCommitGraph(repo: Repository): Promise<void> {
   const args = ['commit-graph', 'write', '--reachable', '--split']
-  await withLock(repo.dir, () => pastOrphanedLocks(repo.dir, () => git(repo.dir, args, { lane: 'network' })))
+  await pastOrphanedLocks(repo.dir, () => git(repo.dir, args, { lane: 'network' }))
+}
+
+/** What was fetched is here, whatever goes wrong now; the next large fetch tries again. */
+async function extendGraphQuietly(repo: Repository): Promise<void> {
+  try {
+    await extendCommitGraph(repo)
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error
+  }
 }
 
 async function tidy(repo: Repository, options: CallOptions): Promise<void> {

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { git, startGit } from './git.ts'
 
+/** Of an object in the index of a pack: an id, a checksum and an offset. */
+export const indexBytesOfObject = 28
+
 export async function packFiles(dir: string): Promise<string[]> {
   return readdir(join(dir, 'objects/pack')).catch(() => [])
 }

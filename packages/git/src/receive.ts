@@ -6,6 +6,7 @@ import { objectFormat } from './object-format.ts'
 import { readReport, type PushReport } from './push-report.ts'
 import { writeCommandList, type PushRequest } from './push-request.ts'
 import { durable } from './durable.ts'
+import { indexBytesOfObject } from './open-packs.ts'
 import { makeRoom } from './scratch.ts'
 import { isZero, type Repository } from './repository.ts'
 
@@ -149,6 +150,3 @@ export async function keepReceivedObjects(repo: Repository, room: string): Promi
   }
   return Math.round(indexBytes / indexBytesOfObject)
 }
-
-/** An id, a checksum and an offset. */
-const indexBytesOfObject = 28
