@@ -57,9 +57,10 @@ const poison = /onerror=/
 /** A row for each page; one that has none fails. */
 const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   // A call waits for two minutes: its pages come first.
-  session: ({ slug, sessionId }) => [
+  session: ({ slug, sessionId, failed }) => [
     { at: `/projects/${slug}/sessions/${sessionId}`, reads: /Calls? that wait|wants to call/ },
     { at: `/projects/${slug}/sessions/${sessionId}`, reads: poison },
+    { at: `/projects/${failed.slug}/sessions/${failed.sessionId}`, reads: /Its last lines: .*onerror=/ },
   ],
   connectors: ({ slug }) => [{ at: `/projects/${slug}/connectors`, reads: poison }],
   home: () => [{ at: '/', reads: poison }],
@@ -194,8 +195,9 @@ function flawsOf(text: (root: Node) => string): string[] {
       element,
       ...(element.shadowRoot ? everything(element.shadowRoot) : []),
     ])
+  const unseen = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u
   if ((window as { __canary?: unknown }).__canary !== undefined) flaws.push('something ran')
-  if (document.title !== 'svc') flaws.push(`the title is ${document.title}`)
+  if (!/(^| · )svc$/.test(document.title) || unseen.test(document.title)) flaws.push(`the title is ${document.title}`)
   const { scrollWidth } = document.documentElement
   if (scrollWidth > innerWidth) {
     const widest = everything(document)
@@ -203,7 +205,6 @@ function flawsOf(text: (root: Node) => string): string[] {
       .map((element) => `${element.tagName} ${element.className}`)
     flaws.push(`it is ${scrollWidth} wide: ${widest.slice(0, 4).join(' | ')}`)
   }
-  const unseen = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u
   for (const element of everything(document)) {
     // What a terminal shows is the shell's.
     if (element.closest('.xterm, script, style')) continue

@@ -13,6 +13,8 @@ import { gatewayOf, script } from './page-story.ts'
 export interface Planted {
   slug: string
   sessionId: string
+  /** A session whose agent runtime ended with such words, in a project of its own. */
+  failed: { slug: string; sessionId: string }
   /** Numbers of change requests. */
   clean: number
   conflict: number
@@ -59,7 +61,7 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
     'svc.toml': manifest(helper.url, long),
     'both.txt': 'one\n',
     'two\nlines <b>.txt': 'one\n',
-    '.gitattributes': '*.svg binary\n',
+    '.gitattributes': 'before.svg binary\n',
     'before.svg': picture(far),
   })
   await git('push', '--quiet', 'origin', 'main')
@@ -116,6 +118,8 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
     )}`,
   })
 
+  const failed = await plantFailedSession(server, post)
+
   const email = `"<img/src=x/onerror=alert(1)>"@example.test`
   for (const body of [
     { email, name: short.slice(0, 100) },
@@ -159,15 +163,41 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
   await post(`${base}/triggers/hook/fire`, { message: long }, 202)
   await has('the failed delivery', `${base}/webhooks/${hook.webhook_id}/deliveries`, (text) => text.includes('500'))
   await has('the failed deploy', `${base}/apps`, (text) => text.includes('"failed"'))
+  await has('the session that fails', failed.path, (text) => text.includes('"status":"failed"'))
   await has('the call that waits', `${base}/connector-approvals`, (text) => text.includes('onerror'))
   return {
     slug: project.slug,
     sessionId: session.session_id,
+    failed: { slug: failed.slug, sessionId: failed.sessionId },
     clean: cr.number,
     conflict: conflict.number,
     broken: broken.number,
     end: async () => helper.stop(),
   }
+}
+
+type Post = <T>(path: string, body: object, status?: number) => Promise<T>
+
+/** Its runtime is a program of the repository, which says what it likes before it ends. */
+async function plantFailedSession(
+  server: Server,
+  post: Post,
+): Promise<{ slug: string; sessionId: string; path: string }> {
+  const project = await post<Project>('/v1/projects', { name: 'ends' })
+  const clone = await mkdtemp(join(server.dir, 'ends-'))
+  const git = gitAsStranger(clone)
+  await git('init', '--quiet', '--initial-branch=main')
+  await Bun.write(join(clone, 'svc.toml'), 'svc_version = 1\n[runtime]\ncommand = ["sh", "/workspace/runtime.sh"]\n')
+  await Bun.write(
+    join(clone, 'runtime.sh'),
+    `printf '\\033]0;owned\\007'; echo '<img src=x onerror=window.__canary=1>${turned}'; exit 3\n`,
+  )
+  await git('add', '--all')
+  await git('commit', '--quiet', '-m', 'It ends')
+  await git('push', '--quiet', gatewayOf(server, project), 'main')
+  const base = `/v1/projects/${project.project_id}`
+  const { session_id } = await post<{ session_id: string }>(`${base}/sessions`, { name: 'It ends' })
+  return { slug: project.slug, sessionId: session_id, path: `${base}/sessions/${session_id}` }
 }
 
 /** What a stranger's git writes: nobody checks names of authors. */
@@ -234,6 +264,10 @@ command = "printf '\\\\033]0;owned\\\\007<img src=x onerror=alert(1)>\\\\342\\\\
 [[apps]]
 slug = "<img src=x onerror=alert(1)>"
 command = "true"
+
+[[checks]]
+name = ${quoted(`check <img src=x onerror=window.__canary=1>${turned}`)}
+command = "printf '\\\\033]0;owned\\\\007<img src=x onerror=alert(1)>'; exit 1"
 
 [[channels]]
 platform = ${quoted(`<img src=x onerror=alert(1)>${turned}`)}

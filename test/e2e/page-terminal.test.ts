@@ -63,7 +63,7 @@ test.skipIf(!browserPath)(
     await page.locator('.xterm-helper-textarea').focus()
     await page.keyboard.type('clear; printf \'<img src=x onerror="document.title=1">\\033]0;owned\\007\'\n')
     await screenShows(/onerror="document\.title=1">\S*[$#]/)
-    expect(await page.title()).toBe('svc')
+    expect(await page.title()).not.toContain('owned')
     await page.keyboard.type('exit\n')
     await page.getByText('The shell ended.').waitFor(slow)
     await page.getByRole('button', { name: 'Open another' }).click()

@@ -39,6 +39,12 @@ test.skipIf(!browserPath)(
       expect(page.url()).not.toContain('#')
       expect(complaints).toEqual([])
 
+      // While the service is away the page says so, and goes on by itself.
+      await server.kill('SIGTERM')
+      await page.getByText('The service does not answer.').waitFor({ timeout: 60_000 })
+      await server.boot()
+      await page.getByText('The service does not answer.').waitFor({ state: 'detached', timeout: 60_000 })
+
       const stranger = await (await browser.newContext()).newPage()
       await stranger.goto(link)
       await stranger.getByRole('button', { name: 'Sign in' }).click()

@@ -11,6 +11,8 @@ export type Project = operations['listProjects']['responses'][200]['content']['a
 export type Session = operations['getSession']['responses'][200]['content']['application/json']
 export type Message = operations['getTranscript']['responses'][200]['content']['application/json']['messages'][number]
 export type Token = operations['listUserTokens']['responses'][200]['content']['application/json'][number]
+export type AuditEvent = operations['listAudit']['responses'][200]['content']['application/json'][number]
+export type Member = operations['listMembers']['responses'][200]['content']['application/json'][number]
 export type Role = operations['changeRole']['responses'][200]['content']['application/json']['role']
 export type App = operations['getApp']['responses'][200]['content']['application/json']
 export type Trigger = operations['listTriggers']['responses'][200]['content']['application/json']['triggers'][number]
@@ -379,13 +381,22 @@ export const members = (accountId: string) =>
       ),
   })
 
-export const auditPages = (accountId: string) =>
+export const auditPages = (accountId: string, asked: { action?: string; member?: string; project?: string }) =>
   infiniteQueryOptions({
-    queryKey: ['account', accountId, 'audit'],
+    queryKey: ['account', accountId, 'audit', asked],
     queryFn: ({ signal, pageParam }) =>
       replyPage(
         api.GET('/v1/accounts/{accountId}/audit', {
-          params: { path: { accountId }, query: { limit: 100, ...(pageParam === null ? {} : { cursor: pageParam }) } },
+          params: {
+            path: { accountId },
+            query: {
+              limit: 100,
+              ...(asked.action === undefined ? {} : { action: asked.action }),
+              ...(asked.member === undefined ? {} : { actor_user_id: asked.member }),
+              ...(asked.project === undefined ? {} : { project_id: asked.project }),
+              ...(pageParam === null ? {} : { cursor: pageParam }),
+            },
+          },
           signal,
         }),
       ),

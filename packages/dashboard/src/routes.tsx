@@ -225,7 +225,12 @@ const tokens = createRoute({
 const audit = createRoute({
   getParentRoute: () => shell,
   path: paths.audit,
-  component: lazyRouteComponent(() => import('./pages/account/audit.tsx'), 'AuditPage'),
+  validateSearch: (search): { action?: string; member?: string; project?: string } => ({
+    ...(typeof search.action === 'string' ? { action: search.action } : {}),
+    ...(typeof search.member === 'string' ? { member: search.member } : {}),
+    ...(typeof search.project === 'string' ? { project: search.project } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/audit/page.tsx'), 'AuditPage'),
 })
 
 const usage = createRoute({

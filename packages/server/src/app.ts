@@ -25,7 +25,7 @@ import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { usageRoutes } from './models/usage.ts'
-import { dashboardRoutes } from './page/routes.ts'
+import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
@@ -79,6 +79,7 @@ export function buildApp(deps: Deps): App {
 
 /** An unknown path answers by the same rules as a known one: who may not see that part of the API is told that, and nothing of what is there. */
 async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
+  if (wantsPage(c.req.raw)) return noSuchPage(c.req.raw)
   const request = { id: c.get('requestId'), method: c.req.method, path: c.req.path }
   try {
     if (c.req.path.startsWith('/v1/accounts') || c.req.path.startsWith('/v1/projects'))

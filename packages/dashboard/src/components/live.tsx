@@ -64,6 +64,8 @@ function follow(queries: QueryClient, projectId: string): () => void {
       hear(() => gathered.add('all')),
     )
     opened.addEventListener('error', () => {
+      // Whether the service is gone as a whole is for a question to find out (away.tsx).
+      void queries.invalidateQueries({ queryKey: ['me'] })
       // It comes again by itself unless it was refused.
       if (opened.readyState !== EventSource.CLOSED || stream !== opened) return
       stream = null

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
+import { ApiError } from '../api.ts'
 import { paths } from '../paths.ts'
 import { project } from '../queries.ts'
+import { useTitle } from '../ui/title.ts'
 import { Answer } from './answer.tsx'
 import { Live } from './live.tsx'
 
@@ -37,12 +39,15 @@ export function ProjectShell() {
   const { pathname } = useLocation()
   const places = useRef<HTMLElement>(null)
   const isThere = found.data !== undefined
+  const here = pages.find(([to]) => pathname === to.replace('$project', name))
+  useTitle(here !== undefined && found.data !== undefined ? `${here[1]} · ${found.data.name}` : null)
   // On a narrow screen the place one is at may be out of sight, further along.
   useEffect(() => {
     const nav = places.current
-    const here = nav?.querySelector<HTMLElement>('[aria-current=page]')
-    if (nav != null && here != null) nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2
+    const shown = nav?.querySelector<HTMLElement>('[aria-current=page]')
+    if (nav != null && shown != null) nav.scrollLeft = shown.offsetLeft - (nav.clientWidth - shown.offsetWidth) / 2
   }, [pathname, isThere])
+  if (found.error instanceof ApiError && found.error.code === 'not_found') return <NoProject error={found.error} />
   return (
     <Answer of={found} what="the project">
       {(shown) => (
@@ -75,5 +80,19 @@ export function ProjectShell() {
         </>
       )}
     </Answer>
+  )
+}
+
+function NoProject({ error }: { error: ApiError }) {
+  return (
+    <>
+      <h1 className="text-xl font-semibold break-words">{error.message}</h1>
+      <p className="mt-2 text-dim">
+        <Link to={paths.projects} className="text-accent underline">
+          Projects
+        </Link>{' '}
+        lists those you may see.
+      </p>
+    </>
   )
 }

@@ -1,12 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet } from '@tanstack/react-router'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
 import { me } from '../queries.ts'
+import { useTitle } from '../ui/title.ts'
+import { Away } from './away.tsx'
 import { UserMenu } from './user-menu.tsx'
+
+/** Pages of a project have titles of their own. */
+const titles: Readonly<Record<string, string>> = {
+  [paths.home]: '',
+  [paths.projects]: 'Projects',
+  [paths.newProject]: 'New project',
+  [paths.members]: 'Members',
+  [paths.tokens]: 'Your tokens',
+  [paths.audit]: 'Audit',
+  [paths.usage]: 'Usage',
+  [paths.profile]: 'Profile',
+}
 
 /** What every page after sign-in stands in. */
 export function Shell() {
   const { data } = useQuery(me)
+  const { pathname } = useLocation()
+  useTitle(titles[pathname] ?? null)
   return (
     <>
       <a
@@ -28,6 +44,7 @@ export function Shell() {
         </nav>
       </header>
       <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6 outline-none">
+        <Away />
         <Outlet />
       </main>
     </>

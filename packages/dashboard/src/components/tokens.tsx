@@ -9,6 +9,7 @@ import { Form, Input } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Time } from '../ui/time.tsx'
 import { Answer } from './answer.tsx'
+import { ConfirmButton } from './confirm-button.tsx'
 import { Failure } from './failure.tsx'
 
 /** Tokens of a person or a project: made, seen once, revoked. */
@@ -68,14 +69,36 @@ export function Tokens<Key extends readonly unknown[]>({
               <Rows label="Tokens">
                 {tokens.map((token) => (
                   <Row key={token.token_id}>
-                    <span className="min-w-0 flex-1">
+                    <span className="min-w-0 flex-1 basis-40">
                       <span className="font-medium">{token.name}</span>
                       {token.session_id !== null && <span className="block text-sm text-dim">of a session</span>}
                     </span>
-                    <Time at={token.created_at} />
-                    <Button kind="quiet" onClick={() => end.mutate(token.token_id)} aria-label={`Revoke ${token.name}`}>
-                      Revoke
-                    </Button>
+                    <span className="text-sm text-dim">
+                      {token.last_used_at === null ? (
+                        'never used'
+                      ) : (
+                        <>
+                          used <Time at={token.last_used_at} />
+                        </>
+                      )}
+                      {token.expires_at !== null && (
+                        <>
+                          {' '}
+                          · ends <Time at={token.expires_at} />
+                        </>
+                      )}{' '}
+                      · made <Time at={token.created_at} />
+                    </span>
+                    <ConfirmButton
+                      verb="Revoke"
+                      of={token.name}
+                      title={`Revoke ${token.name}?`}
+                      busy={end.isPending}
+                      disabledReason={refusal}
+                      onConfirm={() => end.mutate(token.token_id)}
+                    >
+                      Whoever uses it is refused from then on.
+                    </ConfirmButton>
                   </Row>
                 ))}
               </Rows>

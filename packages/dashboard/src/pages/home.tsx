@@ -1,5 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { ApiError } from '../api.ts'
 import { Answer } from '../components/answer.tsx'
 import { Live } from '../components/live.tsx'
 import { ChangeRequestRow } from '../components/change-request-row.tsx'
@@ -8,6 +9,7 @@ import { paths } from '../paths.ts'
 import { type ChangeRequest, changeRequests, mergeability, projects, type Session, sessions } from '../queries.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Card, Empty, Rows } from '../ui/card.tsx'
+import { Notice } from '../ui/notice.tsx'
 import { FirstVisit } from './first-visit.tsx'
 
 /** What waits for a person, and what runs now, over all projects. */
@@ -39,11 +41,17 @@ function Work({ projects }: { projects: Project[] }) {
   const failed = all.filter(({ session }) => session.status === 'failed')
   const running = all.filter(({ session }) => session.status === 'running' || session.status === 'provisioning')
   const rest = all.filter(({ session }) => session.status === 'stopped').slice(0, stoppedMax)
+  const refusals = [...refusalsOf([proposals, agents], projects)]
   const isComing = [...proposals, ...agents].some(({ isPending }) => isPending)
   return (
     <div className="flex flex-col gap-6">
       <Live projectIds={projects.slice(0, liveMax).map(({ project_id }) => project_id)} />
       <h1 className="text-xl font-semibold">Home</h1>
+      {refusals.map(([message, { names, error }]) => (
+        <Notice key={message} tone="warn" title={`Of ${[...names].join(', ')} not everything can be shown: ${message}`}>
+          {error instanceof ApiError ? error.hint : null}
+        </Notice>
+      ))}
       <Card title="Needs you">
         {open.length + failed.length === 0 ? (
           <Empty>{isComing ? 'Looking…' : 'Nothing waits for you.'}</Empty>
@@ -79,6 +87,25 @@ function Work({ projects }: { projects: Project[] }) {
       )}
     </div>
   )
+}
+
+interface Asked {
+  error: unknown
+  data: unknown
+}
+
+/** Of which projects something could not be read, by the reason. */
+function refusalsOf(asked: Asked[][], projects: Project[]): Map<string, { names: Set<string>; error: unknown }> {
+  const found = new Map<string, { names: Set<string>; error: unknown }>()
+  for (const each of asked)
+    for (const [i, { error, data }] of each.entries()) {
+      if (error === null || data !== undefined) continue
+      const message = error instanceof Error ? error.message : String(error)
+      const of = found.get(message) ?? { names: new Set(), error }
+      of.names.add(projects[i]!.name)
+      found.set(message, of)
+    }
+  return found
 }
 
 /** So many are asked whether they merge; each is a merge tried by the server. */

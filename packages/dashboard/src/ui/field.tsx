@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
+import type { ComponentProps, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
 
 const look = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
 
@@ -19,7 +19,7 @@ function Label({ label, hint, wide = false, children }: About & { children: Reac
   )
 }
 
-export function Input({ label, hint, wide, ...rest }: InputHTMLAttributes<HTMLInputElement> & About) {
+export function Input({ label, hint, wide, ...rest }: ComponentProps<'input'> & About) {
   return (
     <Label label={label} hint={hint} wide={wide}>
       <input {...rest} className={`min-h-9.5 ${look}`} />

@@ -38,6 +38,18 @@ describe('the pages', () => {
     expect((await get('/assets/no-such-file.js')).status).toBe(404)
   })
 
+  test('say to a browser that there is no such page, and to a program that there is no such route', async () => {
+    const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const page = await get('/nowhere', browser)
+    expect(page.status).toBe(404)
+    expect(page.text).toContain('<div id="root"></div>')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    for (const path of ['/v1/nowhere', '/v1', '/assets/no.js', '/install/nothing'])
+      expect((await get(path, browser)).text).toContain('"code":"')
+    expect((await get('/nowhere')).text).toContain('"code":"not_found"')
+    expect((await get('/nowhere', { ...browser, host: 'evil.test' })).status).toBe(403)
+  })
+
   test('begin with no more than 200 KB of JavaScript, as it travels', async () => {
     const needed = new Set((await filesOfDocument()).filter((file) => file.endsWith('.js')))
     let total = 0

@@ -1,6 +1,6 @@
 /** The pages: one document for every address of theirs, and the files it loads. */
 import { randomBytes } from 'node:crypto'
-import { ServiceError } from '@svc/contract'
+import { errorStatus, ServiceError } from '@svc/contract'
 import type { App } from '../http/mount.ts'
 import { type PageFile, pageFiles } from './pack.ts'
 
@@ -34,6 +34,22 @@ export function dashboardRoutes(app: App): void {
     if (file === undefined) throw new ServiceError('not_found', 'There is no such file.')
     return send(c.req.raw, file, file.type, 'public, max-age=31536000, immutable')
   })
+}
+
+/** Whether a person mistyped an address in their browser. Programs are told in JSON, and so is all that is not a page's. */
+export function wantsPage(request: Request): boolean {
+  const { pathname } = new URL(request.url)
+  return (
+    request.method === 'GET' &&
+    /\btext\/html\b/.test(request.headers.get('accept') ?? '') &&
+    !/^\/(?:v1|assets|install)(?:\/|$)/.test(pathname)
+  )
+}
+
+/** The page that says that there is none. */
+export async function noSuchPage(request: Request): Promise<Response> {
+  const { headers, body } = await document(request)
+  return new Response(body, { status: errorStatus('not_found'), headers })
 }
 
 async function document(request: Request): Promise<Response> {

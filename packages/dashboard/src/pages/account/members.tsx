@@ -5,6 +5,8 @@ import { askAgain } from '../../ask-again.ts'
 import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { me, members, type Role } from '../../queries.ts'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { useAdminRefusal } from '../../components/role.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
@@ -25,14 +27,15 @@ export function MembersPage() {
     <div className="flex flex-col gap-6">
       <h1 className="text-xl font-semibold">Members</h1>
       <Answer of={found} what="your account">
-        {({ account }) => <Members accountId={account.account_id} />}
+        {({ account, user }) => <Members accountId={account.account_id} userId={user.user_id} />}
       </Answer>
     </div>
   )
 }
 
-function Members({ accountId }: { accountId: string }) {
+function Members({ accountId, userId }: { accountId: string; userId: string }) {
   const queries = useQueryClient()
+  const refusal = useAdminRefusal(accountId)
   const found = useQuery(members(accountId))
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
@@ -68,14 +71,14 @@ function Members({ accountId }: { accountId: string }) {
         </Notice>
       )}
       <Card title="Add a member">
-        <Form onSubmit={() => email !== '' && !add.isPending && add.mutate()}>
+        <Form onSubmit={() => refusal === null && email !== '' && !add.isPending && add.mutate()}>
           <Input label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} />
           <Select label="Role" options={roles} value={role} onChange={(event) => setRole(event.target.value as Role)} />
           <Button
             type="submit"
             kind="primary"
             busy={add.isPending}
-            disabledReason={email === '' ? 'An e-mail address is needed' : null}
+            disabledReason={refusal ?? (email === '' ? 'An e-mail address is needed' : null)}
           >
             Add
           </Button>
@@ -91,11 +94,15 @@ function Members({ accountId }: { accountId: string }) {
                     <span className="font-medium">{member.name}</span>
                     <span className="block text-sm text-dim">{member.email ?? 'no e-mail address'}</span>
                   </span>
-                  <Time at={member.created_at} />
+                  <span className="text-sm text-dim">
+                    since <Time at={member.created_at} />
+                  </span>
                   <select
                     aria-label={`Role of ${member.name}`}
                     className="min-h-9 rounded-md border border-line-strong bg-ground px-2 text-sm"
                     value={member.role}
+                    disabled={refusal !== null}
+                    title={refusal ?? undefined}
                     onChange={(event) => change.mutate({ userId: member.user_id, role: event.target.value as Role })}
                   >
                     {roles.map(([value]) => (
@@ -104,13 +111,16 @@ function Members({ accountId }: { accountId: string }) {
                       </option>
                     ))}
                   </select>
-                  <Button
-                    kind="quiet"
-                    onClick={() => remove.mutate(member.user_id)}
-                    aria-label={`Remove ${member.name}`}
+                  <ConfirmButton
+                    verb="Remove"
+                    of={member.name}
+                    title={`Remove ${member.name} from the account?`}
+                    busy={remove.isPending}
+                    disabledReason={member.user_id === userId ? null : refusal}
+                    onConfirm={() => remove.mutate(member.user_id)}
                   >
-                    Remove
-                  </Button>
+                    Their tokens reach nothing of the account from then on. What they made stays.
+                  </ConfirmButton>
                 </Row>
               ))}
             </Rows>

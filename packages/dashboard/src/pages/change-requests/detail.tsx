@@ -10,6 +10,7 @@ import { type ChangeRequest, changeRequest, diff } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
+import { useTitle } from '../../ui/title.ts'
 import { CommitsTab } from './commits-tab.tsx'
 import { Conversation } from './conversation.tsx'
 import { EffectsTab } from './effects-tab.tsx'
@@ -101,6 +102,7 @@ export function ChangeRequestPage() {
 }
 
 function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+  useTitle(`#${cr.number} ${cr.title}`)
   const { slug } = useProject()
   const [edits, setEdits] = useState(false)
   if (edits) return <EditTitle projectId={projectId} cr={cr} onDone={() => setEdits(false)} />

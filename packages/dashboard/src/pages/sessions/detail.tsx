@@ -7,6 +7,7 @@ import { paths } from '../../paths.ts'
 import { changeRequestsOfBranch, type Session, session } from '../../queries.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
+import { useTitle } from '../../ui/title.ts'
 import { SessionActions } from './actions.tsx'
 import { Conversation } from './conversation.tsx'
 import { PromptBox } from './prompt-box.tsx'
@@ -32,6 +33,7 @@ export function SessionPage() {
 function Live({ initial }: { initial: Session }) {
   const stream = useSessionStream(initial.project_id, initial.session_id)
   const now = stream.session ?? initial
+  useTitle(now.name)
   const conversation = useConversation(
     { projectId: initial.project_id, sessionId: initial.session_id },
     { told: stream.messages, isWhole: stream.isWhole },

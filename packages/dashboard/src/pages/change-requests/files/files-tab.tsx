@@ -13,7 +13,7 @@ import { wholeFile } from './context.ts'
 import { draftAt } from './draft-at.ts'
 import { type DraftComment, useDrafts } from './drafts.ts'
 import { type Look, useLooks } from './looked.ts'
-import { PlainFiles } from './plain-files.tsx'
+import { isPicture, PlainFiles } from './plain-files.tsx'
 import { SendReview } from './send-review.tsx'
 import { AllOfIt, SinceWords } from './since-words.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
@@ -214,7 +214,7 @@ function Files({
               projectId={projectId}
               from={diff.merge_base ?? diff.base_sha}
               to={headSha}
-              files={files.filter(({ reason }) => reason !== null)}
+              files={files.filter((file) => file.reason !== null || isPicture(file))}
             />
           </div>
         </div>

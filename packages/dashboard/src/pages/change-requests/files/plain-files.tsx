@@ -9,7 +9,16 @@ const words = {
   truncated: 'Too large to show',
   empty: 'No line changed: its name, its mode, or an empty file',
 } as const
+/** Drawn as an image, where no script of theirs runs and nothing is fetched; that of text has its lines above, too. */
+const drawing = /\.svg$/i
 const image = /\.(png|jpe?g|gif|webp|avif|svg|bmp|ico)$/i
+
+/** Each is two files that are read. */
+const drawnMax = 50
+
+export function isPicture({ path, reason }: ChangedFile): boolean {
+  return (reason === 'binary' && image.test(path)) || (reason === null && drawing.test(path))
+}
 
 /** Files without lines to show, said plainly; images on both sides. */
 export function PlainFiles({
@@ -26,15 +35,15 @@ export function PlainFiles({
 }) {
   if (files.length === 0) return null
   return (
-    <Card title="Without lines to show">
-      <Rows label="Files without lines to show">
-        {files.map((file) => (
+    <Card title={files.every(({ reason }) => reason === null) ? 'Pictures' : 'Without lines to show, and pictures'}>
+      <Rows label="Files without lines to show, and pictures">
+        {files.map((file, index) => (
           <Row key={file.path}>
             <span className="min-w-0 flex-1 font-mono text-sm">{visibleName(file.path)}</span>
             <span className="text-sm text-dim">
               {file.status}. {file.reason === null ? '' : words[file.reason]}
             </span>
-            {file.reason === 'binary' && image.test(file.path) && (
+            {index < drawnMax && isPicture(file) && (
               <div className="flex w-full flex-wrap gap-4">
                 {file.status !== 'added' && (
                   <Picture projectId={projectId} at={from} path={file.oldPath ?? file.path} word="Before" />

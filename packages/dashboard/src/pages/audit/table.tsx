@@ -1,0 +1,114 @@
+import { Link } from '@tanstack/react-router'
+import { paths } from '../../paths.ts'
+import type { AuditEvent, Member, Project } from '../../queries.ts'
+import { Time } from '../../ui/time.tsx'
+import { changes } from './changes.ts'
+
+interface Known {
+  people: readonly Member[]
+  projects: readonly Project[]
+}
+
+/** Who changed what, and from what to what. */
+export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
+  return (
+    <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Who changed what">
+      <table className="w-full text-sm">
+        <thead className="text-left text-dim">
+          <tr className="border-b border-line">
+            {['When', 'Who', 'What', 'Of', 'Changed', 'From'].map((head) => (
+              <th key={head} scope="col" className="px-4 py-2 font-normal">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.event_id} className="border-b border-line align-top last:border-0">
+              <td className="px-4 py-1.5">
+                <Time at={event.at} />
+              </td>
+              <td className="px-4 py-1.5 whitespace-nowrap">
+                <Who event={event} {...known} />
+              </td>
+              <td className="px-4 py-1.5 font-mono whitespace-nowrap">{event.action}</td>
+              <td className="px-4 py-1.5 whitespace-nowrap">
+                <Of event={event} {...known} />
+              </td>
+              <td className="min-w-60 px-4 py-1.5 break-words text-dim">
+                {changes(event.before, event.after).join(' · ')}
+              </td>
+              <td className="px-4 py-1.5 whitespace-nowrap text-dim">{event.address ?? ''}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const link = 'text-accent underline'
+
+/** A person, or what acted for them: an agent in its session, or the service. */
+function Who({ event, people, projects }: { event: AuditEvent } & Known) {
+  const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? null
+  if (event.session_id !== null) {
+    const slug = slugOf(event, projects)
+    const words = `agent of ${event.session_id.slice(0, 8)}`
+    return (
+      <>
+        {slug === undefined ? (
+          words
+        ) : (
+          <Link to={paths.session} params={{ project: slug, sessionId: event.session_id }} className={link}>
+            {words}
+          </Link>
+        )}
+        {name !== null && <span className="block text-dim">for {name}</span>}
+      </>
+    )
+  }
+  if (event.actor_kind === 'user') return name ?? 'somebody who left'
+  return (
+    <>
+      {event.actor_kind}
+      {name !== null && <span className="block text-dim">for {name}</span>}
+    </>
+  )
+}
+
+function Of({ event, people, projects }: { event: AuditEvent } & Known) {
+  const project = projects.find(({ project_id }) => project_id === event.project_id)
+  const short = /^[0-9a-f-]{36}$/.test(event.object_id) ? event.object_id.slice(0, 8) : event.object_id
+  const within = project !== undefined && <span className="block text-dim">{project.name}</span>
+  if (event.object_type === 'project' && project !== undefined)
+    return (
+      <Link to={paths.changeRequests} params={{ project: project.slug }} className={link}>
+        {project.name}
+      </Link>
+    )
+  if (event.object_type === 'session' && project !== undefined)
+    return (
+      <>
+        <Link to={paths.session} params={{ project: project.slug, sessionId: event.object_id }} className={link}>
+          session {short}
+        </Link>
+        {within}
+      </>
+    )
+  const person = people.find(({ user_id }) => user_id === event.object_id)
+  const name = event.object_type === 'user' && person !== undefined ? person.name : short
+  return (
+    <>
+      <span className="font-mono" title={event.object_id}>
+        {name}
+      </span>
+      {within}
+    </>
+  )
+}
+
+function slugOf({ project_id: id }: AuditEvent, projects: readonly Project[]): string | undefined {
+  return projects.find(({ project_id }) => project_id === id)?.slug
+}
