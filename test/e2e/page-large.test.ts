@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Request } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { git, makeFirstCommit, until } from './harness.ts'
 import { insertChangeRequests, insertLiveMessage, insertMessages, longFile, manyFiles } from './large-fixtures.ts'
@@ -171,8 +172,15 @@ test.skipIf(!browserPath)(
       await git(clone, 'push', '--quiet', gatewayOf(server, changed), branch)
     }
     await server.json(['cr', 'open', '--title', 'Large', '--head', 'work', '--project', changed.project_id])
+    // Begun before the page's own code is there, and not asked for again by it.
+    const asked: Request[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('/diff?')) asked.push(request)
+    })
     await page.goto(`${server.url}/projects/${changed.slug}/change-requests/1?tab=files`)
     await page.getByText('0 of 3000 files viewed').waitFor(slow)
+    const answers = await Promise.all(asked.map((request) => request.response()))
+    expect(answers.filter((answer) => answer?.ok()).length).toBe(1)
     await page.getByText("'it is 0'").first().waitFor(slow)
     expect(await allElements()).toBeLessThan(diffElementsMax)
     await page.screenshot({ path: join(pictures, 'diff-large-1280.png') })

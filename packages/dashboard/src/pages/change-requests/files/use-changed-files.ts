@@ -7,20 +7,8 @@ import { type ChangedFile, changedFiles, readFile } from './changed-files.ts'
 const sliceMs = 8
 /** Nobody waits for the files below the first screen before they see it. */
 const firstFiles = 30
-
-export function useChangedFiles(diff: Diff): ChangedFile[] {
-  const [reading, setReading] = useState(() => begin(diff))
-  // The files of another diff are there at once, not after a frame with those of the one before.
-  const current = reading.diff === diff ? reading : begin(diff)
-  if (current !== reading) setReading(current)
-  const { files, read } = current
-  useEffect(() => {
-    if (read >= files.length) return
-    const timer = setTimeout(() => setReading((before) => (before.diff === diff ? readMore(before) : before)))
-    return () => clearTimeout(timer)
-  }, [diff, files, read])
-  return files
-}
+/** What was read is shown when it has grown by as much: to show it costs as much as there are files, and so few times. */
+const growth = 4
 
 interface Reading {
   diff: Diff
@@ -29,17 +17,39 @@ interface Reading {
   read: number
 }
 
-function begin(diff: Diff): Reading {
-  return readMore({ diff, files: changedFiles(diff), read: 0 }, firstFiles)
+export function useChangedFiles(diff: Diff): ChangedFile[] {
+  const [reading, setReading] = useState(() => begin(diff))
+  // The files of another diff are there at once, not after a frame with those of the one before.
+  const current = reading.diff === diff ? reading : begin(diff)
+  if (current !== reading) setReading(current)
+  useEffect(() => readOn(current, (more) => setReading((before) => (before === current ? more : before))), [current])
+  return current.files
 }
 
-function readMore({ diff, files, read }: Reading, atMost = Infinity): Reading {
-  const end = performance.now() + sliceMs
+function begin(diff: Diff): Reading {
+  const files = changedFiles(diff)
+  return {
+    diff,
+    files: files.map((file, at) => (at < firstFiles ? readFile(file) : file)),
+    read: Math.min(firstFiles, files.length),
+  }
+}
+
+/** Answers with what ends it. */
+function readOn({ diff, files, read }: Reading, show: (more: Reading) => void): () => void {
+  const to = Math.min(files.length, read * growth)
   const next = [...files]
   let at = read
-  while (at < files.length && at - read < atMost && (at === read || performance.now() < end)) {
-    next[at] = readFile(files[at]!)
-    at++
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const slice = () => {
+    const end = performance.now() + sliceMs
+    do {
+      next[at] = readFile(files[at]!)
+      at++
+    } while (at < to && performance.now() < end)
+    if (at < to) timer = setTimeout(slice)
+    else show({ diff, files: next, read: at })
   }
-  return { diff, files: next, read: at }
+  if (at < to) timer = setTimeout(slice)
+  return () => clearTimeout(timer)
 }

@@ -2,7 +2,7 @@ import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierr
 import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
 import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
 import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
-import { type ReactNode, type Ref, useMemo } from 'react'
+import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { CommentBox } from './comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
@@ -58,31 +58,12 @@ export function Viewer({
   onRemove: (draft: DraftComment) => void
   onEdit: (draft: DraftComment) => void
 }) {
-  const items = useMemo(
-    () =>
-      files
-        .filter(({ view }) => view !== null)
-        .map((file): CodeViewItem<DraftComment> => {
-          const annotations = drafts
-            .filter(({ path }) => path === file.path)
-            .map((draft): DiffLineAnnotation<DraftComment> => ({
-              side: draft.side === 'old' ? 'deletions' : 'additions',
-              lineNumber: draft.line,
-              metadata: draft,
-            }))
-          const isCollapsed = collapsed(file)
-          return {
-            id: file.path,
-            type: 'diff',
-            fileDiff: visibleDiff(file.view!),
-            annotations,
-            collapsed: isCollapsed,
-            version: versionOf(JSON.stringify([file.comparison, annotations, openDraft, isCollapsed])),
-          }
-        }),
-    [files, drafts, openDraft, collapsed],
-  )
-  const byPath = useMemo(() => new Map(files.map((file) => [file.path, file])), [files])
+  const items = useItems(files, { collapsed, drafts, openDraft })
+  // Not by way of the options: what changes in them draws all again.
+  const latest = useRef({ files, onComment })
+  useEffect(() => {
+    latest.current = { files, onComment }
+  })
   const options = useMemo(
     () => ({
       theme,
@@ -100,13 +81,23 @@ export function Viewer({
       enableGutterUtility: true,
       enableLineSelection: true,
       onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<DraftComment> }) {
-        const file = byPath.get(context.item.id)
+        const file = latest.current.files.find(({ path }) => path === context.item.id)
         // What is drawn may have been loaded whole, which the same file of a newer answer has not.
         if (file !== undefined && context.item.type === 'diff')
-          onComment({ ...file, view: context.item.fileDiff }, range)
+          latest.current.onComment({ ...file, view: context.item.fileDiff }, range)
       },
     }),
-    [layout, wrap, byPath, load, onComment],
+    [layout, wrap, load],
+  )
+  const renderAnnotation = (...[{ metadata: draft }]: [{ metadata: DraftComment }, ...unknown[]]) => (
+    <CommentBox
+      key={draft.id}
+      draft={draft}
+      isOpen={draft.id === openDraft}
+      onSave={(text) => onSave(draft, text)}
+      onRemove={() => onRemove(draft)}
+      onEdit={() => onEdit(draft)}
+    />
   )
   return (
     <CodeView<DraftComment>
@@ -114,21 +105,51 @@ export function Viewer({
       items={items}
       options={options}
       className="h-full overflow-auto rounded-lg border border-line"
-      renderAnnotation={(...[annotation]) => {
-        const draft = annotation.metadata
-        return (
-          <CommentBox
-            key={draft.id}
-            draft={draft}
-            isOpen={draft.id === openDraft}
-            onSave={(text) => onSave(draft, text)}
-            onRemove={() => onRemove(draft)}
-            onEdit={() => onEdit(draft)}
-          />
-        )
-      }}
+      // Without one the viewer has nothing to tell React of while it scrolls.
+      {...(drafts.length > 0 && { renderAnnotation })}
     />
   )
+}
+
+type Item = CodeViewItem<DraftComment>
+
+/** What is drawn of each file that was read: the same object as long as it is the same, so that those that come only follow. */
+function useItems(
+  files: ChangedFile[],
+  {
+    collapsed,
+    drafts,
+    openDraft,
+  }: { collapsed: (file: ChangedFile) => boolean; drafts: DraftComment[]; openDraft: string | null },
+): Item[] {
+  const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
+  return useMemo(() => {
+    const draftsOf = Map.groupBy(drafts, ({ path }) => path)
+    return files
+      .filter(({ view }) => view !== null)
+      .map((file): Item => {
+        const annotations = (draftsOf.get(file.path) ?? []).map((draft): DiffLineAnnotation<DraftComment> => ({
+          side: draft.side === 'old' ? 'deletions' : 'additions',
+          lineNumber: draft.line,
+          metadata: draft,
+        }))
+        const isCollapsed = collapsed(file)
+        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openDraft])
+        const version = versionOf(`${file.comparison} ${isCollapsed} ${shown}`)
+        const before = known.current.get(file)
+        if (before?.version === version) return before.item
+        const item: Item = {
+          id: file.path,
+          type: 'diff',
+          fileDiff: visibleDiff(file.view!),
+          annotations,
+          collapsed: isCollapsed,
+          version,
+        }
+        known.current.set(file, { version, item })
+        return item
+      })
+  }, [files, drafts, openDraft, collapsed])
 }
 
 /** The viewer renders an item again when its version changes. */
