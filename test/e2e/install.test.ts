@@ -57,7 +57,7 @@ describe('the install script', () => {
       await sh(script, { ...env, PATH: `${tools}:${env.PATH}` })
       expect(await readFile(join(home, 'called'), 'utf8')).toContain('uname')
     },
-    120_000,
+    300_000,
   )
 
   test('puts the program, a link and the host it came from', async () => {

@@ -83,6 +83,12 @@ async function makeProject(manifest = entry('site')): Promise<AppProject> {
   }
 }
 
+/** What was deployed last of this project: the apps of other tests come back meanwhile. */
+const newestOf = async (project: AppProject) => {
+  const [newest] = (await project.app()).deploys
+  return deployed.findLast(({ spec }) => spec.commit === newest?.commit_sha)
+}
+
 const runs = (number: number) => (app: App) => app.state === 'running' && app.live?.number === number
 
 describe('the default branch', () => {
@@ -99,7 +105,7 @@ describe('the default branch', () => {
       live: { number: 1, cause: 'default_branch', status: 'running', error: null },
     })
     expect(app.live?.hash).toMatch(/^[0-9a-f]{64}$/)
-    const made = deployed.at(-1)!
+    const made = (await newestOf(project))!
     expect(made.spec).toMatchObject({
       slug: 'site',
       port: 4000,
@@ -149,7 +155,7 @@ describe('the default branch', () => {
     await project.becomes('runs', runs(2))
     await server.request('POST', `/v1/projects/${project.id}/secrets`, { body: { name: 'API_KEY', value: 'v2' } })
     await project.becomes('runs with the new value', runs(3))
-    expect(deployed.at(-1)?.spec.env).toEqual({ KEY: 'v2' })
+    expect((await newestOf(project))?.spec.env).toEqual({ KEY: 'v2' })
   })
 
   test('that breaks an entry lets it run on and says so; that takes it out ends it', async () => {
@@ -204,14 +210,10 @@ describe('a deploy that fails', () => {
     )
     behaves = () => ({ state: 'building' })
     await project.ask('deploy')
-    await until('it builds', () => deployed.length > 0)
-    for (const { sandboxId } of await server.driver.list())
-      if (
-        sandboxId.startsWith('app-') &&
-        server.driver.seen(sandboxId)?.spec.env['SVC_SESSION_ID'] === sandboxId &&
-        server.deps.apps.serving(project.id, 'site') === null
-      )
-        await server.driver.crash(sandboxId, 'The sandbox ended by itself with signal 9.')
+    await until('it builds', async () => (await newestOf(project)) !== undefined)
+    const rows = server.deps.db.selectFrom('app_deploys').selectAll().where('project_id', '=', project.id)
+    const { sandbox_id } = await rows.where('status', '=', 'building').executeTakeFirstOrThrow()
+    await server.driver.crash(sandbox_id!, 'The sandbox ended by itself with signal 9.')
     expect(
       (await project.becomes('failed again', (app) => app.state === 'failed' && app.deploys.length === 2)).reason,
     ).toBe('The sandbox ended by itself with signal 9.')
@@ -322,7 +324,7 @@ describe('what dies', () => {
   test('an app that its daemon restarts says so meanwhile, and fails when that is given up', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
-    const app = deployed.at(-1)!
+    const app = (await newestOf(project))!
     Object.assign(app, { state: 'restarting', error: 'It ended with exit code 9.' })
     expect((await project.becomes('restarts', ({ state }) => state === 'restarting')).reason).toBe(
       'It ended with exit code 9.',
@@ -440,7 +442,7 @@ describe('its log', () => {
       for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) seen.push(decoder.decode(chunk))
     })().catch(() => {})
     await until('the first line comes', () => seen.join('').includes('"text":"line one"'))
-    deployed.at(-1)!.lines!.push('line two')
+    ;(await newestOf(project))!.lines!.push('line two')
     await until('the second line comes', () => seen.join('').includes('"text":"line two"'))
     behaves = () => ({ state: 'ready', lines: ['of the second'] })
     await project.push({ 'a.txt': 'b' })
@@ -453,7 +455,7 @@ describe('its log', () => {
   test('keeps the newest within its bound', async () => {
     const project = await makeProject()
     await project.becomes('runs', runs(1))
-    const app = deployed.at(-1)!
+    const app = (await newestOf(project))!
     for (let round = 0; round < 30; round++) {
       app.lines = Array.from({ length: 12 }, (_, i) => `${round} ${i} ${'x'.repeat(5000)}`)
       await until('it is taken', () => app.lines!.length === 0)
