@@ -1,6 +1,8 @@
 /** A real OpenID Connect provider on loopback, which signs in whom a test names without asking. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+// Before the provider, which warns as it loads.
+import './testing-quiet.ts'
 import { Provider } from 'oidc-provider'
 
 export interface TestPerson {
