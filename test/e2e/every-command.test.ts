@@ -140,6 +140,21 @@ async function running(id: string): Promise<string> {
   return id
 }
 
+async function stoppedSession(): Promise<string> {
+  const id = await newSession()
+  await server.json(['sessions', 'stop', id, '--project', project])
+  return id
+}
+
+/** What a command leaves running: its agent's runtime would take the processor from all that come after it. */
+async function stopTheOthers(): Promise<void> {
+  const path = `/v1/projects/${project}/sessions`
+  const sessions = (await (await server.api(path)).json()) as { session_id: string; status: string }[]
+  for (const { session_id: id, status } of sessions)
+    if (id !== session && !['stopped', 'failed'].includes(status))
+      await server.api(`${path}/${id}/stop`, { method: 'POST' })
+}
+
 const freshName = (word: string) => `${word}-${++count}`
 const newMember = async () => {
   const email = `${freshName('m')}@example.test`
@@ -195,7 +210,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
-  'sessions restart': () => ({ args: [newSession().then(running)] }),
+  'sessions restart': () => ({ args: [stoppedSession()] }),
   'sessions rm': () => ({ args: [newSession(), '--yes'] }),
   'cr open': () => ({ args: ['--title', 'From a script', '--head', pushBranch()] }),
   'cr ls': () => ({ args: [] }),
@@ -350,6 +365,7 @@ describe.each(names.filter((name) => name in good))('svc %s', (name) => {
       // A conversation is a stream: one document a line.
       const documents = name === 'sessions chat' ? asJson.stdout.trim().split('\n') : [asJson.stdout]
       for (const document of documents) expect(JSON.parse(document)).toBeDefined()
+      await stopTheOthers()
     },
     2 * minutes,
   )
@@ -428,12 +444,16 @@ test(
     const made = await server.json<{ session_id: string }>([
       ...['sessions', 'new', '--no-wait', '--model', 'svc-scripted-demo', '--prompt', prompt, '--project', project],
     ])
-    const said = await until('the agent to say everything', async () => {
-      const response = await server.api(`/v1/projects/${project}/sessions/${made.session_id}/transcript`)
-      const { messages } = (await response.json()) as { messages: { role: string; parts: { output?: string }[] }[] }
-      const text = messages.flatMap(({ parts }) => parts.map(({ output }) => output ?? '')).join('\n')
-      return /^ALL DONE/m.test(text) && text
-    })
+    const said = await until(
+      'the agent to say everything',
+      async () => {
+        const response = await server.api(`/v1/projects/${project}/sessions/${made.session_id}/transcript`)
+        const { messages } = (await response.json()) as { messages: { role: string; parts: { output?: string }[] }[] }
+        const text = messages.flatMap(({ parts }) => parts.map(({ output }) => output ?? '')).join('\n')
+        return /^ALL DONE/m.test(text) && text
+      },
+      3.5 * minutes,
+    )
     const after = (word: string) => new RegExp(`^${word}: (.*)$`, 'm').exec(said)?.[1] ?? `no ${word} in:\n${said}`
     expect(after('config')).toBe('none')
     expect(JSON.parse(after('whoami'))).toMatchObject({

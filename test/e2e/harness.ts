@@ -66,10 +66,12 @@ export async function until<T>(
 ): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
+    const asked = performance.now()
     const answer = await ask()
     if (answer) return answer
     if (Date.now() > deadline) throw new Error(`Waited ${ms / 1000} s in vain for: ${what}`)
-    await Bun.sleep(50)
+    // Where asking is a program of its own, it must not take the processor from what is waited for.
+    await Bun.sleep(Math.max(50, 3 * (performance.now() - asked)))
   }
 }
 
