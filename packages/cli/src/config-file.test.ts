@@ -39,7 +39,7 @@ describe('the configuration file', () => {
     )
     expect(await Promise.all(writers.map((writer) => writer.exited))).toEqual([0, 0, 0, 0])
     expect(Object.keys((await readConfig(path)).tokens)).toHaveLength(80)
-  }, 30_000)
+  }, 120_000)
 
   test('read while it is written is always whole', async () => {
     await using folder = await temporaryFolder()

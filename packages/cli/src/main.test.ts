@@ -37,7 +37,7 @@ describe('as a process', () => {
     const cut = await shell(service.url, 'svc cr diff 3 | head -1 | wc -c; echo ${PIPESTATUS[0]}')
     expect(cut.stdout.split('\n')).toEqual(['100', '0'])
     expect(cut.stderr).not.toContain('error')
-  }, 30_000)
+  }, 120_000)
 
   test.skipIf(process.platform !== 'linux')('an answer that cannot be written is a failure', async () => {
     await using service = startService()

@@ -6,7 +6,7 @@ import { commit, makeRepo, type TestRepository } from './testing.ts'
 const made: TestRepository[] = []
 afterAll(async () => {
   for (const repo of made) await repo.remove()
-}, 30_000)
+}, 120_000)
 
 test.each(['sha1', 'sha256'] as const)('heads on two bases are compared as if on one, %s', async (format) => {
   const repo = await makeRepo({ main: { a: '1\n', b: '1\n' }, earlier: { a: '2\n' } }, { format })

@@ -8,7 +8,7 @@ import { commit, makeRepo, type Files, type TestRepository } from './testing.ts'
 const made: TestRepository[] = []
 afterAll(async () => {
   for (const repo of made) await repo.remove()
-}, 30_000)
+}, 120_000)
 
 async function changed(
   start: Files,

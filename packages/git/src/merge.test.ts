@@ -316,7 +316,7 @@ describe('clean merges git is clever about', () => {
     const planned = await planFork({ big: big('a', 'z') }, { big: big('A', 'z') }, { big: big('a', 'Z') })
     expect(planned.kind).toBe('merge-commit')
     expect(await planned.read('big')).toBe(big('A', 'Z'))
-  }, 20_000)
+  }, 120_000)
 })
 
 describe('.gitattributes, which a bare repository ignores', () => {

@@ -312,7 +312,7 @@ describe('createBranch', () => {
       await host.close()
       await origin.remove()
     },
-    20_000,
+    120_000,
   )
 
   test('many at once: one is created, the others see it', async () => {

@@ -47,7 +47,7 @@ describe('a lock whose git is gone', () => {
     await Bun.write(lock, '')
     expect(await moveRefs(repo, [{ ref: 'refs/heads/main', oldSha, newSha }])).toEqual({ kind: 'moved' })
     expect(existsSync(lock)).toBe(false)
-  }, 30_000)
+  }, 120_000)
 
   test('stops neither a fetch into a mirror, nor tidying it', async () => {
     const repo = await repository()
@@ -90,7 +90,7 @@ describe('an object that is not written to its end', () => {
     other.kill()
     await other.exited
     expect(await removeOrphanedLocks(repo.dir)).toEqual([join(repo.dir, draftOf(other.pid))])
-  }, 30_000)
+  }, 120_000)
 })
 
 describe('a lock that some git may hold', () => {
@@ -106,7 +106,7 @@ describe('a lock that some git may hold', () => {
     expect(await repo.tip('main')).toBe(baseSha)
     await stop()
     expect(await removeOrphanedLocks(repo.dir)).toEqual([lock])
-  }, 30_000)
+  }, 120_000)
 
   test('is waited for, longer than git does by itself', async () => {
     const repo = await repository()
@@ -120,5 +120,5 @@ describe('a lock that some git may hold', () => {
     await rm(lock)
     expect(await landing).toEqual({ kind: 'landed' })
     await stop()
-  }, 30_000)
+  }, 120_000)
 })

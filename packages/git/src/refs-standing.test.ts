@@ -107,7 +107,7 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
       expect(await repo.tip('killed')).toBe(commits[n + 1]!)
       if (n % 2 === 1) for (const pid of await updaters()) process.kill(pid, 'SIGKILL')
     }
-  }, 30_000)
+  }, 120_000)
 
   test('is no reason to believe in a lock that a crash left behind', async () => {
     // The first may be for the one that was killed just now.
@@ -120,5 +120,5 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('locked', 0)).toEqual({ kind: 'landed' })
     expect(existsSync(lock)).toBe(false)
     expect(await updaters()).not.toContain(old!)
-  }, 30_000)
+  }, 120_000)
 })

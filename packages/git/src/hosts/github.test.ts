@@ -143,7 +143,7 @@ describe('what the API does not decide, a push does', () => {
     const repo = await mirror('canary-both')
     const outcome = await createBranch(repo, { branch, sha }, { timeoutMs: 8_000 })
     expect(outcome).toEqual({ kind: 'created', apiRemark: 'its API gave no answer in time' })
-  }, 30_000)
+  }, 120_000)
 
   test('after a huge answer', async () => {
     always(403, `{"message": "${'x'.repeat(3 * 1024 * 1024)}"}`)
