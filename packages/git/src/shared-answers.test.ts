@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { GitError } from './git.ts'
 import { SharedAnswers } from './shared-answers.ts'
 
 const answers = (bytesMax: number) => new SharedAnswers<{ text: string }>(bytesMax, ({ text }) => text.length)
@@ -47,4 +48,17 @@ test('who gives up leaves the work to the others, and a failure is nobody’s an
   const failing = shared.get('b', {}, () => Promise.reject(new Error('no'))).catch((error: Error) => error.message)
   expect(await failing).toBe('no')
   expect(await shared.get('b', {}, async () => ({ text: 'y' }))).toEqual({ text: 'y' })
+})
+
+test('what took more than a child may use is refused in the same words for a while, and not begun again', async () => {
+  const shared = answers(100)
+  let worked = 0
+  const ask = (failure: 'limit' | 'killed') =>
+    shared
+      .get(failure, {}, () => (worked++, Promise.reject(new GitError(failure, `ended by ${failure}`))))
+      .catch((error: Error) => error.message)
+  for (let n = 0; n < 3; n++) expect(await ask('limit')).toBe('ended by limit')
+  expect(worked).toBe(1)
+  for (let n = 0; n < 2; n++) expect(await ask('killed')).toBe('ended by killed')
+  expect(worked).toBe(3)
 })

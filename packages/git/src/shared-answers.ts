@@ -1,12 +1,18 @@
 import { LRUCache } from 'lru-cache'
+import { GitError } from './git.ts'
 import type { CallOptions } from './repository.ts'
+
+/** Content that was made to cost more than a child may use would cost it again at each look of a page or a job. */
+const tooCostlyMs = 60_000
 
 /**
  * Answers that are pure in their key: kept up to a number of bytes, and worked out once however many ask at the same
- * time. An asker that gives up leaves the work to the others; the work has limits of its own.
+ * time. An asker that gives up leaves the work to the others; the work has limits of its own. That it reached one of
+ * them is an answer, too, for a minute.
  */
 export class SharedAnswers<V extends object> {
   readonly #kept: LRUCache<string, V>
+  readonly #tooCostly = new LRUCache<string, GitError>({ max: 1_000, ttl: tooCostlyMs })
   readonly #running = new Map<string, Promise<V>>()
 
   constructor(bytesMax: number, bytesOf: (answer: V) => number) {
@@ -17,6 +23,8 @@ export class SharedAnswers<V extends object> {
     options.signal?.throwIfAborted()
     const kept = this.#kept.get(key)
     if (kept) return kept
+    const tooCostly = this.#tooCostly.get(key)
+    if (tooCostly) throw tooCostly
     let running = this.#running.get(key)
     if (!running) {
       running = this.#start(key, work)
@@ -30,6 +38,9 @@ export class SharedAnswers<V extends object> {
       const answer = await work()
       this.#kept.set(key, answer)
       return answer
+    } catch (error) {
+      if (error instanceof GitError && error.failure === 'limit') this.#tooCostly.set(key, error)
+      throw error
     } finally {
       this.#running.delete(key)
     }
