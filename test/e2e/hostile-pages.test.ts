@@ -97,7 +97,8 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
     { at: `/projects/${slug}/change-requests/${clean}?tab=commits`, reads: poison },
     { at: `/projects/${slug}/change-requests/${clean}?tab=files`, reads: /window\.__canary=1;document\.title/ },
     { at: `/projects/${slug}/change-requests/${conflict}`, reads: /two␊lines <b>\.txt/ },
-    { at: `/projects/${slug}/change-requests/${broken}`, reads: poison },
+    // It merges, so the checks run on it.
+    { at: `/projects/${slug}/change-requests/${broken}`, reads: /check <img src=x onerror=/ },
     { at: `/projects/${slug}/change-requests/${broken}?tab=effects`, reads: poison },
   ],
   sessions: ({ slug }) => [{ at: `/projects/${slug}/sessions`, reads: poison }],
