@@ -5,7 +5,7 @@ import { createBranch } from './branch.ts'
 import { diffCommits } from './diff.ts'
 import { git, gitLine } from './git.ts'
 import { bringObjects } from './mirror-repair.ts'
-import { createManagedRepository, openMirror, syncMirror, tidyRepository } from './mirror.ts'
+import { createManagedRepository, fetchBranches, openMirror, syncMirror, tidyRepository } from './mirror.ts'
 import { rebuildMirror } from './mirror-repair.ts'
 import { probeRemote } from './probe.ts'
 import { keepCommits, keepRef, readKeptRef } from './refs.ts'
@@ -19,6 +19,22 @@ let names = 0
 const freshDir = () => join(temp.path, `r${names++}.git`)
 const fileRemote = (dir: string): Remote => ({ url: `file://${dir}`, credential: null, allowProtocols: ['file'] })
 const httpRemote = (url: string): Remote => ({ url, credential: null, allowProtocols: ['http'] })
+
+test('servers that fetch into one folder at the same time do not take each other for a host that is away', async () => {
+  const host = await makeRepo({ main: { a: '1\n' } })
+  const mirror = await openMirror(freshDir(), fileRemote(host.dir))
+  try {
+    for (let round = 0; round < 5; round++) {
+      const names = ['main', ...Array.from({ length: 8 }, (_, n) => `topic-${n}`)]
+      for (const name of names)
+        await commit(host, name, { a: `${round}\n` }, { orphan: round === 0 && name !== 'main' })
+      const outcomes = await Promise.all(Array.from({ length: 4 }, () => fetchBranches(mirror, {})))
+      expect(outcomes).toEqual([null, null, null, null])
+    }
+  } finally {
+    await host.remove()
+  }
+})
 
 describe('opening', () => {
   test('is idempotent, also when many open at once', async () => {

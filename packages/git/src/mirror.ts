@@ -196,30 +196,38 @@ export async function fetchRefspecs(
 ): Promise<string | null> {
   const remote = repo.remote as Remote
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
-  const before = await packFiles(repo.dir)
-  try {
-    const args = ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs]
-    const { stderr } = await pastOrphanedLocks(repo.dir, () =>
-      git(repo.dir, args, {
-        ...options,
-        remote,
-        lane: 'network',
-        // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
-        // was killed half-way would leave a commit that looks present and is not.
-        config: [['fetch.unpackLimit', '1']],
-      }),
-    )
-    // A shallow remote: git ends well, moves no ref, and leaves commits whose parents are missing.
-    if (/shallow roots are not allowed/.test(stderr)) await dropOpenPacks(repo.dir, before)
-    return null
-  } catch (error) {
-    await dropOpenPacks(repo.dir, before)
-    await removeOrphanedLocks(repo.dir)
-    // Of our own disk, for which the host can do nothing.
-    if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
-    return error.failure === 'timeout' ? 'The git host did not finish sending in time.' : hostWords(error.stderr)
+  const args = ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs]
+  for (let tries = 1; ; tries++) {
+    const before = await packFiles(repo.dir)
+    try {
+      const { stderr } = await pastOrphanedLocks(repo.dir, () =>
+        git(repo.dir, args, {
+          ...options,
+          remote,
+          lane: 'network',
+          // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
+          // was killed half-way would leave a commit that looks present and is not.
+          config: [['fetch.unpackLimit', '1']],
+        }),
+      )
+      // A shallow remote: git ends well, moves no ref, and leaves commits whose parents are missing.
+      if (/shallow roots are not allowed/.test(stderr)) await dropOpenPacks(repo.dir, before)
+      return null
+    } catch (error) {
+      await dropOpenPacks(repo.dir, before)
+      await removeOrphanedLocks(repo.dir)
+      // Of our own disk, for which the host can do nothing.
+      if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
+      if (error.failure === 'timeout') return 'The git host did not finish sending in time.'
+      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return hostWords(error.stderr)
+    }
   }
 }
+
+/** Another server on this folder fetched the same at the same time, and was quicker with one of the refs. The host has no part in that. */
+const movedMeanwhile =
+  /cannot lock ref '[^']*': (?:is at [0-9a-f]+ but expected|reference already exists|unable to resolve)/
+const fetchTriesMax = 4
 
 /** An id's length tells the format of the remote; an empty mirror of the other one is made anew. */
 async function matchFormat(repo: Repository, shas: Sha[]): Promise<void> {
