@@ -1,7 +1,7 @@
-/** A process of its own, so that what five hundred readers cost is not taken from whoever measures beside them: `url token readers milliseconds`. */
+/** A process of its own, so that what five hundred readers cost is not taken from whoever measures beside them: `url token readers milliseconds everyMs`. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-const [url = '', token = '', readers = '', forMs = ''] = process.argv.slice(2)
+const [url = '', token = '', readers = '', forMs = '', everyMs = ''] = process.argv.slice(2)
 const until = performance.now() + Number(forMs)
 const taken: number[] = []
 let failed = 0
@@ -16,6 +16,8 @@ await Promise.all(
       await response.arrayBuffer()
       taken.push(performance.now() - began)
       if (response.status !== 200) failed++
+      // As often as the clock says and not as fast as they are answered: with and without a host that hangs it is the same load.
+      await delay(Math.max(0, began + Number(everyMs) - performance.now()))
     }
   }),
 )

@@ -9,6 +9,8 @@ import { Client, othersRead } from './http.ts'
 const readerCount = 500
 /** How long a reader may have to wait for what is stored. */
 const promisedMs = 2_000
+/** Each of them reads so often: no more often than those whose host hangs can. */
+const everyMs = 1_600
 const turns = 4
 const turnMs = 6_000
 
@@ -25,27 +27,35 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
       inFlight--
     },
   })
+  const answering = await serveHttpBackend(origin.dir)
   try {
     const hung = new Client(server, await Client.project(server, { repo_url: host.url, name: 'hanging' }))
     const path = await hung.open({ base: 'main', head: 'work' })
+    const healthy = new Client(server, await Client.project(server, { repo_url: answering.url, name: 'healthy' }))
+    const healthyPath = await healthy.open({ base: 'main', head: 'work' })
     const other = await othersRead(server)
-    // By turns, so that a machine that slows down slows both.
+    // By turns, so that a machine that slows down slows all.
     const alone: number[] = []
+    const besideHealthy: number[] = []
     const beside: number[] = []
     const waited: number[] = []
     for (let turn = 0; turn < turns; turn++) {
       await readFor(turnMs, other, alone)
+      await Promise.all([readFor(turnMs, other, besideHealthy), readersOf(server, healthyPath)])
       isHanging = true
       const readers = readersOf(server, path)
       await Promise.all([readFor(turnMs, other, beside), readers.then((taken) => waited.push(...taken))])
       isHanging = false
     }
-    const another = (what: string, ms: number, floorMs: number): Figure => ({
-      what: `another project's read beside them, ${what}`,
-      ms,
-      floor: 'the same without them',
-      floorMs,
-    })
+    const another = (what: string, of: (taken: number[]) => number): Figure[] => [
+      {
+        what: `another project's read beside them, ${what}`,
+        ms: of(beside),
+        floor: 'beside as many whose host answers',
+        floorMs: of(besideHealthy),
+      },
+      { what: '', ms: of(beside), floor: 'beside nobody', floorMs: of(alone) },
+    ]
     return [
       {
         what: `the slowest of ${readerCount} readers at once`,
@@ -54,11 +64,12 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
         floorMs: promisedMs,
         note: `${waited.length} reads, ${inFlightMax} questions to the host in flight at most`,
       },
-      another('median', median(beside), median(alone)),
-      another('p99', percentile(beside, 99), percentile(alone, 99)),
+      ...another('median', median),
+      ...another('p99', (taken) => percentile(taken, 99)),
     ]
   } finally {
     await host.close()
+    await answering.close()
     await origin.remove()
   }
 }
@@ -76,6 +87,7 @@ async function readersOf(server: Server, path: string): Promise<number[]> {
       server.token,
       String(readerCount),
       String(turnMs),
+      String(everyMs),
     ],
     // As many connections as readers; the client's own limit is half of that.
     { stdout: 'pipe', env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(readerCount * 2) } },
