@@ -7,8 +7,8 @@ import { type ChangedFile, changedFiles, readFile } from './changed-files.ts'
 const sliceMs = 8
 /** Nobody waits for the files below the first screen before they see it. */
 const firstFiles = 30
-/** What was read is shown when it has grown by as much: to show it costs as much as there are files, and so few times. */
-const growth = 4
+/** So many more are shown together: each showing costs something for all files, and too many at once are one long task. */
+const shownTogether = 150
 
 interface Reading {
   diff: Diff
@@ -37,7 +37,7 @@ function begin(diff: Diff): Reading {
 
 /** Answers with what ends it. */
 function readOn({ diff, files, read }: Reading, show: (more: Reading) => void): () => void {
-  const to = Math.min(files.length, read * growth)
+  const to = Math.min(files.length, read + shownTogether)
   const next = [...files]
   let at = read
   let timer: ReturnType<typeof setTimeout> | undefined
