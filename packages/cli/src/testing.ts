@@ -59,7 +59,6 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   agent_name: 'default',
   model: null,
   status: 'running',
-  is_busy: false,
   error: null,
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },

@@ -3626,6 +3626,7 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
                 status?: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed" | "all";
+                include?: "activity";
             };
             header?: never;
             path: {
@@ -3655,7 +3656,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3676,6 +3676,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     }[];
                 };
             };
@@ -3736,7 +3737,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3757,6 +3757,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     };
                 };
             };
@@ -3773,7 +3774,9 @@ export interface operations {
     };
     getSession: {
         parameters: {
-            query?: never;
+            query?: {
+                include?: "activity";
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -3803,7 +3806,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3824,6 +3826,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     };
                 };
             };
@@ -3914,7 +3917,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -3935,6 +3937,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     };
                 };
             };
@@ -4132,7 +4135,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -4153,6 +4155,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     };
                 };
             };
@@ -4199,7 +4202,6 @@ export interface operations {
                         model: string | null;
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        is_busy: boolean;
                         error: string | null;
                         sandbox_url: string | null;
                         sandbox: {
@@ -4220,6 +4222,7 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         last_active_at: string;
+                        is_busy?: boolean;
                     };
                 };
             };
@@ -4271,7 +4274,6 @@ export interface operations {
                             model: string | null;
                             /** @enum {string} */
                             status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                            is_busy: boolean;
                             error: string | null;
                             sandbox_url: string | null;
                             sandbox: {
@@ -4292,6 +4294,7 @@ export interface operations {
                             updated_at: string;
                             /** Format: date-time */
                             last_active_at: string;
+                            is_busy?: boolean;
                         };
                     } | {
                         /** @constant */

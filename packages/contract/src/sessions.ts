@@ -32,8 +32,6 @@ export const session = z.object({
   agent_name: z.string(),
   model: z.string().nullable(),
   status: z.enum(sessionStatuses),
-  /** Whether its agent is at work on a prompt. One that runs and is not waits for its next. */
-  is_busy: z.boolean(),
   error: z.string().nullable(),
   sandbox_url: z.string().nullable(),
   sandbox: z
@@ -49,10 +47,13 @@ export const session = z.object({
   created_at: timestamp,
   updated_at: timestamp,
   last_active_at: timestamp,
+  /** Only when asked for: whether its agent is at work on a prompt. One that runs and is not waits for its next. */
+  is_busy: z.boolean().optional(),
 })
 export type Session = z.infer<typeof session>
 
 const base = '/v1/projects/:projectId/sessions'
+const include = z.enum(['activity']).optional()
 const promptText = z
   .string()
   .trim()
@@ -94,7 +95,7 @@ export const listSessionsRoute = route({
   method: 'GET',
   path: base,
   access: 'project-read',
-  query: page.extend({ status: z.enum([...sessionStatuses, 'all']).default('all') }),
+  query: page.extend({ status: z.enum([...sessionStatuses, 'all']).default('all'), include }),
   reply: z.array(session),
 })
 
@@ -104,6 +105,7 @@ export const getSessionRoute = route({
   method: 'GET',
   path: `${base}/:sessionId`,
   access: 'project-read',
+  query: z.object({ include }),
   reply: session,
 })
 

@@ -123,7 +123,10 @@ export const sessionPage = (projectId: string, cursor: string | null) =>
     queryFn: ({ signal }) =>
       replyPage(
         api.GET('/v1/projects/{projectId}/sessions', {
-          params: { path: { projectId }, query: { limit: 50, ...(cursor === null ? {} : { cursor }) } },
+          params: {
+            path: { projectId },
+            query: { include: 'activity', limit: 50, ...(cursor === null ? {} : { cursor }) },
+          },
           signal,
         }),
       ),
@@ -136,7 +139,7 @@ export const sessions = (projectId: string) =>
     queryFn: ({ signal }) =>
       reply(
         api.GET('/v1/projects/{projectId}/sessions', {
-          params: { path: { projectId }, query: { limit: 100 } },
+          params: { path: { projectId }, query: { include: 'activity', limit: 100 } },
           signal,
         }),
       ),
@@ -224,7 +227,7 @@ export const session = (projectId: string, sessionId: string) =>
     queryFn: ({ signal }) =>
       reply(
         api.GET('/v1/projects/{projectId}/sessions/{sessionId}', {
-          params: { path: { projectId, sessionId } },
+          params: { path: { projectId, sessionId }, query: { include: 'activity' } },
           signal,
         }),
       ),

@@ -18,7 +18,8 @@ export function SessionStatus({
   isProposed = false,
 }: {
   status: string
-  isBusy: boolean
+  /** undefined: not known yet. */
+  isBusy: boolean | undefined
   /** An open change request proposes its branch. */
   isProposed?: boolean
 }) {
@@ -26,8 +27,8 @@ export function SessionStatus({
   return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
 }
 
-function wordOf(status: string, isBusy: boolean, isProposed: boolean): string {
-  if (status === 'running' && isBusy) return 'running'
+function wordOf(status: string, isBusy: boolean | undefined, isProposed: boolean): string {
+  if (status === 'running' && isBusy !== false) return 'running'
   if (isProposed && (status === 'running' || status === 'stopped')) return 'ready for review'
   return status === 'running' ? 'waiting' : status
 }

@@ -56,12 +56,12 @@ export function sessionRoutes(deps: Deps): Mounted[] {
     handle(listSessionsRoute, async ({ project, query }) => {
       const { rows, next } = await listSessions(deps.db, project.project_id, query)
       return new Page(
-        rows.map((row) => presentSession(deps.config, row)),
+        rows.map((row) => presentSession(deps.config, row, query.include)),
         next,
       )
     }),
-    handle(getSessionRoute, async ({ project, params }) =>
-      presentSession(deps.config, await find(project.project_id, params.sessionId)),
+    handle(getSessionRoute, async ({ project, params, query }) =>
+      presentSession(deps.config, await find(project.project_id, params.sessionId), query.include),
     ),
     handle(updateSessionRoute, async ({ project, params, body, caller }) => {
       const session = await find(project.project_id, params.sessionId)

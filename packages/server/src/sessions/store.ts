@@ -16,7 +16,11 @@ export type SessionWithSandbox = SessionRow & {
 /** Statuses that count against the cap: a sandbox is there or is being made. */
 export const liveStatuses: SessionStatus[] = ['queued', 'branching', 'provisioning', 'running']
 
-export function presentSession(config: Pick<Config, 'publicUrl'>, row: SessionWithSandbox): Session {
+export function presentSession(
+  config: Pick<Config, 'publicUrl'>,
+  row: SessionWithSandbox,
+  include?: 'activity',
+): Session {
   return {
     session_id: row.session_id,
     account_id: row.account_id,
@@ -27,7 +31,6 @@ export function presentSession(config: Pick<Config, 'publicUrl'>, row: SessionWi
     agent_name: row.agent_name,
     model: row.model,
     status: row.status,
-    is_busy: row.is_busy,
     error: row.error,
     sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
     sandbox: row.sandbox,
@@ -36,6 +39,7 @@ export function presentSession(config: Pick<Config, 'publicUrl'>, row: SessionWi
     created_at: row.created_at,
     updated_at: row.updated_at,
     last_active_at: row.last_active_at,
+    ...(include === 'activity' ? { is_busy: row.is_busy } : {}),
   }
 }
 
