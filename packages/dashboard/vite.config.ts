@@ -34,7 +34,7 @@ function aheadFirst(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle = {} }) {
-        const [ahead] = entries(bundle).filter(({ name }) => name === 'ahead')
+        const ahead = entries(bundle).find(({ name }) => name === 'ahead')
         if (ahead === undefined) throw new Error('src/ahead.ts was not built.')
         const script = { type: 'module', async: true, crossorigin: true, src: `/${ahead.fileName}` }
         const preload = { rel: 'modulepreload', crossorigin: true }
