@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,6 +18,13 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+/** The processes that work in that folder: those of PostgreSQL. */
+async function livingIn(dir: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, n) => at[n] === dir)
 }
 
 test('a PostgreSQL that is killed, twice, is there again at the same address with what was committed; a stop ends it for good', async () => {
@@ -44,7 +50,14 @@ test('a PostgreSQL that is killed, twice, is there again at the same address wit
     }
   }
   expect(said.filter((message) => message.includes('ended by itself')).length).toBe(2)
+  // Also while it is being started again.
+  process.kill(await pidNow(), 'SIGKILL')
   await kept.stop()
-  expect(existsSync(join(dataDir, 'postmaster.pid'))).toBe(false)
+  // The others of a PostgreSQL whose first process was killed see that for themselves, in a moment.
+  const deadline = Date.now() + 40_000
+  while ((await livingIn(dataDir)).length > 0) {
+    if (Date.now() > deadline) throw new Error('A PostgreSQL that was stopped lives on.')
+    await delay(20)
+  }
   expect(await query(kept.connectionString, 'select 1').catch((error: Error) => error)).toBeInstanceOf(Error)
 }, 90_000)

@@ -42,6 +42,8 @@ export async function keepEmbeddedPostgres(options: Omit<EmbeddedOptions, 'socke
       const again = await startAgain()
       if (again === null) return
       current = again
+      // One that was just there when it was to stop: nobody else knows of it yet.
+      if (stopping.signal.aborted) return void (await current.stop())
       log.info({ dataDir: options.dataDir }, 'PostgreSQL runs again')
     }
   })()
@@ -52,8 +54,6 @@ export async function keepEmbeddedPostgres(options: Omit<EmbeddedOptions, 'socke
       stopping.abort()
       await current.stop()
       await keeping
-      // One that was just there when it was to stop.
-      await current.stop()
     },
   }
 }
