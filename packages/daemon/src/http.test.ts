@@ -380,6 +380,7 @@ describe('the runtime behind it', () => {
     const text = [`GET ${path} HTTP/1.1`, 'Host: x', ...lines, '', 'early bytes'].join('\r\n')
     const answer = await raw(under.port, text, (sofar) => sofar.includes('early bytes'))
     expect(statusOf(answer)).toBe(101)
+    expect(answer).toEndWith('early bytes')
     expect(answer).toContain('X-Fine: 1')
     expect(answer.toLowerCase()).not.toContain('x-svc-evil')
     const heard = (await under.seen()).find((one) => one.method === 'UPGRADE' && one.url === path)!.headers

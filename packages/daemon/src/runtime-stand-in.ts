@@ -51,7 +51,7 @@ const server = createServer(async (req, res) => {
   else if (url === '/cut') req.socket.destroy()
   else json({ path: url, method: req.method })
 })
-server.on('upgrade', (req, socket) => {
+server.on('upgrade', (req, socket, head) => {
   seen.push({ method: 'UPGRADE', url: req.url ?? '', headers: headersOf(req) })
   if (req.url === '/refuse') {
     socket.end('HTTP/1.1 403 Forbidden\r\nX-Svc-Evil: out\r\nContent-Length: 2\r\n\r\nno')
@@ -60,6 +60,8 @@ server.on('upgrade', (req, socket) => {
   socket.write(
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: test\r\nConnection: Upgrade\r\nX-Svc-Evil: out\r\nX-Fine: 1\r\n\r\n',
   )
+  // What came along with the request is said back like all that follows.
+  socket.write(head)
   socket.pipe(socket)
 })
 server.listen(port, '127.0.0.1')
