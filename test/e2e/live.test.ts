@@ -7,7 +7,7 @@ import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server } from './harness.ts'
 
 /** Well below the half minute after which a page asks by itself. */
-const soon = { timeout: 60_000 }
+const soon = { timeout: 20_000 }
 
 let server: Server
 let browser: Browser
