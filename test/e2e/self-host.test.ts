@@ -1,9 +1,9 @@
 /** `svc self-host`: a server of one's own in the background, from the first start to its end. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@svc/git/testing'
 import { program, run, until } from './harness.ts'
 
 let home: string
@@ -19,21 +19,6 @@ afterAll(async () => {
 
 const svc = (...args: string[]) => run([program, ...args], { env, cwd: home })
 const file = (name: string) => join(home, '.config/svc', name)
-
-/** Of those that no system gives out by itself: between here and its use nobody else's connection takes it. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000)
-    const taken = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      taken.once('error', () => resolve(false))
-      taken.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    await new Promise((resolve) => taken.close(resolve))
-    return port
-  }
-}
 
 interface State {
   pid: number

@@ -1,13 +1,16 @@
 /** Helpers of the daemon's own tests: a daemon in this process, and a stand-in for the agent runtime behind it. */
 import { mkdtempSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { signUserContext, type UserContext, userContextHeader, userContextKey } from '@svc/contract/daemon'
 
+import { freePort } from '@svc/git/testing'
 import { type Daemon, type DaemonOptions, startDaemon } from './boot.ts'
+
+export { freePort }
 
 export const testToken = 'svc_sbx_unit'
 
@@ -72,21 +75,6 @@ export async function startTestDaemon(
     socket,
     seen: async () => (await (await fetch(`http://127.0.0.1:${runtimePort}/seen`)).json()) as never,
     close: () => daemon.stop(),
-  }
-}
-
-/** Of those that no system gives out by itself: between here and its use nobody else's connection takes it. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    await new Promise((resolve) => server.close(resolve))
-    return port
   }
 }
 

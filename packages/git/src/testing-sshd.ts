@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from './testing-port.ts'
 
 /** A real sshd on loopback, with a configuration, host keys and users' keys of its own. */
 export interface Sshd {
@@ -122,21 +123,6 @@ function serverEnvironment(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     ...(existsSync(libraries) ? { LD_LIBRARY_PATH: libraries } : {}),
-  }
-}
-
-/** Of those that no system gives out by itself: between here and its use nobody else's connection takes it. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    await new Promise<void>((resolve) => server.close(() => resolve()))
-    return port
   }
 }
 
