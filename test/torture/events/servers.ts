@@ -19,7 +19,9 @@ import { startReader } from './readers.ts'
 import { type Receiver, startReceivers } from './receivers.ts'
 
 export interface EventsOptions {
+  /** Goes on until so many happened, and so many servers died. */
   events: number
+  killsMin?: number
   seed: number
   servers: number
   clients: number
@@ -106,7 +108,7 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
     return Number(rows[0]!.last)
   }
   let said = 0
-  while ((await last()) < options.events) {
+  while ((await last()) < options.events || killing.kills.total < (options.killsMin ?? 0)) {
     // Whatever of them fails ends it all.
     await Promise.race([delay(1_000), clients, killing.failed])
     if (++said % 30 === 0) options.say?.(`${await last()} events, ${killing.kills.total} kills`)
