@@ -1,4 +1,5 @@
 import { pathText, unquotePath } from './paths.ts'
+import { Turns } from './turns.ts'
 
 export interface DiffFile {
   path: string
@@ -56,34 +57,40 @@ export class DiffReader {
   }
 
   /** `counted` is false for a list that was read without the costly comparing. */
-  finish(counted: boolean): ReadDiff {
+  async finish(counted: boolean): Promise<ReadDiff> {
     const list = Buffer.concat(this.#list).toString('latin1')
     const isCut = this.#listBytes > listBytesMax
     const isWhole = counted && !isCut
-    const { files, whitespaceOnly } = parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isWhole)
+    const { files, whitespaceOnly } = await parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isWhole)
     if (!isWhole)
       return { files, whitespaceOnly, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
-    const { patch, truncated } = cutPatch(Buffer.concat(this.#patch))
+    const { patch, truncated } = await cutPatch(Buffer.concat(this.#patch))
     return { files, whitespaceOnly, patch, truncated }
   }
 }
 
 /** Raw lines begin with a colon and tell what happened; counts follow in the same order. */
-function parseList(text: string, isWhole: boolean): Pick<ReadDiff, 'files' | 'whitespaceOnly'> {
-  const lines = text.split('\n').filter(Boolean)
-  const raw = lines.filter((line) => line.startsWith(':'))
-  const counts = lines.filter((line) => !line.startsWith(':'))
-  if (!isWhole)
-    return { files: raw.map((line, index) => parseFile(line, counts[index] ?? '0\t0\t')), whitespaceOnly: [] }
+async function parseList(text: string, isWhole: boolean): Promise<Pick<ReadDiff, 'files' | 'whitespaceOnly'>> {
+  const turns = new Turns()
+  const raw: string[] = []
+  const counts: string[] = []
+  for (let at = 0; at < text.length;) {
+    const lineEnd = text.indexOf('\n', at)
+    const end = lineEnd === -1 ? text.length : lineEnd
+    if (end > at) (text[at] === ':' ? raw : counts).push(text.slice(at, end))
+    at = end + 1
+    if (turns.isOver) await turns.next()
+  }
   const files: DiffFile[] = []
   const whitespaceOnly: string[] = []
   let next = 0
   for (const line of raw) {
     const count = counts[next]
-    if (isLeftOut(line, count)) whitespaceOnly.push(parseFile(line, '0\t0\t').path)
+    if (isWhole && isLeftOut(line, count)) whitespaceOnly.push(parseFile(line, '0\t0\t').path)
     else files.push(parseFile(line, counts[next++] ?? '0\t0\t'))
+    if (turns.isOver) await turns.next()
   }
-  if (next !== counts.length) throw new Error('git counted other files than it listed.')
+  if (isWhole && next !== counts.length) throw new Error('git counted other files than it listed.')
   return { files, whitespaceOnly }
 }
 
@@ -94,6 +101,8 @@ function isLeftOut(raw: string, count: string | undefined): boolean {
   return letter === 'M' && oldMode === newMode && count?.split('\t')[2] !== path
 }
 
+const isPlain = /^(?!")[ -~]*$/
+
 const statuses: Record<string, DiffFile['status']> = { A: 'added', C: 'added', D: 'deleted', R: 'renamed' }
 
 function parseFile(raw: string, count: string): DiffFile {
@@ -101,7 +110,8 @@ function parseFile(raw: string, count: string): DiffFile {
   const [head = '', first = '', second] = raw.split('\t')
   const letter = head.slice(head.lastIndexOf(' ') + 1, head.lastIndexOf(' ') + 2)
   const [additions = '0', deletions = '0'] = count.split('\t')
-  const path = (printed: string) => pathText(unquotePath(printed))
+  // Most are plain words, and with a hundred thousand of them the way through bytes is most of the work.
+  const path = (printed: string) => (isPlain.test(printed) ? printed : pathText(unquotePath(printed)))
   return {
     path: path(second ?? first),
     old_path: letter === 'R' ? path(first) : null,
@@ -116,7 +126,8 @@ function parseFile(raw: string, count: string): DiffFile {
 const fileStart = Buffer.from('\ndiff --git ')
 
 /** Cuts at a file border what is too long, too many or too large; keeps at least the head of the first file. */
-function cutPatch(patch: Buffer): { patch: string; truncated: boolean } {
+async function cutPatch(patch: Buffer): Promise<{ patch: string; truncated: boolean }> {
+  const turns = new Turns()
   let end = 0
   let lines = 0
   let files = 0
@@ -131,6 +142,7 @@ function cutPatch(patch: Buffer): { patch: string; truncated: boolean } {
     }
     end = next
     start = next
+    if (turns.isOver) await turns.next()
   }
   return { patch: patch.toString('utf8'), truncated: false }
 }

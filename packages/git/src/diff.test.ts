@@ -247,14 +247,14 @@ describe('limits keep the list of files and cut the patch at a border', () => {
     expect((await diffCommits(repo, pair)).files).toEqual([file('big', 'modified', 0, 0, { binary: true })] as never)
   }, 60_000)
 
-  test('a list is read right however it is cut into chunks', () => {
+  test('a list is read right however it is cut into chunks', async () => {
     const output = Buffer.from(
       `:000000 100644 ${'0'.repeat(40)} ${'1'.repeat(40)} A\ta\n:100644 100644 ${'1'.repeat(40)} ${'2'.repeat(40)} M\t"b\\n"\n1\t0\ta\n2\t3\t"b\\n"\n\ndiff --git a/a b/a\n+1\ndiff --git "a/b\\n" "b/b\\n"\n+2\n\n`,
     )
     for (let size = 1; size < output.length; size++) {
       const reader = new DiffReader()
       for (let at = 0; at < output.length; at += size) expect(reader.take(output.subarray(at, at + size))).toBe(true)
-      const { files, patch } = reader.finish(true)
+      const { files, patch } = await reader.finish(true)
       expect(files).toEqual([file('a', 'added', 1, 0), file('b\n', 'modified', 2, 3)] as never)
       expect(patch).toBe(output.subarray(output.indexOf('diff --git')).toString())
     }

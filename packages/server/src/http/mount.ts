@@ -10,6 +10,7 @@ import { parseJson, parseWith, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
 import { replyError } from './reply-error.ts'
+import { writeReply } from './write-reply.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
 
 type ActorOf<A extends Access> = A extends 'account' | 'account-read' | 'account-admin' | 'user' | 'project-admin'
@@ -79,7 +80,7 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
-  if (key === null || actor === null) return reply(route, request, await run(input))
+  if (key === null || actor === null) return await reply(route, request, await run(input))
   const scope =
     actor.kind === 'user' ? `user ${actor.user_id}` : `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''}`
   const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
@@ -89,11 +90,11 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   request.resourceId = claim.resourceId
   if (claim.replay !== null) {
     request.isRepetition = true
-    return jsonResponse(serialize(route, await run(input)).text, claim.replay.status, request, replayed)
+    return jsonResponse((await serialize(route, await run(input))).text, claim.replay.status, request, replayed)
   }
   try {
     await failpoint('idempotency.after_claim')
-    const made = serialize(route, await run(input))
+    const made = await serialize(route, await run(input))
     await failpoint('idempotency.before_keep')
     await keepAnswer(deps, { scope, key, status: route.status, body: route.secretReply ? null : made.text })
     await failpoint('idempotency.after_keep')
@@ -118,19 +119,19 @@ async function authenticateFor(deps: Deps, access: Access, raw: Request, path: s
   return actor
 }
 
-function reply(route: Route, request: RequestInfo, result: unknown): Response {
+async function reply(route: Route, request: RequestInfo, result: unknown): Promise<Response> {
   if (result instanceof Response) {
     result.headers.set('x-request-id', request.id)
     return result
   }
-  const made = serialize(route, result)
+  const made = await serialize(route, result)
   return jsonResponse(made.text, route.status, request, made.headers)
 }
 
 /** Every reply is parsed by its schema, so a column the schema does not name cannot leave. */
-function serialize(route: Route, result: unknown): { text: string; headers: Record<string, string> } {
+async function serialize(route: Route, result: unknown): Promise<{ text: string; headers: Record<string, string> }> {
   const paged = result instanceof Page
-  const text = JSON.stringify(route.reply.parse(paged ? result.body : result))
+  const text = await writeReply(route.reply, paged ? result.body : result)
   return { text, headers: paged && result.next !== null ? { link: result.next } : {} }
 }
 
