@@ -43,8 +43,12 @@ try {
       for (const words of refused) console.log(`       refused ${words}`)
       for (const problem of finding.problems) console.log(`     ! ${problem}`)
       if (values.verbose)
-        for (const { what, status, code, ms } of visits)
-          console.log(`       ${what}: ${status} ${code ?? ''} ${ms.toFixed(0)} ms`)
+        for (const visit of visits) {
+          const { what, status, code, ms } = visit
+          const beside = finding.othersBeside(visit)
+          const others = `median ${percentile(beside, 0.5).toFixed(0)}, at most ${Math.max(0, ...beside).toFixed(0)} of ${beside.length}`
+          console.log(`       ${what}: ${status} ${code ?? ''} ${ms.toFixed(0)} ms; others ${others}`)
+        }
     }
     // What the readers of others wait is held against moments like these, in the same run.
     await delay(2_000)

@@ -9,6 +9,8 @@ export class Bystander {
   isDuring = false
   readonly quietMs: number[] = []
   readonly duringMs: number[] = []
+  /** When each of `duringMs` was begun. */
+  readonly #beganAt: number[] = []
   readonly failures: string[] = []
   #isOver = false
   readonly #running: Promise<void>
@@ -17,13 +19,13 @@ export class Bystander {
     this.#running = this.#read(of)
   }
 
-  /** The reads that were begun and ended while `work` went on, in milliseconds. */
-  async during<T>(work: () => Promise<T>): Promise<{ done: T; ms: number[] }> {
+  /** The reads that were begun and ended while `work` went on, in milliseconds, and when each began. */
+  async during<T>(work: () => Promise<T>): Promise<{ done: T; ms: number[]; beganAt: number[] }> {
     const from = this.duringMs.length
     this.isDuring = true
     try {
       const done = await work()
-      return { done, ms: this.duringMs.slice(from) }
+      return { done, ms: this.duringMs.slice(from), beganAt: this.#beganAt.slice(from) }
     } finally {
       this.isDuring = false
     }
@@ -38,8 +40,11 @@ export class Bystander {
           headers: { authorization: `Bearer ${server.token}` },
         }).catch(() => null)
         await response?.arrayBuffer()
-        const list = isDuring ? this.duringMs : this.quietMs
-        if (isDuring === this.isDuring) list.push(performance.now() - began)
+        if (isDuring === this.isDuring) {
+          if (isDuring) this.#beganAt.push(began)
+          const list = isDuring ? this.duringMs : this.quietMs
+          list.push(performance.now() - began)
+        }
         if (response?.status !== 200) this.failures.push(`${route}: ${response?.status ?? 'no answer'}`)
       }
       await delay(pauseMs)

@@ -31,6 +31,8 @@ export interface Finding {
   users: string
   /** What another project's readers waited meanwhile. */
   othersMs: number[]
+  /** The same beside one answer. */
+  othersBeside: (visit: Visit) => number[]
 }
 
 /** The server's own programs. `bun` is a thread of the server that is about to become one of them. */
@@ -89,7 +91,11 @@ export class HostileWorld {
     this.watch.restart()
     const before = new Set(await this.traps.touched())
     const url = `${new URL(this.#host.url).origin}/${id}.git`
-    const { done: arrived, ms: othersMs } = await this.bystander.during(async () => {
+    const {
+      done: arrived,
+      ms: othersMs,
+      beganAt,
+    } = await this.bystander.during(async () => {
       const arrival = await this.#bring(way, hostile, repo, url)
       const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
       if (arrival.projectId !== null) await visitor.everything(['README.md', ...(hostile.paths ?? [])])
@@ -112,7 +118,9 @@ export class HostileWorld {
       ...(this.server.isRunning ? [] : ['the server ended']),
     ]
     const slowestMs = Math.max(0, ...visits.map(({ ms }) => ms))
-    return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, users, othersMs }
+    const othersBeside = (visit: Visit) =>
+      othersMs.filter((ms, at) => beganAt[at]! < visit.beganAt + visit.ms && beganAt[at]! + ms > visit.beganAt)
+    return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, users, othersMs, othersBeside }
   }
 
   #bring(way: Way, hostile: Hostile, repo: HostileRepository, url: string): Promise<Arrival> {

@@ -11,6 +11,7 @@ export interface Visit {
   status: number
   code: string | null
   ms: number
+  beganAt: number
   /** Why this is no answer as it should be. */
   problem: string | null
 }
@@ -58,7 +59,7 @@ export class Visitor {
     const body =
       options.accept === undefined || status >= 400 ? parse<Body & { code?: string; error?: string }>(text) : null
     const problem = judge({ status, body, text, ms, isStream: options.accept !== undefined })
-    this.visits.push({ what, status, code: body?.code ?? null, ms, problem })
+    this.visits.push({ what, status, code: body?.code ?? null, ms, beganAt: began, problem })
     return { status, body }
   }
 
