@@ -1,0 +1,103 @@
+/** A repository on another host, by the pages alone: what svc proves itself with there, and what its default branch is. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import {
+  commit,
+  findSshd,
+  type HttpBackend,
+  makeRepo,
+  serveHttpBackend,
+  serveSsh,
+  type Sshd,
+  type TestRepository,
+} from '@svc/git/testing'
+import { browserPath } from './browser.ts'
+import { until } from './harness.ts'
+import { axeViolations, beginPageStory, type PageStory, pictures } from './page-story.ts'
+
+let story: PageStory
+let origin: TestRepository
+let host: HttpBackend
+let sshd: Sshd | null = null
+const auth = { username: 'x-access-token', password: 'first-token' }
+
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  origin = await makeRepo({ main: { a: '1\n' } })
+  await commit(origin, 'next', { b: '2\n' }, { from: 'main' })
+  host = await serveHttpBackend(origin.dir, { auth })
+  if (findSshd() !== null) sshd = await serveSsh(join(story.server.dir, 'sshd'))
+}, 180_000)
+afterAll(async () => {
+  await sshd?.close()
+  await host?.close()
+  await story?.end()
+  await origin?.remove()
+}, 60_000)
+
+const settings = () => story.page.getByRole('navigation').getByRole('link', { name: 'Settings' }).first()
+const said = (text: string) => story.page.getByText(text, { exact: false }).first().waitFor()
+
+test.skipIf(!browserPath)(
+  'over https: a token that is replaced, and refused when it may not push',
+  async () => {
+    const { page, server, complaints } = story
+    await page.goto(`${server.url}/projects/new`)
+    await page.getByLabel('Address of the repository').fill(host.url)
+    await page.getByLabel('Token of the git host').fill(auth.password)
+    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.waitForURL(/\/sessions$/)
+    await settings().click()
+    auth.password = 'second-token'
+    const token = page.getByLabel('New token of the git host')
+    await token.fill('third-token')
+    await page.getByRole('button', { name: 'Replace the token' }).click()
+    await said('This credential may not push')
+    await token.fill('second-token')
+    await page.getByRole('button', { name: 'Replace the token' }).click()
+    await said('It may push, and is used from now on.')
+    await until('the field to be empty', async () => (await token.inputValue()) === '')
+
+    await page.getByLabel('Default branch', { exact: true }).fill('nowhere')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await said('The repository has no branch "nowhere".')
+    await page.getByLabel('Default branch', { exact: true }).fill('next')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await said('Saved.')
+    await page.getByRole('navigation').getByRole('link', { name: 'Branches' }).first().click()
+    await page.getByRole('listitem').filter({ hasText: 'next' }).getByText('default').waitFor()
+    expect(await page.content()).not.toContain('second-token')
+    expect(complaints).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath || findSshd() === null)(
+  'over ssh: a key that is shown, works once the host knows it, and is replaced',
+  async () => {
+    const { page, server } = story
+    await page.goto(`${server.url}/projects/new`)
+    await page.getByLabel('Address of the repository').fill(`${sshd!.origin}${origin.dir}`)
+    await page.getByLabel('Name').fill('by ssh')
+    await page.getByLabel('Default branch').fill('main')
+    expect(await axeViolations(page)).toEqual([])
+    await page.screenshot({ path: join(pictures, 'new-project-ssh-light-1280.png') })
+    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.waitForURL(/\/settings$/)
+    const key = page.getByText(/^ssh-ed25519 \S+ svc by-ssh$/)
+    const first = await key.innerText()
+    expect(await axeViolations(page)).toEqual([])
+    await page.screenshot({ path: join(pictures, 'settings-ssh-light-1280.png'), fullPage: true })
+    sshd!.authorize(first)
+    await page.getByRole('navigation').getByRole('link', { name: 'Branches' }).first().click()
+    await page.getByRole('listitem').filter({ hasText: 'main' }).getByText('default').waitFor()
+    await settings().click()
+    await page.getByRole('button', { name: 'Make another key' }).click()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await key.filter({ hasNotText: first }).waitFor()
+  },
+  120_000,
+)
