@@ -35,11 +35,13 @@ test('a runtime that dies is started again, and its session says so; one that ke
   const runtimes = () => below(server.pid).filter(({ command }) => command.startsWith('opencode serve'))
   const running = () => until('it runs', async () => ((await look()).status === 'running' ? runtimes()[0] : null))
 
-  const first = await running()
-  process.kill(first.pid, 'SIGKILL')
-  await until('it says so', async () =>
-    /ended with exit code .* It is being started again\.$/.exec((await look()).error ?? ''),
-  )
+  // It says so for as long as that lasts, which a busy machine can look past; the next pause is twice as long.
+  const saysSo = async () => /ended with exit code .* It is being started again\.$/.test((await look()).error ?? '')
+  const seen = async () => {
+    process.kill((await running()).pid, 'SIGKILL')
+    return until('it says so', saysSo, 20_000).catch(() => false)
+  }
+  expect((await seen()) || (await seen()) || (await seen())).toBe(true)
   await until('it is fine again', async () => (await look()).error === null && (await look()).status === 'running')
   const prompted = await world.insist('POST', `${path}/prompt`, { text: 'Are you there?' }, 'supervised-prompt')
   expect(prompted.status).toBe(202)
