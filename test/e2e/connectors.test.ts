@@ -195,8 +195,10 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await page.getByText('Needs you').waitFor()
 
   const session = await start(scripted('@svc_notes_write {"text":"mow the lawn"}', 'echo "AFTER THE LAWN"'))
-  await page.goto(`${server.url}/projects/connected/connectors`)
   const waiting = page.getByRole('list', { name: 'Calls that wait for you' })
+  await page.getByRole('link', { name: 'Wants to call notes write' }).click()
+  await waiting.getByText('mow the lawn').waitFor()
+  await page.goto(`${server.url}/projects/connected/connectors`)
   await waiting.getByText('mow the lawn').waitFor()
   await page.getByRole('list', { name: 'Tools of notes' }).getByText('Write a note').waitFor()
   await mkdir(pictures, { recursive: true })

@@ -10,6 +10,8 @@ import { type ChangeRequest, changeRequests, mergeability, projects, type Sessio
 import { Badge } from '../ui/badge.tsx'
 import { Card, Empty, Rows } from '../ui/card.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { AskedRow } from './connectors/asked-row.tsx'
+import { approvals } from './connectors/queries.ts'
 import { FirstVisit } from './first-visit.tsx'
 
 /** What waits for a person, and what runs now, over all projects. */
@@ -40,6 +42,14 @@ function Work({ projects }: { projects: Project[] }) {
   const all = agents.flatMap(({ data = [] }, i) => data.map((session) => ({ session, project: projects[i]! })))
   const failed = all.filter(({ session }) => session.status === 'failed')
   const running = all.filter(({ session }) => session.status === 'running' || session.status === 'provisioning')
+  // Only an agent that runs can ask.
+  const busy = new Set(running.map(({ project }) => project.project_id))
+  const questions = useQueries({
+    queries: projects.map(({ project_id: id }) => ({ ...approvals(id), enabled: busy.has(id) })),
+  })
+  const asked = questions.flatMap(({ data = [] }, i) =>
+    busy.has(projects[i]!.project_id) ? data.map((approval) => ({ approval, project: projects[i]! })) : [],
+  )
   const rest = all.filter(({ session }) => session.status === 'stopped').slice(0, stoppedMax)
   const refusals = [...refusalsOf([proposals, agents], projects)]
   const isComing = [...proposals, ...agents].some(({ isPending }) => isPending)
@@ -53,10 +63,13 @@ function Work({ projects }: { projects: Project[] }) {
         </Notice>
       ))}
       <Card title="Needs you">
-        {open.length + failed.length === 0 ? (
+        {asked.length + open.length + failed.length === 0 ? (
           <Empty>{isComing ? 'Looking…' : 'Nothing waits for you.'}</Empty>
         ) : (
           <Rows label="What needs you">
+            {asked.map(({ approval, project: { slug, name } }) => (
+              <AskedRow key={approval.approval_id} approval={approval} slug={slug} name={name} />
+            ))}
             {failed.map(({ session, project }) => (
               <SessionRow key={session.session_id} session={session} slug={project.slug} open={openOf(project)}>
                 {project.name}
