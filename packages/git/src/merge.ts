@@ -103,14 +103,23 @@ export interface LandInput {
   resultSha: Sha
   /** Kept together with the move where the repository is the truth; on a host nothing is kept. */
   keep?: KeptCommits
+  /** Base moves only once this is done, and not when it throws, which whoever lands is told. What can be made ready meanwhile is. */
+  before?: () => Promise<unknown>
 }
 
 /** Moves base to the planned result, if and only if base still is where the plan found it. */
 export async function landMerge(repo: Repository, input: LandInput, options: CallOptions = {}): Promise<LandOutcome> {
   const ref = `refs/heads/${requireBranchName(input.baseRef)}`
   const update = { ref, oldSha: requireSha(input.baseSha), newSha: requireSha(input.resultSha) }
-  if (repo.remote) return landOnHost(repo, repo.remote, input, update, options)
-  const outcome = await moveRefs(repo, [update], { keep: input.keep, mayRepeat: true }).catch(whenKilled)
+  const before = input.before?.()
+  if (repo.remote) {
+    await before
+    return landOnHost(repo, repo.remote, input, update, options)
+  }
+  const outcome = await moveRefs(repo, [update], { keep: input.keep, mayRepeat: true, before }).catch(async (error) => {
+    await before
+    return whenKilled(error)
+  })
   if (outcome.kind === 'moved') return { kind: 'landed' }
   if (outcome.kind === 'killed') return { kind: 'unknown', reason: outcome.reason }
   if (outcome.kind === 'busy') return { kind: 'unknown', reason: busyReason }

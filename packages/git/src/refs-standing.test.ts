@@ -98,6 +98,50 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(outcomes.filter(({ kind }) => kind === 'moved')).toHaveLength(4)
   })
 
+  test('waits for what has to be done before, and locks nothing for long meanwhile', async () => {
+    await place('later', commits[0]!)
+    expect(await land('later', 0)).toEqual({ kind: 'landed' })
+    const landing = (from: number, before: () => Promise<unknown>) =>
+      landMerge(repo, { baseRef: 'later', baseSha: commits[from]!, resultSha: commits[from + 1]!, before })
+    const seen: Sha[] = []
+    const look = async () => void seen.push(await repo.tip('later'))
+    expect(await landing(1, look)).toEqual({ kind: 'landed' })
+    const gate = Promise.withResolvers<void>()
+    const slow = landing(2, () => gate.promise.then(look))
+    // Refused for as long as the branch is locked: what is not done soon gives it back.
+    for (const deadline = Date.now() + 30_000; ;)
+      try {
+        await place('later', commits[2]!)
+        if (!existsSync(join(repo.dir, 'refs/heads/later.lock'))) break
+      } catch (error) {
+        if (Date.now() > deadline) throw error
+      }
+    gate.resolve()
+    expect(await slow).toEqual({ kind: 'landed' })
+    expect(seen).toEqual([commits[1]!, commits[2]!])
+    const failing = landing(3, () => Promise.reject(new Error('told to fail')))
+    expect(await failing.catch((error: Error) => error.message)).toBe('told to fail')
+    expect(await repo.tip('later')).toBe(commits[3]!)
+    expect(await land('later', 3)).toEqual({ kind: 'landed' })
+  })
+
+  test('does not move it when somebody else did while that was done', async () => {
+    await place('overtaken', commits[0]!)
+    const apart = await commit(repo, 'apart', { b: 'apart\n' }, { from: commits[0]! })
+    const before = async () => {
+      // Whoever waits here for longer than the branch stays locked finds it free.
+      for (const deadline = Date.now() + 30_000; ;)
+        try {
+          return await place('overtaken', apart)
+        } catch (error) {
+          if (Date.now() > deadline) throw error
+        }
+    }
+    const landing = landMerge(repo, { baseRef: 'overtaken', baseSha: commits[0]!, resultSha: commits[1]!, before })
+    expect(await landing).toEqual({ kind: 'moved' })
+    expect(await repo.tip('overtaken')).toBe(apart)
+  })
+
   test('goes on when that git was killed, at any moment', async () => {
     await place('killed', commits[0]!)
     for (let n = 0; n < 10; n++) {

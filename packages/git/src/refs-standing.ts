@@ -25,17 +25,38 @@ const updater: StandingKind = {
 /**
  * Changes refs of a managed repository, all or none, by a git that is running already. false: it did not say that it
  * did. It may have, so only what may be done twice is asked of it: an update that knows where its ref has to be before.
- * `values` are what `input` sets, and all it does.
+ * `values` are what `input` sets, and all it does. Until `before` is done nothing is moved, only made ready.
  */
-export async function updateByStanding(repo: Repository, input: string, values: RefValue[]): Promise<boolean> {
+export async function updateByStanding(
+  repo: Repository,
+  input: string,
+  values: RefValue[],
+  before: Promise<unknown> | null = null,
+): Promise<boolean> {
   if (repo.remote || values.some(({ sha }) => isZero(sha))) return false
   const answer = await talkToStanding(repo, updater, async (ask) => {
     await ask(`start\0${input}prepare\0`, exactly('start: ok\nprepare: ok\n'))
-    await syncLocks(repo, values)
-    await ask('commit\0', exactly('commit: ok\n'))
-    return true
+    const [mayMove] = await Promise.all([before === null || isDoneSoon(before), syncLocks(repo, values)])
+    if (mayMove) await ask('commit\0', exactly('commit: ok\n'))
+    else await ask('abort\0', exactly('abort: ok\n'))
+    return mayMove
   })
   return answer ?? false
+}
+
+/** Meanwhile the refs are locked. Others' gits wait a tenth of a second for a lock before they give up. */
+const lockedMsMax = 50
+
+/** false also for what went wrong, which is told to whoever waits for it itself. */
+function isDoneSoon(work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), lockedMsMax)
+    work.then(
+      () => resolve(true),
+      () => resolve(false),
+    )
+    work.finally(() => clearTimeout(timer)).catch(() => {})
+  })
 }
 
 /**

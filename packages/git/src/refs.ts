@@ -139,22 +139,25 @@ interface MoveOptions {
   keep?: KeptCommits | undefined
   /** Quicker, for a caller that takes a move which was made but not told for its own: it may be told `stale` then. */
   mayRepeat?: boolean
+  /** Nothing moves until this is done, nor when it fails, which is thrown. */
+  before?: Promise<unknown> | undefined
 }
 
 /** Moves refs of the repository on disk, all or none, each only if it still is where its update says it was. */
 export async function moveRefs(
   repo: Repository,
   updates: RefUpdate[],
-  { by, keep, mayRepeat = false }: MoveOptions = {},
+  { by, keep, mayRepeat = false, before }: MoveOptions = {},
 ): Promise<MoveOutcome> {
+  // Thrown below, by whichever of the two waits for it last.
+  before?.catch(() => {})
   const kept = keep ? keptRefs(keep) : []
   const values = [...kept, ...updates.map(({ ref, newSha }) => ({ ref, sha: newSha }))]
   const input = [...kept.map(keepLine), ...updates.map(updateLine)].join('')
   const env: Record<string, string> = by ? { GIT_COMMITTER_NAME: by.name, GIT_COMMITTER_EMAIL: by.email } : {}
-  const outcome: UpdateOutcome =
-    mayRepeat && !by && (await updateByStanding(repo, input, values))
-      ? { kind: 'done' }
-      : await runUpdate(repo, input, env)
+  const isMoved = mayRepeat && !by && (await updateByStanding(repo, input, values, before))
+  await before
+  const outcome: UpdateOutcome = isMoved ? { kind: 'done' } : await runUpdate(repo, input, env)
   if (outcome.kind === 'done') {
     await syncRefFolders(repo, values)
     return { kind: 'moved' }

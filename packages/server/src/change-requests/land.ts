@@ -41,14 +41,19 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     return merged(await intend(deps, planned, late ?? { kind: plan.kind, base_sha: baseSha, result_sha: baseSha }))
   }
   const { kind, resultSha } = plan
-  const attempt = await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha })
-  await failpoint('merge.before_push')
+  const intent = Promise.withResolvers<MergeAttempt>()
   const outcome = await landMerge(repository, {
     baseRef: cr.base_ref,
     baseSha,
     resultSha,
     keep: { number: cr.number, base: baseSha, head: planned.headSha },
+    // Written while the branch is made ready to move; it does not move before the row is on the disk.
+    async before() {
+      intent.resolve(await intend(deps, planned, { kind, base_sha: baseSha, result_sha: resultSha }))
+      await failpoint('merge.before_push')
+    },
   })
+  const attempt = await intent.promise
   await failpoint('merge.after_push')
   switch (outcome.kind) {
     case 'landed':
