@@ -57,6 +57,7 @@ export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequ
 
 async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow): Promise<Merged> {
   if (input.signal.aborted) throw new ServiceError('unavailable', 'The client left before its merge began.')
+  const beganAt = performance.now()
   // Read anew each time: it can have been merged, closed or renamed while this one waited.
   const readAgain = () => requireChangeRequest(deps.db, found.project_id, found.cr_id)
   const [now, user, repository, settled] = await Promise.all([
@@ -74,7 +75,9 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     const earlier = await mergedBefore(deps, input, cr)
     if (earlier !== null) return earlier
     requireMove('merge', cr)
-    last = await tryMerge(deps, input, { repository, cr, user })
+    // Opening a mirror waits for whoever fetches into it, which is time of this answer, too.
+    const spentMs = tries === 1 ? performance.now() - beganAt : 0
+    last = await tryMerge(deps, input, { repository, cr, user, spentMs })
     if (last.kind === 'merged') return last.merged
   }
   if (last.kind === 'lost')
@@ -101,11 +104,13 @@ interface Merging {
   cr: ChangeRequestRow
   /** Who merges. */
   user: Awaited<ReturnType<typeof getUser>>
+  /** Before this try began. */
+  spentMs: number
 }
 
 async function tryMerge(deps: MergeDeps, input: MergeChangeRequest, merging: Merging): Promise<Landing | Lacking> {
   const { repository, cr } = merging
-  const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, merging))
+  const planned = await withinTime(input.signal, (signal) => plan(deps, { ...input, signal }, merging), merging)
   if ('kind' in planned) return planned
   return land(deps, repository, { cr, ...planned, caller: input.caller, idempotencyKey: input.idempotencyKey })
 }

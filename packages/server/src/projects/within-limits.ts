@@ -14,14 +14,27 @@ export async function withinLimits<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The answer of `work`, or a refusal once it is late. The signal ends what is done for this request alone; what others share goes on within limits of its own. */
-export async function withinTime<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** What is left for the rest of an answer at least, however long its beginning took. */
+const restMsMin = 2_000
+
+/**
+ * The answer of `work`, or a refusal once it is late; `spentMs` of its time are gone. The signal ends what is done for
+ * this request alone; what others share goes on within limits of its own.
+ */
+export async function withinTime<T>(
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+  { spentMs = 0 }: { spentMs?: number } = {},
+): Promise<T> {
   const late = new AbortController()
   const over = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    over.reject(tooMuch())
-    late.abort()
-  }, answerMsMax)
+  const timer = setTimeout(
+    () => {
+      over.reject(tooMuch())
+      late.abort()
+    },
+    Math.max(restMsMin, answerMsMax - spentMs),
+  )
   const working = withinLimits(work(AbortSignal.any([signal, late.signal])))
   // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
   working.catch(() => {})
