@@ -6,19 +6,26 @@
 export function cutWhenBroken(response: Response, broke: (error: unknown) => { isCut: boolean }): Response {
   if (isWhole(response) || response.body === null) return response
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  // Whoever left in the middle of a read has closed this stream themselves.
+  let hasLeft = false
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await reader.read()
+          if (hasLeft) return
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {
+          if (hasLeft) return
           if (broke(error).isCut) controller.close()
           else controller.error(error)
         }
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel(reason) {
+        hasLeft = true
+        return reader.cancel(reason)
+      },
     },
     { highWaterMark: 0 },
   )
