@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setPriority } from 'node:os'
 import { basename, dirname } from 'node:path'
 
 export interface HttpBackend {
@@ -17,6 +18,8 @@ export interface HttpBackendOptions {
   readOnly?: boolean
   /** 0 or 1 pretends to be an old host without protocol v2. */
   protocol?: 0 | 1 | 2
+  /** Gives way to everybody else here, as a host on another machine would. */
+  givesWay?: boolean
   /** More variables for git and what it runs. */
   env?: Record<string, string>
   /** Called before a request is answered; a number answers with that status, a string redirects there. */
@@ -95,11 +98,14 @@ function runBackend(
   if (request.headers['content-length']) env.CONTENT_LENGTH = request.headers['content-length']
 
   const child = spawn('git', ['http-backend'], { env, stdio: ['pipe', 'pipe', 'ignore'] })
+  if (options.givesWay && child.pid !== undefined) setPriority(child.pid, lowestPriority)
   child.stdin.on('error', () => {})
   request.pipe(child.stdin)
   response.on('close', () => child.kill())
   relayCgi(child.stdout, response)
 }
+
+const lowestPriority = 19
 
 /** CGI answers with headers, an empty line and the body. */
 function relayCgi(output: NodeJS.ReadableStream, response: ServerResponse): void {

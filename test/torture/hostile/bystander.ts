@@ -1,60 +1,87 @@
-/** Somebody who reads another project all the time, and how long that takes. */
-import { setTimeout as delay } from 'node:timers/promises'
+/**
+ * Somebody who reads another project all the time, and how long that takes. In a process of its own: this one reads
+ * answers of many megabytes and looks through /proc meanwhile, which would look like time of the server.
+ */
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import type { Server } from './visit.ts'
 
-/** Between two reads, so that the reader is no load itself and still is asked often enough for a 99th part. */
-const pauseMs = 8
+export interface Read {
+  /** In milliseconds since 1970, with fractions. */
+  beganAt: number
+  ms: number
+  failure: string | null
+}
+
+export function nowMs(): number {
+  return performance.timeOrigin + performance.now()
+}
 
 export class Bystander {
-  isDuring = false
-  readonly quietMs: number[] = []
-  readonly duringMs: number[] = []
-  /** When each of `duringMs` was begun. */
-  readonly #beganAt: number[] = []
-  readonly failures: string[] = []
-  #isOver = false
-  readonly #running: Promise<void>
+  readonly #reads: Read[] = []
+  readonly #busy: { from: number; to: number }[] = []
+  readonly #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+  #heard = Promise.withResolvers<void>()
 
   constructor(of: { server: Server; path: string }) {
-    this.#running = this.#read(of)
+    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, 'bystander-reads.ts'), of.server.url + of.path], {
+      env: { PATH: process.env.PATH ?? '', BYSTANDER_TOKEN: of.server.token },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    const lines = createInterface({ input: Readable.fromWeb(this.#child.stdout as never) })
+    lines.on('line', (line) => {
+      this.#reads.push(JSON.parse(line) as Read)
+      this.#heard.resolve()
+      this.#heard = Promise.withResolvers()
+    })
   }
 
-  /** The reads that were begun and ended while `work` went on, in milliseconds, and when each began. */
-  async during<T>(work: () => Promise<T>): Promise<{ done: T; ms: number[]; beganAt: number[] }> {
-    const from = this.duringMs.length
-    this.isDuring = true
+  /** The reads that were begun and ended while `work` went on. */
+  async during<T>(work: () => Promise<T>): Promise<{ done: T; reads: Read[] }> {
+    const busy = { from: nowMs(), to: Number.POSITIVE_INFINITY }
+    this.#busy.push(busy)
     try {
       const done = await work()
-      return { done, ms: this.duringMs.slice(from), beganAt: this.#beganAt.slice(from) }
+      busy.to = nowMs()
+      await this.#heardOf(busy.to)
+      return { done, reads: this.#reads.filter((read) => isWithin(read, busy)) }
     } finally {
-      this.isDuring = false
+      busy.to = Math.min(busy.to, nowMs())
     }
   }
 
-  async #read({ server, path }: { server: Server; path: string }): Promise<void> {
-    while (!this.#isOver) {
-      for (const route of ['', '/merge-preview', '/diff']) {
-        const { isDuring } = this
-        const began = performance.now()
-        const response = await fetch(server.url + path + route, {
-          headers: { authorization: `Bearer ${server.token}` },
-        }).catch(() => null)
-        await response?.arrayBuffer()
-        if (isDuring === this.isDuring) {
-          if (isDuring) this.#beganAt.push(began)
-          const list = isDuring ? this.duringMs : this.quietMs
-          list.push(performance.now() - began)
-        }
-        if (response?.status !== 200) this.failures.push(`${route}: ${response?.status ?? 'no answer'}`)
-      }
-      await delay(pauseMs)
-    }
+  /** Begun and ended in moments like these, while nothing else went on. */
+  get quietMs(): number[] {
+    const isQuiet = ({ beganAt, ms }: Read) => this.#busy.every(({ from, to }) => beganAt + ms < from || beganAt > to)
+    return this.#reads.filter(isQuiet).map(({ ms }) => ms)
+  }
+
+  get duringMs(): number[] {
+    return this.#reads.filter((read) => this.#busy.some((busy) => isWithin(read, busy))).map(({ ms }) => ms)
+  }
+
+  get failures(): string[] {
+    return this.#reads.flatMap(({ failure }) => (failure === null ? [] : [failure]))
+  }
+
+  /** Until it told of a read that began then or later. */
+  async #heardOf(time: number): Promise<void> {
+    const ended = this.#child.exited.then(() => Promise.reject(new Error('The bystander ended.')))
+    ended.catch(() => {})
+    while ((this.#reads.at(-1)?.beganAt ?? 0) < time) await Promise.race([this.#heard.promise, ended])
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true
-    await this.#running
+    this.#child.kill('SIGKILL')
+    await this.#child.exited
   }
+}
+
+function isWithin({ beganAt, ms }: Read, { from, to }: { from: number; to: number }): boolean {
+  return beganAt >= from && beganAt + ms <= to
 }
 
 export function percentile(numbers: number[], part: number): number {

@@ -6,7 +6,7 @@ import type { ChangeRequest } from '@svc/contract'
 import { type HttpBackend, serveHttpBackend } from '@svc/git/testing'
 import { commitEach } from '../repositories.ts'
 import { TortureServer } from '../server.ts'
-import { Bystander } from './bystander.ts'
+import { Bystander, type Read } from './bystander.ts'
 import type { Hostile } from './programs.ts'
 import { HostileRepository } from './repository.ts'
 import { hostMark, setTraps, type Traps } from './traps.ts'
@@ -71,7 +71,10 @@ export class HostileWorld {
     const server = await TortureServer.make({ databaseUrl, path: traps.path })
     await server.start()
     await mkdir(join(dir, 'repositories'))
-    const host = await serveHttpBackend(join(dir, 'repositories', 'any.git'), { env: { [hostMark]: '1' } })
+    const host = await serveHttpBackend(join(dir, 'repositories', 'any.git'), {
+      givesWay: true,
+      env: { [hostMark]: '1' },
+    })
     const bystander = new Bystander(await bystandersProject(server))
     return new HostileWorld({ server, traps, bystander, watch: watch(() => server.pid), dir, host })
   }
@@ -91,11 +94,7 @@ export class HostileWorld {
     this.watch.restart()
     const before = new Set(await this.traps.touched())
     const url = `${new URL(this.#host.url).origin}/${id}.git`
-    const {
-      done: arrived,
-      ms: othersMs,
-      beganAt,
-    } = await this.bystander.during(async () => {
+    const { done: arrived, reads } = await this.bystander.during(async () => {
       const arrival = await this.#bring(way, hostile, repo, url)
       const visitor = new Visitor(this.server, arrival.projectId ?? '00000000-0000-4000-8000-000000000000')
       if (arrival.projectId !== null) await visitor.everything(['README.md', ...(hostile.paths ?? [])])
@@ -118,8 +117,10 @@ export class HostileWorld {
       ...(this.server.isRunning ? [] : ['the server ended']),
     ]
     const slowestMs = Math.max(0, ...visits.map(({ ms }) => ms))
-    const othersBeside = (visit: Visit) =>
-      othersMs.filter((ms, at) => beganAt[at]! < visit.beganAt + visit.ms && beganAt[at]! + ms > visit.beganAt)
+    const othersMs = reads.map(({ ms }) => ms)
+    const isBeside = (read: Read, visit: Visit) =>
+      read.beganAt < visit.beganAt + visit.ms && read.beganAt + read.ms > visit.beganAt
+    const othersBeside = (visit: Visit) => reads.filter((read) => isBeside(read, visit)).map(({ ms }) => ms)
     return { name: hostile.name, way, visits, refused, problems, slowestMs, moreBytes, users, othersMs, othersBeside }
   }
 

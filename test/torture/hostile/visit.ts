@@ -1,5 +1,6 @@
 /** Asks a project everything that can be asked about a repository, and judges how it is answered. */
 import type { ChangeRequest } from '@svc/contract'
+import { nowMs } from './bystander.ts'
 
 export interface Server {
   url: string
@@ -11,6 +12,7 @@ export interface Visit {
   status: number
   code: string | null
   ms: number
+  /** In milliseconds since 1970. */
   beganAt: number
   /** Why this is no answer as it should be. */
   problem: string | null
@@ -35,6 +37,7 @@ export class Visitor {
     options: { body?: object; accept?: string } = {},
   ): Promise<{ status: number; body: Body | null }> {
     const began = performance.now()
+    const beganAt = nowMs()
     const what = `${method} ${path.replace(/[0-9a-f-]{36}/, ':cr').slice(0, 100)}${options.accept ? ` ${options.accept}` : ''}`
     let status = 0
     let text = ''
@@ -59,7 +62,7 @@ export class Visitor {
     const body =
       options.accept === undefined || status >= 400 ? parse<Body & { code?: string; error?: string }>(text) : null
     const problem = judge({ status, body, text, ms, isStream: options.accept !== undefined })
-    this.visits.push({ what, status, code: body?.code ?? null, ms, beganAt: began, problem })
+    this.visits.push({ what, status, code: body?.code ?? null, ms, beganAt, problem })
     return { status, body }
   }
 
