@@ -27,7 +27,10 @@ export default defineConfig({
   worker: { format: 'es' },
 })
 
-/** Written into the document by itself, src/ahead.ts would become part of the one script that it is to be ahead of. */
+/**
+ * Puts src/ahead.ts before everything else, and beside it the names of the files that draw a change request and its parts, of
+ * which it asks for those that the address needs. They stand in the document, which is never kept: ahead's own name is.
+ */
 function aheadFirst(): Plugin {
   return {
     name: 'ahead-first',
@@ -36,18 +39,25 @@ function aheadFirst(): Plugin {
       handler(html, { bundle = {} }) {
         const ahead = entries(bundle).find(({ name }) => name === 'ahead')
         if (ahead === undefined) throw new Error('src/ahead.ts was not built.')
-        const script = { type: 'module', async: true, crossorigin: true, src: `/${ahead.fileName}` }
-        const preload = { rel: 'modulepreload', crossorigin: true }
-        return [
-          { tag: 'script', attrs: script, injectTo: 'head-prepend' },
-          ...withImports(bundle, [ahead])
-            .filter(({ fileName }) => fileName !== ahead.fileName && !html.includes(fileName))
-            .map(({ fileName }) => ({
-              tag: 'link',
-              attrs: { ...preload, href: `/${fileName}` },
-              injectTo: 'head' as const,
-            })),
-        ]
+        if (ahead.imports.length > 0) throw new Error(`src/ahead.ts would wait for ${ahead.imports.join(', ')}.`)
+        const filesOf = (page: string) => {
+          const module = join(source, 'pages/change-requests', page)
+          const chunk = Object.values(bundle).find((file) => 'moduleIds' in file && file.facadeModuleId === module)
+          if (chunk?.type !== 'chunk') throw new Error(`${page} is no file of its own.`)
+          const chunks = withImports(bundle, [chunk], highlighter)
+          const files = chunks.map(({ fileName }) => `/${fileName}`)
+          return files.filter((file) => !html.includes(file)).join(' ')
+        }
+        const attrs = {
+          type: 'module',
+          async: true,
+          crossorigin: true,
+          src: `/${ahead.fileName}`,
+          'data-detail': filesOf('detail.tsx'),
+          'data-conversation': filesOf('conversation-tab.tsx'),
+          'data-files': filesOf('files/files-tab.tsx'),
+        }
+        return [{ tag: 'script', attrs, injectTo: 'head-prepend' }]
       },
     },
   }
@@ -76,14 +86,17 @@ function entries(bundle: Bundle): Rolldown.OutputChunk[] {
   return Object.values(bundle).filter((file) => file.type === 'chunk' && file.isEntry) as Rolldown.OutputChunk[]
 }
 
-/** What a file imports at its top comes with it. */
-function withImports(bundle: Bundle, chunks: Rolldown.OutputChunk[]): Rolldown.OutputChunk[] {
+/** What the diff viewer loads before it draws, one file after the other. */
+const highlighter = /^(themes|core|shiki|stream-tokenizer|engine-javascript|github-(dark|light)-high-contrast)$/
+
+/** What a file imports at its top comes with it, and of what it imports later that which is `soon`. */
+function withImports(bundle: Bundle, chunks: Rolldown.OutputChunk[], soon?: RegExp): Rolldown.OutputChunk[] {
   const all = new Set(chunks)
   // It grows while it is walked.
-  for (const { imports } of all)
-    for (const file of imports) {
+  for (const { imports, dynamicImports } of all)
+    for (const file of [...imports, ...dynamicImports]) {
       const chunk = bundle[file]
-      if (chunk?.type === 'chunk') all.add(chunk)
+      if (chunk?.type === 'chunk' && (imports.includes(file) || soon?.test(chunk.name))) all.add(chunk)
     }
   return [...all]
 }

@@ -1,5 +1,6 @@
 /** The contract's client, from the page's own origin with its cookie. A refusal is thrown as the error the service threw. */
 import { type ApiClient, createApiClient } from '@svc/contract/api'
+import { begunAnswer } from './begun.ts'
 
 export class ApiError extends Error {
   readonly code: string
@@ -22,7 +23,7 @@ export const api: ApiClient = createApiClient({
   headers: {},
   fetch: async (request) => {
     try {
-      return await fetch(request)
+      return (await begunAnswer(request)) ?? (await fetch(request))
     } catch (error) {
       if (request.signal.aborted) throw error
       throw new ApiError(0, {

@@ -3,6 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { giveStylesTheNonce } from './csp-nonce.ts'
+import { takeFirstAnswers } from './first-answers.ts'
 import { queries } from './query-client.ts'
 import { makeRouter } from './routes.tsx'
 import './styles.css'
@@ -10,6 +11,7 @@ import { applyTheme } from './theme.ts'
 
 giveStylesTheNonce()
 applyTheme()
+takeFirstAnswers()
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

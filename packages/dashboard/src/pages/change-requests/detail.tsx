@@ -12,16 +12,16 @@ import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { CommitsTab } from './commits-tab.tsx'
-import { Conversation } from './conversation.tsx'
 import { EffectsTab } from './effects-tab.tsx'
 import { EditTitle } from './edit-title.tsx'
 import { useIgnoreWhitespace } from './files/whitespace.ts'
-import { MergeBox } from './merge-box.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
 /** Weighs more than all the rest. */
 const loadFilesTab = () => import('./files/files-tab.tsx')
 const FilesTab = lazy(loadFilesTab)
+/** Formatted text needs a reader of its own. */
+const ConversationTab = lazy(() => import('./conversation-tab.tsx'))
 const tabs = [
   ['conversation', 'Conversation'],
   ['commits', 'Commits'],
@@ -70,8 +70,9 @@ export function ChangeRequestPage() {
               ))}
             </Tabs.List>
             <Tabs.Panel value="conversation" className="flex flex-col gap-6 outline-none">
-              <Conversation projectId={project_id} cr={cr} />
-              <MergeBox projectId={project_id} cr={cr} />
+              <Suspense fallback={<Loading what="the conversation" />}>
+                <ConversationTab projectId={project_id} cr={cr} />
+              </Suspense>
             </Tabs.Panel>
             <Tabs.Panel value="commits" className="outline-none">
               <CommitsTab projectId={project_id} cr={cr} />

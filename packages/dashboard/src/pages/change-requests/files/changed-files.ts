@@ -1,7 +1,7 @@
 /** The service's list of files and the viewer's parsed patch, brought together. */
 import type { FileDiffMetadata } from '@pierre/diffs'
 import type { Diff } from '../../../queries.ts'
-import { patchFiles } from './patch-files.ts'
+import { type PatchHeader, patchFiles } from './patch-files.ts'
 
 export interface ChangedFile {
   path: string
@@ -31,7 +31,7 @@ export function changedFiles(diff: Diff): ChangedFile[] {
   const inPatch = patchFiles(diff.patch, comparison)
   return diff.files.map((file): ChangedFile => {
     const found = inPatch.get(file.path)
-    const view = found?.header ?? null
+    const header = found?.header ?? null
     const hasLines = found?.hasLines === true
     return {
       path: file.path,
@@ -41,9 +41,9 @@ export function changedFiles(diff: Diff): ChangedFile[] {
       deletions: file.deletions,
       view: null,
       unread: hasLines ? found.read : null,
-      reason: hasLines ? null : file.binary ? 'binary' : view === null && diff.truncated ? 'truncated' : 'empty',
+      reason: hasLines ? null : file.binary ? 'binary' : header === null && diff.truncated ? 'truncated' : 'empty',
       comparison,
-      version: versionOf(file.status, view, diff.head_sha),
+      version: versionOf(file.status, header, diff.head_sha),
     }
   })
 }
@@ -67,7 +67,7 @@ function asWhole(view: FileDiffMetadata): FileDiffMetadata {
 }
 
 /** Without content of its own (a new name, a new mode) a file stays as it was seen; one left out of the patch is seen at this head alone. */
-function versionOf(status: ChangedFile['status'], view: FileDiffMetadata | null, headSha: string): string {
-  if (view === null) return headSha
-  return status === 'deleted' ? `deleted ${view.prevObjectId}` : (view.newObjectId ?? 'unchanged')
+function versionOf(status: ChangedFile['status'], header: PatchHeader | null, headSha: string): string {
+  if (header === null) return headSha
+  return status === 'deleted' ? `deleted ${header.prevObjectId}` : (header.newObjectId ?? 'unchanged')
 }

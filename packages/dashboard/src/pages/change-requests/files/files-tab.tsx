@@ -87,7 +87,8 @@ function Files({
   ignoreWhitespace: boolean
   onIgnoreWhitespace: (on: boolean) => void
 }) {
-  const files = useChangedFiles(diff)
+  const [isDrawn, setDrawn] = useState(false)
+  const files = useChangedFiles(diff, isDrawn)
   const headSha = diff.head_sha
   const viewer = useRef<ViewerHandle>(null)
   const wanted = useRef<string | null>(null)
@@ -198,6 +199,7 @@ function Files({
                 drafts={drafts}
                 openDraft={openDraft}
                 load={context.load}
+                onDrawn={() => setDrawn(true)}
                 onComment={comment}
                 onSave={(draft: DraftComment, text: string) => {
                   save({ ...draft, text })

@@ -2,12 +2,14 @@
 import { type FileDiffMetadata, processFile } from '@pierre/diffs'
 
 export interface PatchFile {
-  /** What the header says, without lines. */
-  header: FileDiffMetadata
+  header: PatchHeader
   hasLines: boolean
   /** With its lines: some milliseconds for ten thousand of them. */
   read: () => FileDiffMetadata | null
 }
+
+/** Of its content before and after; a file whose content stays has none. */
+export type PatchHeader = Pick<FileDiffMetadata, 'prevObjectId' | 'newObjectId'>
 
 /** By name. `cacheKeyPrefix` names the two sides that are compared. */
 export function patchFiles(patch: string, cacheKeyPrefix: string): Map<string, PatchFile> {
@@ -20,7 +22,7 @@ export function patchFiles(patch: string, cacheKeyPrefix: string): Map<string, P
     const to = next === -1 ? patch.length : next + 1
     const lines = patch.indexOf('\n@@ ', from)
     const hasLines = lines !== -1 && lines < to
-    const header = processFile(patch.slice(from, hasLines ? lines + 1 : to), { isGitDiff: true })
+    const header = headerOf(patch.slice(from, hasLines ? lines + 1 : to))
     const [begin, cacheKey] = [from, `${cacheKeyPrefix}-${found.size}`]
     if (header !== undefined)
       found.set(header.name, {
@@ -31,4 +33,15 @@ export function patchFiles(patch: string, cacheKeyPrefix: string): Map<string, P
     from = to
   }
   return found
+}
+
+/** As git writes it where nothing is odd about the name; thousands of these are read before anything is drawn. */
+const plain =
+  /^diff --git [^\n"]*\n(?:(?:new file|deleted file) mode \d+\n)?index ([0-9a-f]+)\.\.([0-9a-f]+)(?: \d+)?\n--- (?:a\/([^\t\r\n"]+)|\/dev\/null)\n\+\+\+ (?:b\/([^\t\r\n"]+)|\/dev\/null)\n$/
+
+function headerOf(text: string): (PatchHeader & { name: string }) | undefined {
+  const [, prevObjectId, newObjectId, before, after] = plain.exec(text) ?? []
+  const name = after ?? before
+  if (name !== undefined) return { name, prevObjectId: prevObjectId!, newObjectId: newObjectId! }
+  return processFile(text, { isGitDiff: true })
 }

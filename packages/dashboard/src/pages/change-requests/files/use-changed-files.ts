@@ -17,12 +17,17 @@ interface Reading {
   read: number
 }
 
-export function useChangedFiles(diff: Diff): ChangedFile[] {
+/** `isDrawn`: the first screen is, so that reading on takes no time from it. */
+export function useChangedFiles(diff: Diff, isDrawn: boolean): ChangedFile[] {
   const [reading, setReading] = useState(() => begin(diff))
   // The files of another diff are there at once, not after a frame with those of the one before.
   const current = reading.diff === diff ? reading : begin(diff)
   if (current !== reading) setReading(current)
-  useEffect(() => readOn(current, (more) => setReading((before) => (before === current ? more : before))), [current])
+  const mayReadOn = isDrawn || current.files.slice(0, current.read).every(({ view }) => view === null)
+  useEffect(() => {
+    if (!mayReadOn) return undefined
+    return readOn(current, (more) => setReading((before) => (before === current ? more : before)))
+  }, [current, mayReadOn])
   return current.files
 }
 

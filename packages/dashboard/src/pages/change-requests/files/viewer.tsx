@@ -1,22 +1,22 @@
 import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
 import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
 import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
-import PoolWorker from '@pierre/diffs/worker/worker.js?worker'
 import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
 import type { ChangedFile } from './changed-files.ts'
 import { CommentBox } from './comment-box.tsx'
 import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
 import type { DraftComment } from './drafts.ts'
+import { highlightWorker } from './highlight-worker.ts'
 import { visibleDiff } from './visible-diff.ts'
 
 /** Every colour of these is read against the green and red of a change, in both themes. */
 const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
 /** On two cores a second one would only take the time in which the page is drawn. */
 const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
-const pool = { workerFactory: () => new PoolWorker(), poolSize }
+const pool = { workerFactory: highlightWorker, poolSize }
 const highlighting = { theme }
 
-/** The viewer draws nothing before these workers answer, so they begin with this code and not with its first drawing. */
+/** The viewer draws nothing before its colours are read, so that begins with this code and not with its first drawing. */
 getOrCreateWorkerPoolSingleton({ poolOptions: pool, highlighterOptions: highlighting })
 
 export function Highlighting({ children }: { children: ReactNode }) {
@@ -39,6 +39,7 @@ export function Viewer({
   drafts,
   openDraft,
   load,
+  onDrawn,
   onComment,
   onSave,
   onRemove,
@@ -53,6 +54,8 @@ export function Viewer({
   openDraft: string | null
   /** The whole of a file, for the lines around what changed. */
   load: FileDiffContentsLoader
+  /** Whenever a file was drawn. */
+  onDrawn: () => void
   onComment: (file: ChangedFile, range: SelectedLineRange) => void
   onSave: (draft: DraftComment, text: string) => void
   onRemove: (draft: DraftComment) => void
@@ -60,9 +63,9 @@ export function Viewer({
 }) {
   const items = useItems(files, { collapsed, drafts, openDraft })
   // Not by way of the options: what changes in them draws all again.
-  const latest = useRef({ files, onComment })
+  const latest = useRef({ files, onComment, onDrawn })
   useEffect(() => {
-    latest.current = { files, onComment }
+    latest.current = { files, onComment, onDrawn }
   })
   const options = useMemo(
     () => ({
@@ -75,7 +78,9 @@ export function Viewer({
       loadDiffFiles: load,
       unsafeCSS: expanderStyles,
       onPostRender(host: HTMLElement, _drawn: unknown, phase: string, context: { item: { id: string } }) {
-        if (phase !== 'unmount') makeExpandersReachable(host, context.item.id)
+        if (phase === 'unmount') return
+        makeExpandersReachable(host, context.item.id)
+        latest.current.onDrawn()
       },
       stickyHeaders: true,
       enableGutterUtility: true,

@@ -1,5 +1,6 @@
 import { keptNow, useKept } from '../../../kept.ts'
 
+/** src/ahead.ts looks for it, too. */
 const key = 'svc-diff-ignore-whitespace'
 
 /** Whether this person wants diffs without changes of whitespace. */
