@@ -30,7 +30,8 @@ export async function makeWorld(): Promise<World> {
   const page = await context.newPage()
   await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { level: 1 }).waitFor()
+  // The page one comes to next has a heading, and so has this one.
+  await page.waitForURL(`${server.url}/`)
   return {
     server,
     browser,
