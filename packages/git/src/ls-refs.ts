@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { askHttp, type HttpAnswer } from './http-client.ts'
-import { delimPkt, flushPkt, parsePkts, pkt, PktError } from './pkt-line.ts'
+import { delimPkt, eachPkt, flushPkt, parsePkts, pkt, PktError } from './pkt-line.ts'
 import { isSha, type Remote, type Sha } from './repository.ts'
+import { Turns } from './turns.ts'
 
 /** What a host said about itself in its v2 greeting. `null`: it speaks an older protocol, so git itself must ask. */
 interface HostAbilities {
@@ -29,7 +30,7 @@ export async function lsRefsHttp(remote: Remote, branches: string[] | 'all', tim
     known ??= await greet(remote, left())
     if (!known.abilities) return { kind: 'older-protocol' }
     const answer = await postLsRefs(remote, known.abilities, branches, left())
-    if (answer.status === 200) return parseLsRefs(answer.body)
+    if (answer.status === 200) return await parseLsRefs(answer.body)
     // The host may have changed since it greeted us; ask it again from the start, once.
     abilitiesCache.delete(remote.url)
     if (wasCached) return await lsRefsHttp(remote, branches, left())
@@ -108,11 +109,15 @@ function postLsRefs(
   })
 }
 
-function parseLsRefs(body: Buffer): RemoteRefs {
+async function parseLsRefs(body: Buffer): Promise<RemoteRefs> {
+  const turns = new Turns()
   const tips = new Map<string, Sha>()
   const aliases = new Map<string, string>()
   let head: string | null = null
-  for (const line of textLines(body)) {
+  for (const one of eachPkt(body)) {
+    if (turns.isOver) await turns.next()
+    if (one.kind !== 'data') continue
+    const line = textOf(one.bytes)
     if (line.startsWith('ERR '))
       return { kind: 'unreachable', reason: `The git host says: ${line.slice(4, 500)}`, status: null }
     const [id = '', name = '', ...attributes] = line.split(' ')
@@ -129,7 +134,12 @@ function parseLsRefs(body: Buffer): RemoteRefs {
 }
 
 function textLines(body: Buffer): string[] {
-  return parsePkts(body).flatMap((one) => (one.kind === 'data' ? [one.bytes.toString('utf8').replace(/\n$/, '')] : []))
+  return parsePkts(body).flatMap((one) => (one.kind === 'data' ? [textOf(one.bytes)] : []))
+}
+
+function textOf(line: Buffer): string {
+  const newline = 10
+  return line.toString('utf8', 0, line.at(-1) === newline ? line.length - 1 : line.length)
 }
 
 /** What an HTTP status other than 200 means to the person who named the repository. */

@@ -22,15 +22,18 @@ export function pkt(payload: string | Uint8Array): Buffer {
 
 /** Splits a complete message into its packets. */
 export function parsePkts(bytes: Buffer): Pkt[] {
-  const pkts: Pkt[] = []
+  return [...eachPkt(bytes)]
+}
+
+/** The same one by one, for messages of any length. */
+export function* eachPkt(bytes: Buffer): Generator<Pkt> {
   let offset = 0
   while (offset < bytes.length) {
     const length = pktLength(bytes.subarray(offset, offset + 4))
     if (length >= 4 && offset + length > bytes.length) throw new PktError('The last packet is cut short.')
-    pkts.push(length < 4 ? controlPkt(length) : { kind: 'data', bytes: bytes.subarray(offset + 4, offset + length) })
+    yield length < 4 ? controlPkt(length) : { kind: 'data', bytes: bytes.subarray(offset + 4, offset + length) }
     offset += Math.max(length, 4)
   }
-  return pkts
 }
 
 /** Reads packets from a stream and then hands over what follows them, byte for byte. */

@@ -20,7 +20,7 @@ export async function branchesOf(
   const { project } = input
   const after = readPair(input.cursor)
   if (after !== null && after[0] !== 'branch') throw invalidCursor()
-  const { tips } = await openTips(deps, project, input.signal)
+  const { tips } = await openTips(deps, project, { branches: 'all', signal: input.signal })
   const rows = [...tips]
     .filter(([name]) => after === null || name > after[1])
     .sort(([one], [other]) => (one < other ? -1 : 1))

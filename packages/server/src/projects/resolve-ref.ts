@@ -13,14 +13,14 @@ export interface Resolved {
   sha: string
 }
 
-/** The live tips of all branches, asked once, by which everything in one request is resolved. */
+/** The live tips of branches, asked once, by which everything in one request is resolved. */
 export async function openTips(
   deps: BrowseDeps,
   project: ProjectRow,
-  signal: AbortSignal,
+  { branches, signal }: { branches: string[] | 'all'; signal: AbortSignal },
 ): Promise<{ repository: Repository; tips: Map<string, string> }> {
   const repository = await openRepository(deps, project)
-  const outcome = await readTips(repository, 'all', { signal })
+  const outcome = await readTips(repository, branches, { signal })
   if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
   return { repository, tips: outcome.tips }
 }
@@ -30,10 +30,12 @@ export async function resolveRefs(
   deps: BrowseDeps,
   input: { project: ProjectRow; refs: string[]; signal: AbortSignal },
 ): Promise<{ repository: Repository; resolved: Resolved[] }> {
-  const { signal } = input
-  const { repository, tips } = await openTips(deps, input.project, signal)
+  const { refs, signal } = input
+  // Whether a commit is on a branch only all of them tell, of which there may be a hundred thousand.
+  const branches = refs.some(isSha) ? 'all' : refs
+  const { repository, tips } = await openTips(deps, input.project, { branches, signal })
   const resolved: Resolved[] = []
-  for (const ref of input.refs) {
+  for (const ref of refs) {
     const sha = tips.get(ref) ?? (await findCommit(repository, { sha: ref, tips: [...tips.values()], signal }))
     if (sha === null)
       throw new ServiceError('ref_not_found', `There is no branch ${JSON.stringify(ref)}, and no commit of one.`, {
