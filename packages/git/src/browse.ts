@@ -3,6 +3,7 @@ import { eachField } from './log-fields.ts'
 import { git, startGit } from './git.ts'
 import { pathBytes, pathText } from './paths.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
+import { Turns } from './turns.ts'
 
 export interface CommitEntry {
   sha: Sha
@@ -182,8 +183,15 @@ export async function listTree(
   if (folder === null) return null
   const records = await readFolder(repo, input.sha, pathBytes(folder), options)
   if (records === null) return null
-  const order = (entry: TreeEntry) => (entry.type === 'directory' ? `0${entry.name}` : `1${entry.name}`)
-  return records.map(toEntry).sort((a, b) => (order(a) < order(b) ? -1 : 1))
+  const turns = new Turns()
+  const [folders, files]: [TreeEntry[], TreeEntry[]] = [[], []]
+  for (const record of records) {
+    const entry = toEntry(record)
+    ;(entry.type === 'directory' ? folders : files).push(entry)
+    if (turns.isOver) await turns.next()
+  }
+  const byName = (a: TreeEntry, b: TreeEntry) => (a.name < b.name ? -1 : 1)
+  return [...folders.sort(byName), ...files.sort(byName)]
 }
 
 /** One file at a commit, cut at `bytesMax`. A symbolic link answers with its target as content. */
@@ -268,23 +276,40 @@ async function readFolder(
   })
   const tree = /^tree ([0-9a-f]+)\n$/.exec(stdout.toString('latin1'))?.[1]
   if (tree === undefined) return null
-  const records = await readTree(repo, tree, [], options)
-  if (folder.length === 0) return records
-  return records.map((record) => ({ ...record, path: Buffer.concat([folder, Buffer.of(slash), record.path]) }))
+  return readTree(repo, tree, [], options, folder)
 }
 
-async function readTree(repo: Repository, treeish: Sha, paths: string[], options: CallOptions): Promise<TreeRecord[]> {
+/** `folder` is where the tree lies. */
+async function readTree(
+  repo: Repository,
+  treeish: Sha,
+  paths: string[],
+  options: CallOptions,
+  folder: Buffer = Buffer.alloc(0),
+): Promise<TreeRecord[]> {
   const args = ['ls-tree', '-z', '-l', requireSha(treeish), '--', ...paths]
   const { stdout } = await git(repo.dir, args, { ...options, bytesMax: treeEntriesBytesMax })
-  const records = stdout.toString('latin1').split('\0').filter(Boolean)
-  return records.map((record) => {
-    // `<mode> <type> <id> <size or -, padded>\t<path>`
-    const tab = record.indexOf('\t')
-    const [mode = '', type = '', sha = '', size = '-'] = record.slice(0, tab).split(/ +/)
-    const path = Buffer.from(record.slice(tab + 1), 'latin1')
-    return { mode, type, sha, size: size === '-' ? null : Number(size), path }
-  })
+  const before = folder.length === 0 ? folder : Buffer.concat([folder, Buffer.of(slash)])
+  const turns = new Turns()
+  const records: TreeRecord[] = []
+  for (let at = 0; at < stdout.length;) {
+    const end = stdout.indexOf(0, at)
+    records.push(readRecord(stdout.subarray(at, end === -1 ? stdout.length : end), before))
+    at = end === -1 ? stdout.length : end + 1
+    if (turns.isOver) await turns.next()
+  }
+  return records
 }
+
+/** `<mode> <type> <id> <size or -, padded>\t<path>` */
+function readRecord(record: Buffer, before: Buffer): TreeRecord {
+  const tab = record.indexOf(tabulator)
+  const [mode = '', type = '', sha = '', size = '-'] = record.toString('latin1', 0, tab).split(/ +/)
+  const path = Buffer.concat([before, record.subarray(tab + 1)])
+  return { mode, type, sha, size: size === '-' ? null : Number(size), path }
+}
+
+const tabulator = 9
 
 function toEntry({ mode, type, sha, size, path }: TreeRecord): TreeEntry {
   const kinds: Record<string, TreeEntry['type']> = { '100755': 'executable', '120000': 'symlink' }
