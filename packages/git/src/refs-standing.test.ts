@@ -164,5 +164,11 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(await land('locked', 0)).toEqual({ kind: 'landed' })
     expect(existsSync(lock)).toBe(false)
     expect(await updaters()).not.toContain(old!)
+    // One that dies just before it commits leaves the locks of all its refs.
+    const locks = ['refs/heads/locked', 'refs/svc/cr/3/base', 'refs/svc/cr/3/head']
+    const left = locks.map((ref) => join(repo.dir, `${ref}.lock`))
+    for (const path of left) await Bun.write(path, '')
+    expect(await land('locked', 1)).toEqual({ kind: 'landed' })
+    expect(left.filter((path) => existsSync(path))).toEqual([])
   }, 120_000)
 })

@@ -207,11 +207,19 @@ async function readCurrent(repo: Repository, ref: string): Promise<Sha | null> {
 type UpdateOutcome = { kind: 'done' } | { kind: 'failed'; error: GitError }
 
 async function runUpdate(repo: Repository, input: string, env: Record<string, string> = {}): Promise<UpdateOutcome> {
-  const first = await tryUpdate(repo, input, env)
-  const lock = first.kind === 'done' ? null : lockInTheWay(repo.dir, first.error.stderr)
-  if (lock === null || !(await removeIfOrphaned(repo.dir, lock))) return first
-  return tryUpdate(repo, input, env)
+  // Whoever died in the middle left the locks of all its refs, of which git names the first it meets.
+  const locks = new Set<string>()
+  for (;;) {
+    const outcome = await tryUpdate(repo, input, env)
+    const lock = outcome.kind === 'done' ? null : lockInTheWay(repo.dir, outcome.error.stderr)
+    if (lock === null || locks.has(lock) || locks.size >= orphansMax) return outcome
+    if (!(await removeIfOrphaned(repo.dir, lock))) return outcome
+    locks.add(lock)
+  }
 }
+
+/** A merge has three refs and the file of packed ones. */
+const orphansMax = 8
 
 function isLocked(repo: Repository, error: GitError): boolean {
   return lockInTheWay(repo.dir, error.stderr) !== null
