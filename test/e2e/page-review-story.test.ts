@@ -65,6 +65,10 @@ test.skipIf(!browserPath)(
     await page.getByText('ready for review', { exact: true }).waitFor({ timeout: slow })
     await page.getByRole('link', { name: 'Review #1' }).click()
     await page.getByText('It merges cleanly').waitFor()
+    await page
+      .getByRole('region', { name: 'What its session was asked' })
+      .filter({ hasText: 'Peas, not beans' })
+      .waitFor()
 
     // The session sleeps; the review wakes it.
     await page.getByRole('link', { name: 'its session' }).click()
@@ -100,6 +104,9 @@ test.skipIf(!browserPath)(
     await page.getByText('Its branch is still there').or(page.getByText('is still there.')).first().waitFor()
     await git(seed, 'pull', '--quiet', gatewayOf(server, project!), 'main')
     expect(await Bun.file(join(seed, 'plan.md')).text()).toBe('Plant sweet peas.\nWater them.\nWait.\n')
+
+    await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Branches' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'merged' }).getByRole('link', { name: 'by #1' }).click()
 
     // The session was woken by one prompt, which holds the review as a whole.
     await page.getByRole('link', { name: 'its session' }).click()

@@ -615,7 +615,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before */
+        /** The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before; or its start */
         get: operations["getTranscript"];
         put?: never;
         post?: never;
@@ -3997,6 +3997,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                from?: "start" | "end";
             };
             header?: never;
             path: {

@@ -202,13 +202,15 @@ export type Message = z.infer<typeof message>
 export const getTranscriptRoute = route({
   name: 'getTranscript',
   summary:
-    'The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before',
+    'The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before; or its start',
   method: 'GET',
   path: `${base}/:sessionId/transcript`,
   access: 'project-read',
   query: z.object({
     limit: z.coerce.number().int().min(1).max(1000).optional(),
     cursor: z.string().max(200).optional(),
+    /** What a limit keeps. The start has no next page. */
+    from: z.enum(['start', 'end']).default('end'),
   }),
   reply: z.object({ messages: z.array(message) }),
 })

@@ -56,6 +56,14 @@ test('with a limit it is its end, and the next page is what came before, to the 
   expect((await app.request('GET', `${path}?cursor=nonsense`)).status).toBe(400)
 })
 
+test('or its start', async () => {
+  const { body, headers } = await app.request<{ messages: Message[] }>('GET', `${path}?limit=2&from=start`)
+  expect([idsOf(body.messages), headers.get('link')]).toEqual([all.slice(0, 2), null])
+  const { headers: ofEnd } = await app.request('GET', `${path}?limit=2`)
+  const cursor = /cursor=([^&>]*)/.exec(ofEnd.get('link')!)![1]
+  expect((await app.request('GET', `${path}?limit=2&from=start&cursor=${cursor}`)).status).toBe(400)
+})
+
 /** Reads until the turn is told, which ends the past. */
 async function past(headers: Record<string, string>, query = ''): Promise<{ messages: string[]; lastId: string }> {
   const response = await buildApp(app.deps).request(app.deps.config.publicUrl + app.path(sessionId, 'events') + query, {

@@ -11,19 +11,22 @@ const messageId = /^(msg_\w{1,100}|[0-9a-f]{8}-[0-9a-f-]{27})$/
 
 const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'] as const
 
-/** Oldest first. With a limit the newest ones before the cursor, and the cursor of those before them. */
+/** Oldest first. With a limit the newest ones before the cursor, and the cursor of those before them; or the oldest, and no cursor. */
 export async function readTranscript(
   db: DbOrTransaction,
   sessionId: string,
-  page: { limit?: number | undefined; cursor?: string | undefined } = {},
+  page: { limit?: number | undefined; cursor?: string | undefined; from?: 'start' | 'end' } = {},
 ): Promise<{ messages: Message[]; next: string | null }> {
   const limit = page.limit ?? messagesMax
   const before = readCursor(page.cursor)
   if (before !== null && !messageId.test(before[1])) throw invalidCursor()
-  let query = db
-    .selectFrom('session_messages')
-    .select(columns)
-    .where('session_id', '=', sessionId)
+  const ofSession = db.selectFrom('session_messages').select(columns).where('session_id', '=', sessionId)
+  if (page.from === 'start') {
+    if (before !== null) throw invalidCursor()
+    const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
+    return { messages: rows as unknown as Message[], next: null }
+  }
+  let query = ofSession
     .orderBy('created_at', 'desc')
     .orderBy('message_id', 'desc')
     .limit(limit + 1)

@@ -5,6 +5,7 @@ import { Prose } from '../../components/markdown.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { type ChangeRequest, commitsOf, type Review, reviews } from '../../queries.ts'
+import { FirstPrompt } from './first-prompt.tsx'
 import { Time } from '../../ui/time.tsx'
 import { visibleName } from '../../ui/drawn/visible.ts'
 
@@ -13,6 +14,7 @@ export function Conversation({ projectId, cr }: { projectId: string; cr: ChangeR
   const found = useQuery(reviews(projectId, cr.cr_id))
   return (
     <ol aria-label="What happened" className="flex flex-col gap-4">
+      {cr.origin_session_id !== null && <FirstPrompt projectId={projectId} sessionId={cr.origin_session_id} />}
       <li className="flex flex-col gap-2">
         <p className="text-sm text-dim">
           {cr.origin_session_id === null ? 'Opened' : 'Opened by its session'} <Time at={cr.created_at} />
