@@ -30,7 +30,7 @@ test.skipIf(!browserPath)(
   async () => {
     const { page, complaints } = story
     await page.goto(`${story.server.url}/projects/${project.slug}/sessions/${sessionId}`)
-    await page.getByRole('button', { name: 'Terminal' }).click()
+    await page.getByRole('button', { name: 'Terminal' }).click(slow)
     await page.getByRole('heading', { name: /^Terminal of/ }).waitFor()
     await screenShows(/[$#]\s*$/)
     await page.keyboard.type('echo "I am $(id -u) in $PWD on $(git branch --show-current)"; stty size; tty\n')

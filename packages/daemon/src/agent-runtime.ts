@@ -31,7 +31,9 @@ export interface RuntimeOptions {
 }
 
 /** Its port accepts before it can answer, and what is asked in that window is never answered: so short, and each time anew. */
-const probeMs = 150
+const probeMs = { first: 150, most: 2_000 }
+/** The longer it takes the busier is the machine, and with it the answer. */
+const patienceMs = (waitedMs: number) => Math.min(probeMs.most, probeMs.first + waitedMs / 20)
 const probeEveryMs = 25
 const startMs = 60_000
 /** Alive for that long, a death is news and no series. */
@@ -95,7 +97,7 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
 
   async function probe(mine: number, startedAt: number): Promise<void> {
     while (mine === run && state === 'starting') {
-      if (await answers(port)) {
+      if (await answers(port, patienceMs(Date.now() - startedAt))) {
         if (mine !== run || state !== 'starting') return
         state = 'ready'
         error = null
@@ -181,10 +183,10 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+async function answers(port: number, withinMs: number): Promise<boolean> {
   try {
     const reply = await fetch(`http://127.0.0.1:${port}/global/health`, {
-      signal: AbortSignal.timeout(probeMs),
+      signal: AbortSignal.timeout(withinMs),
       keepalive: false,
       headers: { connection: 'close' },
     })

@@ -8,6 +8,8 @@ import type { Message, Session } from '../../queries.ts'
 const firstMessages = 50
 /** What comes within a frame is drawn at once. */
 const gatherMs = 16
+/** After an answer that was a refusal, with which the browser lets it be. */
+const openAgainMs = 5_000
 
 export interface SessionState {
   session: Session | null
@@ -38,7 +40,9 @@ export function useSessionStream(projectId: string, sessionId: string): SessionS
   const [state, step] = useReducer(next, nothingYet)
   const queries = useQueryClient()
   useEffect(() => {
-    const stream = new EventSource(`/v1/projects/${projectId}/sessions/${sessionId}/events?messages=${firstMessages}`)
+    const address = `/v1/projects/${projectId}/sessions/${sessionId}/events?messages=${firstMessages}`
+    let stream: EventSource
+    let again: ReturnType<typeof setTimeout> | undefined
     let gathered: SessionEvent[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
     const takeAll = () => {
@@ -53,11 +57,20 @@ export function useSessionStream(projectId: string, sessionId: string): SessionS
       if (event.type === 'session')
         void queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'], exact: true })
     }
-    stream.addEventListener('open', () => step({ kind: 'start' }))
-    for (const type of ['session', 'message', 'turn']) stream.addEventListener(type, take)
-    stream.addEventListener('error', () => step({ kind: 'away' }))
+    const open = () => {
+      const opened = new EventSource(address)
+      stream = opened
+      opened.addEventListener('open', () => step({ kind: 'start' }))
+      for (const type of ['session', 'message', 'turn']) opened.addEventListener(type, take)
+      opened.addEventListener('error', () => {
+        step({ kind: 'away' })
+        if (opened.readyState === EventSource.CLOSED) again = setTimeout(open, openAgainMs)
+      })
+    }
+    open()
     return () => {
       clearTimeout(timer)
+      clearTimeout(again)
       stream.close()
     }
   }, [projectId, sessionId, queries])
