@@ -2,10 +2,10 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { projectEventTypes } from '@svc/contract/event-types'
+import { followEvents } from '../follow-events.ts'
 
 /** A burst of events is one look. */
 const gatherMs = 150
-const openAgainMs = 5_000
 
 /** Below `['project', id]`, what an event of that noun may have changed. */
 const touched: Record<string, string[]> = {
@@ -31,51 +31,42 @@ export function Live({ projectIds }: { projectIds: string[] }) {
 }
 
 function follow(queries: QueryClient, projectId: string): () => void {
-  let stream: EventSource | null = null
+  let end: (() => void) | null = null
   let lastId: string | null = null
-  let again: ReturnType<typeof setTimeout> | undefined
   const gathered = gather((nouns) => {
     const keys = nouns.has('all')
       ? [[]]
       : [...new Set([...nouns].flatMap((noun) => touched[noun] ?? []))].map((key) => [key])
     for (const key of keys) void queries.invalidateQueries({ queryKey: ['project', projectId, ...key] })
   })
-  const open = () => {
-    clearTimeout(again)
-    if (document.hidden || stream !== null) return
-    const after = lastId === null ? '' : `?after=${lastId}`
-    const opened = new EventSource(`/v1/projects/${projectId}/events${after}`)
-    stream = opened
-    const hear = (act: () => void) => (event: MessageEvent) => {
-      lastId = event.lastEventId
-      act()
-    }
+  const address = () => `/v1/projects/${projectId}/events${lastId === null ? '' : `?after=${lastId}`}`
+  const hear = (act: () => void) => (event: MessageEvent) => {
+    lastId = event.lastEventId
+    act()
+  }
+  const begin = (stream: EventSource) => {
     for (const type of projectEventTypes)
-      opened.addEventListener(
+      stream.addEventListener(
         type,
         hear(() => gathered.add(type.split('.')[0]!)),
       )
-    opened.addEventListener(
+    stream.addEventListener(
       'ready',
       hear(() => {}),
     )
-    opened.addEventListener(
+    stream.addEventListener(
       'reset',
       hear(() => gathered.add('all')),
     )
-    opened.addEventListener('error', () => {
-      // Whether the service is gone as a whole is for a question to find out (away.tsx).
-      void queries.invalidateQueries({ queryKey: ['me'] })
-      // It comes again by itself unless it was refused.
-      if (opened.readyState !== EventSource.CLOSED || stream !== opened) return
-      stream = null
-      again = setTimeout(open, openAgainMs)
-    })
+    // Whether the service is gone as a whole is for a question to find out (away.tsx).
+    stream.addEventListener('error', () => void queries.invalidateQueries({ queryKey: ['me'] }))
+  }
+  const open = () => {
+    if (!document.hidden) end ??= followEvents(address, begin)
   }
   const close = () => {
-    clearTimeout(again)
-    stream?.close()
-    stream = null
+    end?.()
+    end = null
   }
   const look = () => (document.hidden ? close() : open())
   document.addEventListener('visibilitychange', look)

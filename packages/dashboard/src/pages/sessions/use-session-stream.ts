@@ -2,14 +2,13 @@
 import type { SessionEvent } from '@svc/contract/sessions'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer } from 'react'
+import { followEvents } from '../../follow-events.ts'
 import type { Message, Session } from '../../queries.ts'
 
 /** Messages told at first; the transcript has those before them. */
 const firstMessages = 50
 /** What comes within a frame is drawn at once. */
 const gatherMs = 16
-/** After an answer that was a refusal, with which the browser lets it be. */
-const openAgainMs = 5_000
 
 export interface SessionState {
   session: Session | null
@@ -41,8 +40,6 @@ export function useSessionStream(projectId: string, sessionId: string): SessionS
   const queries = useQueryClient()
   useEffect(() => {
     const address = `/v1/projects/${projectId}/sessions/${sessionId}/events?messages=${firstMessages}`
-    let stream: EventSource
-    let again: ReturnType<typeof setTimeout> | undefined
     let gathered: SessionEvent[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
     const takeAll = () => {
@@ -57,21 +54,15 @@ export function useSessionStream(projectId: string, sessionId: string): SessionS
       if (event.type === 'session')
         void queries.invalidateQueries({ queryKey: ['project', projectId, 'sessions'], exact: true })
     }
-    const open = () => {
-      const opened = new EventSource(address)
-      stream = opened
-      opened.addEventListener('open', () => step({ kind: 'start' }))
-      for (const type of ['session', 'message', 'turn']) opened.addEventListener(type, take)
-      opened.addEventListener('error', () => {
-        step({ kind: 'away' })
-        if (opened.readyState === EventSource.CLOSED) again = setTimeout(open, openAgainMs)
-      })
+    const begin = (stream: EventSource) => {
+      stream.addEventListener('open', () => step({ kind: 'start' }))
+      for (const type of ['session', 'message', 'turn']) stream.addEventListener(type, take)
+      stream.addEventListener('error', () => step({ kind: 'away' }))
     }
-    open()
+    const end = followEvents(() => address, begin)
     return () => {
       clearTimeout(timer)
-      clearTimeout(again)
-      stream.close()
+      end()
     }
   }, [projectId, sessionId, queries])
   return state
