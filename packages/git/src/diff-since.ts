@@ -1,4 +1,5 @@
 import { compareTrees, type Compared, type DiffPair } from './diff.ts'
+import { splitFields } from './fields.ts'
 import { git, GitError, gitLine } from './git.ts'
 import { writeCommit } from './loose-object.ts'
 import { conflictedFiles } from './merge-conflicts.ts'
@@ -71,10 +72,10 @@ async function mergeOnto(
   const args = ['merge-tree', '--write-tree', '-z', '--messages', ...sides]
   // 1: conflicts. Everything else throws.
   const { code, stdout, stderr } = await git(repo.dir, args, { accept: [0, 1], env })
-  const fields = stdout.toString('latin1').split('\0')
+  const fields = await splitFields(stdout)
   const treeSha = fields[0] ?? ''
   if (!isSha(treeSha)) throw new GitError('exit', `git merge-tree gave no result: ${stderr.trim()}`, { code, stderr })
-  return { treeSha, conflicts: code === 1 ? conflictedFiles(fields.slice(1)) : [] }
+  return { treeSha, conflicts: code === 1 ? await conflictedFiles(fields.slice(1)) : [] }
 }
 
 function commitText(tree: Sha, parents: Sha[], title: string): string {

@@ -15,8 +15,14 @@ export interface AttributeFile {
   sha: Sha
 }
 
-const known = new LRUCache<string, AttributeFile[]>({ max: 2000 })
+/** The largest public repositories have some hundred of these files. Each is written out before a merge that mixes a file. */
+export const attributeFilesMax = 50_000
 const attributesBytesMax = 8 * 1024 * 1024
+
+const known = new LRUCache<string, AttributeFile[]>({
+  maxSize: 32 * 1024 * 1024,
+  sizeCalculation: (files) => files.reduce((sum, { path }) => sum + 150 + path.length, 200),
+})
 
 /** `env` is of a store that borrows from the repository, when the commit is there. */
 export async function listAttributeFiles(
@@ -38,6 +44,9 @@ export async function listAttributeFiles(
     const end = seen.lastIndexOf(0) + 1
     files.push(...findAttributeFiles(seen.subarray(0, end)))
     rest = seen.subarray(end)
+    if (files.length <= attributeFilesMax) continue
+    child.kill('output')
+    throw new GitError('limit', `This repository has more than ${attributeFilesMax} .gitattributes files.`)
   }
   const failure = explainEnd(args, await child.ended, [0])
   if (failure) throw failure

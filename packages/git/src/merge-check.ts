@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { splitFields } from './fields.ts'
 import { git, GitError } from './git.ts'
 import { pathText } from './paths.ts'
 import { mergeBases } from './refs.ts'
 import type { Repository, Sha } from './repository.ts'
 import { askStanding } from './standing.ts'
+import { Turns } from './turns.ts'
 
 export interface MergeToCheck {
   baseSha: Sha
@@ -34,8 +36,8 @@ export async function doubtAboutMerge(repo: Repository, merge: MergeToCheck): Pr
       [resultSha, headSha],
     ],
   )
-  if (findStray({ byHead, byBase, overBase, overHead }) === null) return null
-  const stray = findStray({ overBase, overHead, ...(await honestReasons(repo, merge)) })
+  if ((await findStray({ byHead, byBase, overBase, overHead })) === null) return null
+  const stray = await findStray({ overBase, overHead, ...(await honestReasons(repo, merge)) })
   if (stray === null) return null
   return `The merge result differs at ${JSON.stringify(pathText(Buffer.from(stray, 'latin1')))}, where the merged branch changed nothing.`
 }
@@ -58,15 +60,24 @@ async function honestReasons(
   return { byHead: await since(headSha), byBase: await since(baseSha) }
 }
 
-function findStray(changes: Record<'byHead' | 'byBase' | 'overBase' | 'overHead', Change[]>): string | null {
-  const twins = twinsOf([...changes.byHead, ...changes.byBase])
-  return strayPath(changes.overBase, changes.byHead, twins) ?? strayPath(changes.overHead, changes.byBase, twins)
+export type Changes = Record<'byHead' | 'byBase' | 'overBase' | 'overHead', Change[]>
+
+export async function findStray({ byHead, byBase, overBase, overHead }: Changes): Promise<string | null> {
+  const twins = await twinsOf([byHead, byBase])
+  return (await strayPath(overBase, byHead, twins)) ?? strayPath(overHead, byBase, twins)
 }
 
 /** A path in `seen` that neither it nor, through renames, any of its other names has a reason in `reasons`. */
-function strayPath(seen: Change[], reasons: Change[], twins: Map<string, Set<string>>): string | null {
-  const touched = new Set(reasons.flatMap(({ path, from }) => (from === null ? [path] : [path, from])))
+async function strayPath(seen: Change[], reasons: Change[], twins: Map<string, Set<string>>): Promise<string | null> {
+  const turns = new Turns()
+  const touched = new Set<string>()
+  for (const { path, from } of reasons) {
+    touched.add(path)
+    if (from !== null) touched.add(from)
+    if (turns.isOver) await turns.next()
+  }
   for (const { path } of seen) {
+    if (turns.isOver) await turns.next()
     if (touched.has(path)) continue
     if (![...(twins.get(path) ?? [])].some((twin) => touched.has(twin))) return path
   }
@@ -74,13 +85,16 @@ function strayPath(seen: Change[], reasons: Change[], twins: Map<string, Set<str
 }
 
 /** Every path with the names it is connected to by renames of either side. */
-function twinsOf(changes: Change[]): Map<string, Set<string>> {
+async function twinsOf(sides: Change[][]): Promise<Map<string, Set<string>>> {
+  const turns = new Turns()
   const twins = new Map<string, Set<string>>()
-  for (const { path, from } of changes) {
-    if (from === null) continue
-    const joined = new Set([...(twins.get(path) ?? [path]), ...(twins.get(from) ?? [from])])
-    for (const name of joined) twins.set(name, joined)
-  }
+  for (const changes of sides)
+    for (const { path, from } of changes) {
+      if (turns.isOver) await turns.next()
+      if (from === null) continue
+      const joined = new Set([...(twins.get(path) ?? [path]), ...(twins.get(from) ?? [from])])
+      for (const name of joined) twins.set(name, joined)
+    }
   return twins
 }
 
@@ -104,15 +118,17 @@ async function compare(repo: Repository, flags: string[], pairs: [Sha, Sha][]): 
     bytes.subarray(-end.length).toString('latin1') === end ? bytes.subarray(0, -end.length) : undefined,
   )
   const stdout = standing ?? (await git(repo.dir, args, { input, bytesMax: 256 * 1024 * 1024 })).stdout
-  const answers = readComparisons(stdout)
+  const answers = await readComparisons(stdout)
   if (answers.length === pairs.length) return answers
   throw new GitError('exit', 'git diff-tree gave other answers than it was asked for.')
 }
 
-function readComparisons(stdout: Buffer): Change[][] {
+export async function readComparisons(stdout: Buffer): Promise<Change[][]> {
+  const turns = new Turns()
   const answers: Change[][] = []
-  const fields = stdout.toString('latin1').split('\0')
+  const fields = await splitFields(stdout)
   for (let at = 0; at < fields.length - 1;) {
+    if (turns.isOver) await turns.next()
     const field = fields[at++] ?? ''
     if (!field.startsWith(':')) {
       // The id of the commit: the next answer begins.

@@ -1,6 +1,7 @@
 import { GitError } from './git.ts'
 import { pathText } from './paths.ts'
 import { isSha, type Sha } from './repository.ts'
+import { Turns } from './turns.ts'
 
 /** What `git merge-tree -z --messages` says of one merge, behind the id of its tree. */
 
@@ -17,36 +18,47 @@ const unstagedTypes = new Set([
 ])
 
 /** The paths that conflict, under the names they have in the branches. `fields` follow the tree id. */
-export function conflictedFiles(fields: string[]): string[] {
+export async function conflictedFiles(fields: string[]): Promise<string[]> {
   const end = fields.indexOf('')
-  return filesOf(fields.slice(0, end), parseMessages(fields, end + 1).messages)
+  return filesOf(fields.slice(0, end), await parseMessages(fields.slice(end + 1)))
 }
 
 /** `records` are `<mode> <id> <stage>\t<path>`. */
-export function filesOf(records: string[], messages: Message[]): string[] {
-  const staged = records.map((record) => record.slice(record.indexOf('\t') + 1))
+export async function filesOf(records: string[], messages: Message[]): Promise<string[]> {
+  const turns = new Turns()
   const conflicts = messages.filter(({ type }) => type.startsWith('CONFLICT'))
   const originals = originalNames(conflicts)
-  const files = new Set(staged.map((path) => originals.get(path) ?? path))
+  const files = new Set<string>()
+  for (const record of records) {
+    const path = record.slice(record.indexOf('\t') + 1)
+    files.add(originals.get(path) ?? path)
+    if (turns.isOver) await turns.next()
+  }
   const addFirst = ({ paths: [first] }: Message) => first !== undefined && files.add(originals.get(first) ?? first)
   conflicts.filter(({ type }) => unstagedTypes.has(type)).forEach(addFirst)
   // git can also warn of a conflict that then dissolves; such a message counts only when nothing else explains the end.
   if (files.size === 0) conflicts.forEach(addFirst)
-  return [...files].map((path) => pathText(Buffer.from(path, 'latin1'))).sort()
+  const texts: string[] = []
+  for (const path of files) {
+    texts.push(pathText(Buffer.from(path, 'latin1')))
+    if (turns.isOver) await turns.next()
+  }
+  return texts.sort()
 }
 
-/** `<count>\0<path>…\0<type>\0<text>\0`, repeated; `next` is the first field that is none of it. */
-export function parseMessages(fields: string[], start: number): { messages: Message[]; next: number } {
+/** `<count>\0<path>…\0<type>\0<text>\0`, repeated, up to the first field that is none of it. */
+export async function parseMessages(fields: string[]): Promise<Message[]> {
+  const turns = new Turns()
   const messages: Message[] = []
-  let at = start
-  while (at < fields.length && /^\d+$/.test(fields[at] ?? '')) {
+  for (let at = 0; /^\d+$/.test(fields[at] ?? '');) {
+    if (turns.isOver) await turns.next()
     const count = Number(fields[at])
     const type = fields[at + 1 + count]
     if (type === undefined) throw new GitError('exit', 'git merge-tree answered with a message that is cut short.')
     messages.push({ paths: fields.slice(at + 1, at + 1 + count), type })
     at += count + 3
   }
-  return { messages, next: at }
+  return messages
 }
 
 /** One of the results of `git merge-tree --stdin -z --messages`. */
@@ -55,7 +67,8 @@ export interface StreamedResult {
   treeSha: Sha
   /** `<mode> <id> <stage>\t<path>` of the files in conflict. */
   records: string[]
-  messages: Message[]
+  /** What parseMessages() reads. */
+  messageFields: string[]
   /** The first field behind it. */
   next: number
 }
@@ -74,8 +87,8 @@ export function readStreamed(fields: string[], at: number): StreamedResult | nul
   if (end === -1 || end >= complete) return null
   for (let next = end + 1; next < complete; next += Number(fields[next]) + 3) {
     if (fields[next] === '') {
-      const { messages } = parseMessages(fields.slice(0, next), end + 1)
-      return { isClean: status === '1', treeSha, records: fields.slice(at + 2, end), messages, next: next + 1 }
+      const records = fields.slice(at + 2, end)
+      return { isClean: status === '1', treeSha, records, messageFields: fields.slice(end + 1, next), next: next + 1 }
     }
     if (!/^\d{1,9}$/.test(fields[next] ?? ''))
       throw new GitError('exit', 'git merge-tree gave other results than it was asked for.')

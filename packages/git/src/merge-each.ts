@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { splitFields } from './fields.ts'
 import { git, GitError } from './git.ts'
 import { listAttributeFiles, writeAttributeFiles } from './merge-attributes.ts'
-import { filesOf, readStreamed, type StreamedResult } from './merge-conflicts.ts'
+import { filesOf, parseMessages, readStreamed, type StreamedResult } from './merge-conflicts.ts'
 import type { MergeResult, MergeTreeInput } from './merge-tree.ts'
 import { requireSha, type Repository, type Sha } from './repository.ts'
 
@@ -28,19 +29,21 @@ export async function mergeEach(
     env: { ...env, ...(workTree ? { GIT_WORK_TREE: workTree } : {}) },
     ...(workTree ? { cwd: workTree } : {}),
   })
-  return readResults(stdout.toString('latin1').split('\0'), headShas.length)
+  return readResults(await splitFields(stdout), headShas.length)
 }
 
-function readResults(fields: string[], count: number): MergeResult[] {
-  let at = 0
-  return Array.from({ length: count }, () => {
+async function readResults(fields: string[], count: number): Promise<MergeResult[]> {
+  const results: MergeResult[] = []
+  for (let at = 0; results.length < count;) {
     const result = readStreamed(fields, at)
     if (result === null) throw new GitError('exit', 'git merge-tree gave fewer results than it was asked for.')
     at = result.next
-    return resultOf(result)
-  })
+    results.push(await resultOf(result))
+  }
+  return results
 }
 
-export function resultOf({ isClean, treeSha, records, messages }: StreamedResult): MergeResult {
-  return isClean ? { kind: 'clean', treeSha } : { kind: 'conflicted', files: filesOf(records, messages) }
+export async function resultOf({ isClean, treeSha, records, messageFields }: StreamedResult): Promise<MergeResult> {
+  if (isClean) return { kind: 'clean', treeSha }
+  return { kind: 'conflicted', files: await filesOf(records, await parseMessages(messageFields)) }
 }

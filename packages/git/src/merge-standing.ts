@@ -1,5 +1,5 @@
 import { couldAttributesMatter } from './merge-attributes.ts'
-import { readStreamed, type StreamedResult } from './merge-conflicts.ts'
+import { parseMessages, readStreamed, type StreamedResult } from './merge-conflicts.ts'
 import { resultOf } from './merge-each.ts'
 import type { MergeResult } from './merge-tree.ts'
 import { mergeBases } from './refs.ts'
@@ -29,20 +29,24 @@ export async function mergeByStanding(
   const lines = `${baseSha} ${headSha}\n${headSha} ${headSha}\n`
   const result = await talkToStanding(repo, keep === null ? preview : merge, async (ask, objectsDir) => {
     const answer = await ask(lines, readFirstOfTwo)
-    const found = resultOf(answer)
-    if (keep !== null && found.kind === 'clean') await keep(found.treeSha, objectsDir)
+    if (keep !== null && answer.isClean) await keep(answer.treeSha, objectsDir)
     return answer
   })
   if (result === null) return null
   // While it joins several ancestors git does not say which files it mixed.
   const ancestors = await mergeBases(repo, baseSha, headSha)
   if (ancestors.length > 1) return null
-  const mixed = result.messages.flatMap(({ paths }) => paths)
+  const mixed = (await parseMessages(result.messageFields)).flatMap(({ paths }) => paths)
   if (await couldAttributesMatter(repo, baseSha, mixed)) return null
   return resultOf(result)
 }
 
+/** What the merge of a commit with itself leaves at the end: its tree, no file in conflict and no message. */
+const endOfTwo = /\x001\0[0-9a-f]+\0{2,3}$/
+
 function readFirstOfTwo(bytes: Buffer): StreamedResult | undefined {
+  // A long answer comes in hundreds of pieces and is not read from its beginning at each of them.
+  if (!endOfTwo.test(bytes.toString('latin1', Math.max(0, bytes.length - 80)))) return undefined
   const fields = bytes.toString('latin1').split('\0')
   // The end of what was asked before.
   const start = fields[0] === '' && fields.length > 1 ? 1 : 0

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { splitFields } from './fields.ts'
 import { git, GitError } from './git.ts'
 import { listAttributeFiles, writeAttributeFiles } from './merge-attributes.ts'
 import { conflictedFiles } from './merge-conflicts.ts'
@@ -51,10 +52,11 @@ async function runMergeTree(
       ...(input.config ? { config: input.config } : {}),
     },
   )
-  const fields = stdout.toString('latin1').split('\0')
+  const fields = await splitFields(stdout)
   const treeSha = fields[0] ?? ''
   // git also ends with 1, and says nothing here, when it was given something it cannot merge.
   if (!isSha(treeSha)) throw new GitError('exit', `git merge-tree gave no result: ${stderr.trim()}`, { code, stderr })
-  if (code === 1) return { result: { kind: 'conflicted', files: conflictedFiles(fields.slice(1)) }, isSilent: false }
+  if (code === 1)
+    return { result: { kind: 'conflicted', files: await conflictedFiles(fields.slice(1)) }, isSilent: false }
   return { result: { kind: 'clean', treeSha }, isSilent: fields.slice(1).every((field) => field === '') }
 }

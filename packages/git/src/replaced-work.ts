@@ -64,13 +64,10 @@ type Options = { lane: 'network'; signal?: AbortSignal }
 
 /** Every object that these commits lead to and no ref and no other commit does. */
 async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promise<Set<Sha>> {
-  const all = await git(
-    repo.dir,
-    ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)'],
-    { ...options, bytesMax: everythingBytesMax },
-  )
-  const commits = all.stdout.toString('latin1').match(/^commit [0-9a-f]+$/gm) ?? []
-  const ids = commits.map((line) => line.slice('commit '.length))
+  const ids: Sha[] = []
+  await eachLine(repo, listEverything, { ...options, input: '' }, (line) => {
+    if (line.startsWith('commit ')) ids.push(line.slice('commit '.length))
+  })
   const mine = ids.filter((sha) => due.has(sha))
   if (mine.length === 0) return new Set()
   const unnamed = await git(repo.dir, ['rev-list', '--stdin', '--not', '--all'], {
@@ -81,12 +78,9 @@ async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promis
     .toString()
     .split('\n')
     .filter((sha) => sha !== '' && !due.has(sha))
-  const ofMine = await git(repo.dir, [...listObjects, '--not', '--all'], {
-    ...options,
-    input: `${mine.join('\n')}\n`,
-    bytesMax: everythingBytesMax,
-  })
-  const doomed = new Set(ofMine.stdout.toString().split('\n').filter(Boolean))
+  const doomed = new Set<Sha>()
+  const ofMine = { ...options, input: `${mine.join('\n')}\n` }
+  await eachLine(repo, [...listObjects, '--not', '--all'], ofMine, (sha) => doomed.add(sha))
   // That leaves out what the nearest commits of others have, and not what an older one has: so all of theirs is gone through.
   await eachLine(
     repo,
@@ -97,8 +91,10 @@ async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promis
   return doomed
 }
 
+const listEverything = ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)']
 const listObjects = ['rev-list', '--objects', '--no-object-names', '--stdin']
 
+/** As they come, since they may be millions: read in one go they would stand in everybody's way. */
 async function eachLine(
   repo: Repository,
   args: string[],
@@ -108,7 +104,10 @@ async function eachLine(
   const child = await startGit(repo.dir, args, options)
   child.stdin.end(options.input)
   let rest = ''
+  let bytes = 0
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > everythingBytesMax) child.kill('output')
     const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) take(line)
@@ -121,17 +120,12 @@ async function eachLine(
 const everythingBytesMax = 512 * 1024 * 1024
 
 async function presentOf(repo: Repository, shas: Sha[], options: Options): Promise<Set<Sha>> {
-  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
-    ...options,
-    input: shas.map((sha) => `${sha}\n`).join(''),
-    bytesMax: everythingBytesMax,
+  const present = new Set<Sha>()
+  const input = shas.map((sha) => `${sha}\n`).join('')
+  await eachLine(repo, ['cat-file', '--batch-check=%(objectname)'], { ...options, input }, (line) => {
+    if (isSha(line)) present.add(line)
   })
-  return new Set(
-    stdout
-      .toString()
-      .split('\n')
-      .filter((line) => isSha(line)),
-  )
+  return present
 }
 
 /**

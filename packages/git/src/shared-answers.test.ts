@@ -53,12 +53,14 @@ test('who gives up leaves the work to the others, and a failure is nobody’s an
 test('what took more than a child may use is refused in the same words for a while, and not begun again', async () => {
   const shared = answers(100)
   let worked = 0
-  const ask = (failure: 'limit' | 'killed') =>
+  const ask = (failure: 'limit' | 'output' | 'killed') =>
     shared
       .get(failure, {}, () => (worked++, Promise.reject(new GitError(failure, `ended by ${failure}`))))
       .catch((error: Error) => error.message)
   for (let n = 0; n < 3; n++) expect(await ask('limit')).toBe('ended by limit')
   expect(worked).toBe(1)
+  for (let n = 0; n < 3; n++) expect(await ask('output')).toBe('ended by output')
+  expect(worked).toBe(2)
   for (let n = 0; n < 2; n++) expect(await ask('killed')).toBe('ended by killed')
-  expect(worked).toBe(3)
+  expect(worked).toBe(4)
 })

@@ -39,7 +39,7 @@ export class SharedAnswers<V extends object> {
       this.#kept.set(key, answer)
       return answer
     } catch (error) {
-      if (error instanceof GitError && error.failure === 'limit') this.#tooCostly.set(key, error)
+      if (error instanceof GitError && ['limit', 'output'].includes(error.failure)) this.#tooCostly.set(key, error)
       throw error
     } finally {
       this.#running.delete(key)

@@ -176,6 +176,8 @@ async function startChild(key: string, repo: Repository, kind: StandingKind, pla
     }
     alive.add(child)
     git.stdout.on('data', (chunk: Buffer) => {
+      // More than is read anyway, of one that is about to be ended: gluing it together would take longer than it takes git.
+      if (child.ended || child.rest.length > answerBytesMax) return
       child.rest = child.rest.length > 0 ? Buffer.concat([child.rest, chunk]) : chunk
       child.heard()
     })

@@ -45,9 +45,9 @@ export async function withinTime<T>(
   }
 }
 
-function tooMuch(cause?: unknown): ServiceError {
+function tooMuch(cause?: GitError): ServiceError {
   return new ServiceError('unprocessable', 'What is asked of this repository takes more than one request may use.', {
-    hint: 'Its content is too large or too costly to look at here. For a change request: merge the base into the head branch by hand and push it, or split the change.',
+    hint: `${cause === undefined ? '' : `${cause.message} `}Its content is too large or too costly to look at here. For a change request: merge the base into the head branch by hand and push it, or split the change.`,
     ...(cause === undefined ? {} : { cause }),
   })
 }
