@@ -21,6 +21,7 @@ import type { Deps } from './deps.ts'
 import { EventWire } from './events/wire.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { managedDir } from './projects/repository.ts'
+import { forgettingKeys } from './redaction/forgetting-driver.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { registerInstance } from './scheduler/instance.ts'
@@ -207,7 +208,6 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     db: database.db,
     locks: database.locks,
     localLocks: new LocalLocks(),
-    sandboxes: null,
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     feed: new SessionFeed(),
     events: new EventWire({ db: database.db, locks: database.locks, log }),
@@ -221,6 +221,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     log,
     ...replaced,
     keyring: watchedKeyring(replaced.keyring, redaction),
+    sandboxes: replaced.sandboxes ? forgettingKeys(replaced.sandboxes, redaction) : null,
   }
   const served = {
     ...base,

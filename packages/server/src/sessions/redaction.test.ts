@@ -44,8 +44,11 @@ async function say(text: string, of = session): Promise<Message> {
     if (app.deps.keeper.turnOf(of.session_id) !== 'idle') return null
     const { body } = await app.request<{ messages: Message[] }>('GET', app.path(of.session_id, 'transcript'))
     const last = body.messages.at(-1)
-    if (last?.role !== 'assistant' || last.completed_at === null || told.has(last.message_id)) return null
-    told.add(last.message_id)
+    if (last?.role !== 'assistant' || last.completed_at === null) return null
+    // Ids count within a session.
+    const name = `${of.session_id} ${last.message_id}`
+    if (told.has(name)) return null
+    told.add(name)
     return last
   })
 }
@@ -138,4 +141,16 @@ test('a secret that is set now is taken out of the next word', async () => {
   expect(JSON.stringify(await say(`one ${value}`))).toContain(value)
   await app.request('POST', `${base()}/secrets`, { body: { name: 'NOW', value } })
   expect(JSON.stringify(await say(`two ${value}`))).toContain('two [redacted NOW]')
+})
+
+test('a secret that was deleted is looked for until the last sandbox that was given it is stopped', async () => {
+  const value = 'deleted-in-a-moment'
+  await app.request('POST', `${base()}/secrets`, { body: { name: 'GONE', value } })
+  const last = await app.running()
+  await app.request('DELETE', `${base()}/secrets/GONE`)
+  expect(JSON.stringify(await say(`one ${value}`, last))).toContain('one [redacted GONE]')
+  const { rows } = await sql<{ id: string }>`select session_id as id from project_sessions`.execute(app.deps.db)
+  for (const { id } of rows) await app.request('POST', app.path(id, 'stop'))
+  for (const { id } of rows) await until('no sandbox is left', async () => (await app.session(id)).status !== 'running')
+  await until('it is a word like any other', () => everything(value) === value)
 })
