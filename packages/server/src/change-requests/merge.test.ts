@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { commit, diverge } from '@svc/git/testing'
+import type { Project } from '@svc/contract'
+import { commit, diverge, makeRepo, serveHttpBackend } from '@svc/git/testing'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { auditOfObject, gitText, type Refusal, type TestProject, testProject } from './testing.ts'
 
@@ -217,6 +218,32 @@ describe('a git host that refuses the merge', () => {
     expect(await attemptsOf(cr.cr_id)).toMatchObject([{ state: 'abandoned' }])
     await rm(hook)
     expect((await at.merge(cr.cr_id)).status).toBe(200)
+  })
+
+  test('and repeats the token it was shown does not get it into the answer, nor into what is kept', async () => {
+    const auth = { username: 'x-access-token', password: 'the-token-of-the-project' }
+    const repo = await makeRepo({ main: { 'README.md': 'hello\n' } })
+    const host = await serveHttpBackend(repo.dir, { auth })
+    try {
+      const made = await app.request<Project>('POST', '/v1/projects', {
+        body: { repo_url: host.url, git_token: auth.password },
+      })
+      const at = testProject(app, { project: made.body, repo })
+      const cr = await at.open('work', { 'a.txt': 'a\n' })
+      const hook = join(repo.dir, 'hooks', 'pre-receive')
+      await mkdir(dirname(hook), { recursive: true })
+      await writeFile(hook, `#!/bin/sh\necho "${auth.password} may not push" >&2\nexit 1\n`, { mode: 0o755 })
+      const refused = await at.refusedMerge(cr.cr_id)
+      expect([refused.status, refused.body.code]).toEqual([409, 'merge_rejected'])
+      expect(refused.body.reason).toContain('[redacted git credential] may not push')
+      expect(await attemptsOf(cr.cr_id)).toMatchObject([
+        { state: 'abandoned', reason: expect.stringContaining('[redacted git credential] may not push') as unknown },
+      ])
+      expect(refused.text + JSON.stringify(await attemptsOf(cr.cr_id))).not.toContain(auth.password)
+    } finally {
+      await host.close()
+      await repo.remove()
+    }
   })
 
   test('by being away is 502 and leaves nothing behind', async () => {
