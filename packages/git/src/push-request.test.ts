@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { allowOnlyBranch } from './gate.ts'
+import { allowOnlyBranch, type PushGate, hiddenRefs, updatesMax } from './gate.ts'
 import { git } from './git.ts'
 import { pkt } from './pkt-line.ts'
 import type { Sha } from './repository.ts'
-import { serveGitRequest } from './smart-http.ts'
+import { serveGitRequest, type ServeOptions } from './smart-http.ts'
 import { commit, makeRepo, type TestRepository } from './testing.ts'
 
 /**
@@ -32,7 +32,10 @@ beforeAll(async () => {
 })
 afterAll(() => repo.remove())
 
-async function push(list: (string | Uint8Array)[], options: { raw?: boolean; pack?: Uint8Array } = {}) {
+async function push(
+  list: (string | Uint8Array)[],
+  options: { raw?: boolean; pack?: Uint8Array; gate?: PushGate; serve?: ServeOptions } = {},
+) {
   const parts = options.raw
     ? list.map((part) => Buffer.from(part as string, 'latin1'))
     : [...list.map((line) => pkt(line)), Buffer.from('0000')]
@@ -47,7 +50,8 @@ async function push(list: (string | Uint8Array)[], options: { raw?: boolean; pac
       body,
       signal: new AbortController().signal,
     },
-    allowOnlyBranch('work'),
+    options.gate ?? allowOnlyBranch('work'),
+    options.serve,
   )
   return { status: response.status, text: await response.text() }
 }
@@ -260,6 +264,98 @@ const malformed: [string, () => string][] = [
   ['a flush, then the list again', () => `${pkt(`${own()}${caps}`)}0000${pkt(`${main} ${ahead} refs/heads/main`)}0000`],
   ['an empty list, then a real one', () => `0000${pkt(`${main} ${ahead} refs/heads/main${caps}`)}0000`],
 ]
+
+describe('whoever may push everything else still hears why not', () => {
+  const branches = (count: number) =>
+    Array.from({ length: count }, (_, index) => `${zero} ${ahead} refs/heads/b${index}${index === 0 ? caps : ''}`)
+  const service: [string, () => string[], string][] = hiddenRefs.flatMap((hidden) => [
+    [`${hidden}/x`, to(`${hidden}/x`), `The ref ${hidden}/x belongs to the service`],
+    [`${hidden} in capitals`, to(`${hidden.toUpperCase().replace('REFS', 'refs')}/x`), 'belongs to the service'],
+  ])
+
+  test.each<[string, () => string[], string]>([
+    ...service,
+    ['refs/svc itself', to('refs/svc'), 'not a full and valid ref name'],
+    ['a name that leaves its folder', to('refs/heads/../svc/x'), 'not a full and valid ref name'],
+    ['HEAD', to('HEAD', () => main), 'not a full and valid ref name'],
+    ['long ids', () => [`${'0'.repeat(64)} ${'a'.repeat(64)} refs/heads/new${caps}`], 'another object format'],
+    ['a long old id', () => [`${'0'.repeat(64)} ${ahead} refs/heads/new${caps}`], 'another object format'],
+    ['a long new id', () => [`${zero} ${'a'.repeat(64)} refs/heads/new${caps}`], 'another object format'],
+    [
+      'nothing to nothing',
+      to(
+        'refs/heads/new',
+        () => zero,
+        () => zero,
+      ),
+      'neither creates nor changes refs/heads/new',
+    ],
+    ['one ref twice', () => [`${zero} ${ahead} refs/heads/new${caps}`, `${zero} ${ahead} refs/heads/new`], 'twice'],
+    ['one too many', () => branches(updatesMax + 1), `at most ${updatesMax} refs`],
+    ['many too many', () => branches(updatesMax + 10), `at most ${updatesMax} refs`],
+  ])('%s', async (_name, list, reason) => {
+    const before = await refs()
+    const { text } = await push(list(), { gate: () => null, serve: { allowDelete: true, allowAnyRef: true } })
+    expect(text).toContain(reason)
+    expect(await refs()).toBe(before)
+  })
+
+  test.each<[string, () => string[], string]>([
+    [
+      'a branch deleted',
+      to(
+        'refs/heads/other',
+        () => other,
+        () => zero,
+      ),
+      'deletes refs/heads/other, which is not allowed',
+    ],
+    ['a note', to('refs/notes/commits'), 'Only branches and tags can be pushed, not refs/notes/commits'],
+    ['a name that only begins like branches', to('refs/headsup/x'), 'Only branches and tags'],
+    ['a name that only ends like a tag', to('refs/x/refs/tags'), 'Only branches and tags'],
+  ])('%s, unless that was allowed', async (_name, list, reason) => {
+    const before = await refs()
+    const { text } = await push(list(), { gate: () => null })
+    expect(text).toContain(reason)
+    expect(await refs()).toBe(before)
+  })
+
+  test.each<[string, () => (string | Uint8Array)[], string]>([
+    ['a command of more than 4096 bytes', to(`refs/heads/${'x'.repeat(4100)}`), 'too long'],
+    [
+      'a name that is no UTF-8',
+      () => [Buffer.concat([Buffer.from(`${zero} ${ahead} refs/heads/`), Buffer.from([0xff])])],
+      'not UTF-8',
+    ],
+    ['capabilities twice', () => [`${own()}${caps}`, `${zero} ${ahead} refs/heads/n${caps}`], 'Only the first command'],
+    ['a zero byte in capabilities', () => [`${own()}${caps}\0x`], 'hold a zero byte'],
+    ['what was not offered', () => [`${own()}\0 report-status push-options`], '"push-options", which was not offered'],
+    ['a shallow clone', () => [`shallow ${main}`, `${own()}${caps}`], 'git fetch --unshallow'],
+    ['a certificate', () => [`push-cert\0${caps}`], 'git fetch --unshallow'],
+    ['a third word', () => [`${own()} x${caps}`], '`<old id> <new id> <ref>`'],
+    ['a word before', () => [`x ${own()}${caps}`], '`<old id> <new id> <ref>`'],
+    ['short ids', () => [`${main.slice(0, 12)} ${ahead} refs/heads/n${caps}`], '`<old id> <new id> <ref>`'],
+    ['a short new id', () => [`${main} ${ahead.slice(0, 12)} refs/heads/n${caps}`], '`<old id> <new id> <ref>`'],
+  ])('%s is not understood', async (_name, list, reason) => {
+    const before = await refs()
+    const { status, text } = await push(list(), { gate: () => null })
+    expect([status, text]).toEqual([400, expect.stringContaining(reason) as unknown as string])
+    expect(await refs()).toBe(before)
+  })
+
+  test.each([
+    ['a list that does not end', () => pkt(`${own()}${caps}`), 'does not end'],
+    ['a packet of another kind', () => `0001${pkt(`${own()}${caps}`)}0000`, 'does not belong there'],
+  ])('%s is not understood', async (_name, bytes, reason) => {
+    const { status, text } = await push([Buffer.from(bytes()).toString('latin1')], { raw: true, pack: Buffer.alloc(0) })
+    expect([status, text]).toEqual([400, expect.stringContaining(reason) as unknown as string])
+  })
+
+  test('git may ask with an empty list whether it may push', async () => {
+    const { status, text } = await push(['0000'], { raw: true, pack: Buffer.alloc(0) })
+    expect([status, text]).toEqual([200, ''])
+  })
+})
 
 describe('a hostile command list moves nothing', () => {
   test(`there are at least sixty of them`, () => {
