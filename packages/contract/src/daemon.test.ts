@@ -99,9 +99,36 @@ describe('a changed header is refused', () => {
     ['standard base64', () => standardBase64()],
     ['the parts the other way round', () => header.split('.').toReversed().join('.')],
     ['upper case', () => header.toUpperCase()],
-    ['more than 4096 characters', () => expectedHeader(sandboxKey, Buffer.from('"'.padEnd(4_000, 'x') + '"'))],
+    ['more than 4096 characters', () => withPath('/'.padEnd(3_000, 'x'))],
+    ['padding in what is signed', () => respelt((payload) => `${payload}==`)],
+    [
+      'standard base64 in what is signed',
+      () => respelt((payload) => payload.replaceAll('_', '/').replaceAll('-', '+')),
+    ],
   ])('%s', async (_, make) => {
     expect(await readUserContext(key, make())).toBeNull()
+  })
+
+  const withPath = (path: string) => expectedHeader(sandboxKey, Buffer.from(JSON.stringify({ ...context, path })))
+
+  /** Signed by the right key, and not in the one spelling there is. */
+  function respelt(spell: (payload: string) => string): string {
+    const derived = Buffer.from(hkdfSync('sha256', sandboxKey, Buffer.alloc(32), 'svc user context v1', 32))
+    const payload = spell(Buffer.from(JSON.stringify({ ...context, path: '/ÿ~ÿ?ÿ>ÿ' })).toString('base64url'))
+    return `${payload}.${createHmac('sha256', derived).update(payload).digest('base64url')}`
+  }
+
+  test('while one of nearly 4096 characters, and any path in it, is read', async () => {
+    const path = '/'.padEnd(2_500, 'x')
+    expect(await readUserContext(key, withPath(path))).toEqual({ ...context, path })
+    expect(
+      (
+        await readUserContext(
+          key,
+          respelt((payload) => payload),
+        )
+      )?.path,
+    ).toBe('/ÿ~ÿ?ÿ>ÿ')
   })
 
   function standardBase64(): string {

@@ -89,6 +89,7 @@ describe('who passes', () => {
 
   test('the service key opens the control routes and nothing else', async () => {
     expect(statusOf(await send('POST', '/svc/abort', [bearer], '{}'))).toBe(200)
+    expect(statusOf(await send('POST', '/svc', [bearer], '{}'))).toBe(404)
     expect(statusOf(await send('GET', '/session', [bearer]))).toBe(401)
     expect(statusOf(await send('GET', `/proxy/${appPort}/`, [bearer]))).toBe(401)
   })
@@ -179,6 +180,13 @@ describe('ports of the sandbox', () => {
       code: 'nothing_listens',
       hint: 'Start a server on 127.0.0.1:1 in the session, then try again.',
     })
+    const lines = ['Connection: Upgrade', 'Upgrade: websocket', await contextLine('/proxy/1/')]
+    const upgraded = await raw(under.port, ['GET /proxy/1/ HTTP/1.1', 'Host: x', ...lines, '', ''].join('\r\n'))
+    expect(statusOf(upgraded)).toBe(502)
+    expect(upgraded).toContain('\r\nX-Svc-Error: nothing_listens\r\n')
+    expect(JSON.parse(upgraded.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'nothing_listens' })
+    // The last port there is.
+    expect(statusOf(await pass('/proxy/65535/'))).not.toBe(400)
   })
 
   /** Ways to write a port that is not ours to reach, or no port at all. */
@@ -351,6 +359,11 @@ describe('the runtime behind it', () => {
       request('POST', '/echo', [await contextLine('/echo', { method: 'POST' }), 'Transfer-Encoding: chunked']) + chunked
     expect(await raw(under.port, whole, (text) => text.includes('/smuggled'))).toContain('GET /smuggled')
     expect((await under.seen()).map((one) => one.url)).not.toContain('/smuggled')
+    // Also where a body is rare, and would be left on the line.
+    const rare =
+      request('DELETE', '/echo', [await contextLine('/echo', { method: 'DELETE' }), 'Transfer-Encoding: chunked']) +
+      `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`
+    expect(await raw(under.port, rare, (text) => text.includes('/smuggled'))).toContain('GET /smuggled')
   })
 
   test('two lengths are refused', async () => {
