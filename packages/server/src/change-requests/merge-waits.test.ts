@@ -35,6 +35,8 @@ afterAll(async () => {
 
 test('behind a merge whose host hangs the next one is told to come again, and then merges once', async () => {
   const [first, second] = [await at.open('one', { one: '1\n' }), await at.open('two', { two: '2\n' })]
+  const closed = await at.open('three', { three: '3\n' })
+  await app.request('POST', at.path(closed.cr_id, 'close'))
   const before = await at.tip('main')
   const [held, pushed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   gate = held.promise
@@ -49,6 +51,8 @@ test('behind a merge whose host hangs the next one is told to come again, and th
   const closing = await app.request<{ code: string }>('POST', at.path(first.cr_id, 'close'))
   for (const { status, body, headers } of [refused, closing])
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'base_busy', '10'])
+  // What is not to be merged anyhow does not get in line.
+  expect((await at.refusedMerge(closed.cr_id)).body.code).toBe('not_open')
   expect((await at.get(second.cr_id)).status).toBe('open')
   expect(await at.tip('main')).toBe(before)
   app.deps.config.mergeWaitMs = patience

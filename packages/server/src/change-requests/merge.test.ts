@@ -295,6 +295,24 @@ describe('agents', () => {
     }
   })
 
+  test('find no other spelling or name of their branch, nor of the default one', async () => {
+    const at = await makeManaged()
+    const { session_id, token } = await app.makeSession(at.project)
+    await app.deps.db
+      .updateTable('project_sessions')
+      .set({ branch_name: 'of-the-agent' })
+      .where('session_id', '=', session_id)
+      .execute()
+    // On a file system that folds names these are one.
+    for (const base_ref of ['MAIN', 'ｍain']) {
+      await gitText(at.repo, 'branch', base_ref, 'main')
+      await forbidden(at, (await at.open(`into-${base_ref}`, { 'a.txt': 'a\n' }, { base_ref })).cr_id, token)
+    }
+    await gitText(at.repo, 'branch', 'staging', 'main')
+    for (const head of ['of-the-agent', 'OF-the-agent', session_id, session_id.toUpperCase()])
+      await forbidden(at, (await at.open(head, { 'b.txt': 'b\n' }, { base_ref: 'staging' })).cr_id, token)
+  })
+
   test('are told so before anything else about the change request', async () => {
     const at = await makeManaged()
     const { token } = await app.makeSession(at.project)
