@@ -362,6 +362,8 @@ describe('an unknown path', () => {
       '/assets/../app.ts',
       '/metrics',
       '/v1/account',
+      '/x/v1/accounts/me',
+      `/x/v1/projects/${randomUUID()}/sessions`,
     ])
       expect([path, ...(await compare(() => ({ probe: { method: 'GET', path }, want: 404 })))]).toEqual([path])
   })

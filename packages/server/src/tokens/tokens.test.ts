@@ -64,6 +64,23 @@ describe('a user token', () => {
     expect((await app.request('DELETE', path, { token: body.secret_key })).status).toBe(401)
   })
 
+  test('tells when it was last used', async () => {
+    const { body } = await mintUser()
+    const lastUsed = async () =>
+      (await listOf('/v1/accounts/tokens')).find((token) => token.token_id === body.token_id)!.last_used_at
+    expect(await lastUsed()).toBeNull()
+    await statusOf(body.secret_key)
+    await until('the first use is noted', async () => (await lastUsed()) !== null)
+    const before = new Date(Date.now() - 61_000)
+    await app.deps.db
+      .updateTable('tokens')
+      .set({ last_used_at: before })
+      .where('token_id', '=', body.token_id)
+      .execute()
+    await statusOf(body.secret_key)
+    await until('a later use is noted', async () => Date.parse((await lastUsed())!) > before.getTime())
+  })
+
   test('of somebody else is not there', async () => {
     const { token } = await app.makeUser('owner')
     const { body } = await mintUser()
@@ -227,6 +244,32 @@ describe('a bound token', () => {
       .where('revoked_at', 'is', null)
       .execute()
     expect(living).toEqual([])
+  })
+})
+
+describe('the Authorization header', () => {
+  const ask = (authorization: string) =>
+    app.request<{ code: string; hint?: string }>('GET', '/v1/token', { token: null, headers: { authorization } })
+
+  test('is Bearer and one token, with nothing before, beside or behind', async () => {
+    const token = app.ownerToken
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) expect((await ask(`${scheme} ${token}`)).status).toBe(200)
+    for (const said of [
+      token,
+      `Basic Bearer ${token}`,
+      `xBearer ${token}`,
+      `Bearer ${token} x`,
+      `Bearer ${token}, Bearer ${token}`,
+      `Bearer ${token}\t`.repeat(2),
+      `Bearer "${token}"`,
+      `Bearer ${token}${'x'.repeat(500)}`,
+    ])
+      expect([said, (await ask(said)).status]).toEqual([said, 401])
+  })
+
+  test('with the service key of a sandbox is told which token to use', async () => {
+    const { status, body } = await ask(`Bearer ${session.env.SVC_TOKEN}`)
+    expect([status, body.hint]).toEqual([401, 'Use SVC_CLI_TOKEN.'])
   })
 })
 
