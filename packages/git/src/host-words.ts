@@ -1,5 +1,7 @@
 import { lastWords } from './git.ts'
 
+export const overLimits = 'What the git host sends takes more time, memory or disk than a fetch may use.'
+
 /** What git says about a host, in a sentence that helps whoever named the repository. Unknown words are passed on. */
 const sentences: [RegExp, string][] = [
   [
@@ -15,6 +17,7 @@ const sentences: [RegExp, string][] = [
   [/could not resolve host/i, 'The name of the git host could not be resolved.'],
   [/connection refused|failed to connect/i, 'The git host refuses connections.'],
   [/timed out|less than \d+ bytes\/sec/i, 'The git host could not be reached in time.'],
+  [/index-pack died of signal (?:11|24|25)\b|out of memory/i, overLimits],
   [/redirect/i, 'The git host redirects to another address; use that address instead.'],
   [/dubious ownership/i, 'The folder of the repository belongs to another user than the one this server runs as.'],
   [

@@ -61,10 +61,10 @@ export async function rebuildMirror(repo: Repository, options: CallOptions = {})
     const format = await objectFormat(repo.dir).catch(() => 'sha1' as const)
     const made = await makeBare(repo.dir, 'main', format)
     const fresh: Repository = { dir: made, remote }
-    const reason = await fetchBranches(fresh, options)
-    if (reason) {
+    const failed = await fetchBranches(fresh, options)
+    if (failed) {
       await rm(made, { recursive: true, force: true })
-      return { kind: 'unreachable', reason }
+      return { kind: 'unreachable', reason: failed.reason }
     }
     const lost = await carryKeptRefs(repo.dir, fresh)
     // What its files still name may be what the host has on its branches.

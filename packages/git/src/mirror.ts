@@ -6,13 +6,14 @@ import { isDiskFull } from './disk-full.ts'
 import { readDiskRefs } from './disk-refs.ts'
 import { durable } from './durable.ts'
 import { git, GitError } from './git.ts'
-import { hostWords } from './host-words.ts'
+import { hostWords, overLimits } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
 import { dropOpenPacks, indexBytesOfObject, packFiles } from './open-packs.ts'
 import { pastOrphanedLocks, removeOrphanedLocks } from './orphaned-locks.ts'
 import { busyReason, moveRefs } from './refs.ts'
+import { isRefusalOfContent, recentRefusal, rememberRefusal } from './refused-fetch.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
 import { readTips } from './tips.ts'
@@ -88,9 +89,13 @@ export type BringOutcome =
 /** As bringObjects, of a store that is whole. */
 export async function bringIntoWhole(repo: Repository, shas: Sha[], options: CallOptions = {}): Promise<BringOutcome> {
   shas.forEach(requireSha)
-  if (!repo.remote || (await missingObjects(repo, shas)).length === 0) return { kind: 'present' }
+  if (!repo.remote) return { kind: 'present' }
+  const before = await missingObjects(repo, shas)
+  if (before.length === 0) return { kind: 'present' }
+  const refused = await recentRefusal(repo, before)
+  if (refused !== null) return { kind: 'unreachable', reason: refused }
   return withLock(repo.dir, async () => {
-    // Whoever held the lock before may have brought them.
+    // Whoever held the lock before may have brought them, or been refused them.
     const missing = await missingObjects(repo, shas)
     return missing.length === 0 ? { kind: 'present' } : fetchInto(repo, missing, options)
   })
@@ -165,11 +170,14 @@ async function setBranches(repo: Repository, tips: Map<string, Sha>): Promise<vo
 
 /** Under the repository's lock. */
 async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions): Promise<BringOutcome> {
+  const refused = await recentRefusal(repo, missing)
+  if (refused !== null) return { kind: 'unreachable', reason: refused }
   await matchFormat(repo, missing)
   const before = new Set(await packFiles(repo.dir))
   const isFirst = !(await hasPacks(repo.dir))
-  const fetched = await fetchBranches(repo, options)
-  if (fetched) return { kind: 'unreachable', reason: fetched }
+  const failed = await fetchBranches(repo, options)
+  if (failed?.isOfContent) await rememberRefusal(repo, missing, failed.reason)
+  if (failed) return { kind: 'unreachable', reason: failed.reason }
   let left = await missingObjects(repo, missing)
   if (left.length > 0) {
     // Not on any branch any more. Many hosts still hand out a commit that is asked for by its id.
@@ -183,8 +191,14 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
   return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }
 }
 
+export interface FetchFailure {
+  reason: string
+  /** By what was sent: it would fail again. */
+  isOfContent: boolean
+}
+
 /** null when it went well, otherwise why not. */
-export function fetchBranches(repo: Repository, options: CallOptions): Promise<string | null> {
+export function fetchBranches(repo: Repository, options: CallOptions): Promise<FetchFailure | null> {
   return fetchRefspecs(repo, ['+refs/heads/*:refs/heads/*'], options, ['--prune'])
 }
 
@@ -193,7 +207,7 @@ export async function fetchRefspecs(
   refspecs: string[],
   options: CallOptions,
   flags: string[] = [],
-): Promise<string | null> {
+): Promise<FetchFailure | null> {
   const remote = repo.remote as Remote
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
   const args = ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs]
@@ -218,10 +232,17 @@ export async function fetchRefspecs(
       await removeOrphanedLocks(repo.dir)
       // Of our own disk, for which the host can do nothing.
       if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
-      if (error.failure === 'timeout') return 'The git host did not finish sending in time.'
-      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return hostWords(error.stderr)
+      if (error.failure === 'timeout')
+        return { reason: 'The git host did not finish sending in time.', isOfContent: false }
+      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(error)
     }
   }
+}
+
+function failureOf(error: GitError): FetchFailure {
+  if (!isRefusalOfContent(error)) return { reason: hostWords(error.stderr), isOfContent: false }
+  const words = error.failure === 'limit' ? overLimits : hostWords(error.stderr)
+  return { reason: words === overLimits ? words : `what its host sent was refused. ${words}`, isOfContent: true }
 }
 
 /** Another server on this folder fetched the same at the same time, and was quicker with one of the refs. The host has no part in that. */

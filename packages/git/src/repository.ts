@@ -11,6 +11,8 @@ export interface Remote {
   allowProtocols: string[]
   /** Where the API of a GitHub-style host is; it takes the credential's password as a token. */
   github?: GitHubApi
+  /** Told when what the host sent was refused, each time it was sent. */
+  refused?: (reason: string) => void
   /** The key for an ssh remote. Without one, what the user the service runs as has for that host is used. */
   ssh?: SshAccess
 }

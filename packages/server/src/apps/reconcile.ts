@@ -11,10 +11,10 @@ import { appHash } from './hash.ts'
 import { hostNames } from './host-name.ts'
 import { type AppRow, deleteApps, insertApp, insertDeploy, lockApps, updateApp, whoMerged } from './store.ts'
 
-export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'newId' | 'now'>
+export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'newId' | 'now'>
 
 /** The job: every project whose default branch or secrets are not those its apps were made from. */
-export async function reconcileApps(deps: ReconcileDeps & Pick<Deps, 'log'>, signal: AbortSignal): Promise<void> {
+export async function reconcileApps(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { rows } = await sql<{ project_id: string }>`
     select d.project_id from default_branches d join projects p on p.project_id = d.project_id
     left join app_reconciliations r on r.project_id = d.project_id

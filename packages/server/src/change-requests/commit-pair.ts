@@ -8,7 +8,7 @@ import { refMissing } from './ref-missing.ts'
 import { saveTips } from './refresh-tips.ts'
 import type { ChangeRequestRow } from './store.ts'
 
-export type PairDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'now'>
+export type PairDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'redaction' | 'now'>
 
 /** The two commits that a diff or preview is of, and a repository that has both. */
 export interface CommitPair {

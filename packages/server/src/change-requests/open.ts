@@ -27,7 +27,7 @@ export interface OpenChangeRequest {
 }
 
 export async function openChangeRequest(
-  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'now'>,
+  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'now'>,
   input: OpenChangeRequest,
 ): Promise<ChangeRequestRow> {
   const { project, head_ref } = input
@@ -74,7 +74,7 @@ export async function openChangeRequest(
 
 /** Before the number is given out: what waits for a repository must not hold the counter. */
 async function resolveTips(
-  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
   input: { project: ProjectRow; head_ref: string; base_ref: string; signal: AbortSignal },
 ): Promise<{ head: string; base: string }> {
   const { head_ref, base_ref } = input

@@ -10,7 +10,7 @@ import { openRepository, unreachable } from './repository.ts'
 import { getProject, type ProjectRow } from './store.ts'
 
 export type DefaultBranchRow = Row<'default_branches'>
-type NoticeDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'now'>
+type NoticeDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'now'>
 
 /** A managed repository is read from disk; one elsewhere costs a request to its host. A merge of ours is looked at at once either way. */
 const everySeconds = { managed: 3, external: 30 }
@@ -82,11 +82,7 @@ export async function getDefaultBranch(db: Deps['db'], projectId: string): Promi
 }
 
 /** The manifest that is in force: as the branch is now, or as it was last seen while its host is away. */
-export async function currentManifest(
-  deps: NoticeDeps & Pick<Deps, 'log'>,
-  project: ProjectRow,
-  signal?: AbortSignal,
-): Promise<Manifest> {
+export async function currentManifest(deps: NoticeDeps, project: ProjectRow, signal?: AbortSignal): Promise<Manifest> {
   try {
     return (await noticeDefaultBranch(deps, project, signal)).manifest
   } catch (error) {
@@ -96,7 +92,7 @@ export async function currentManifest(
 }
 
 /** The job: first the projects with a merge since the last look, then those looked at longest ago. A host that is away stops nobody else's turn. */
-export async function noticeDefaultBranches(deps: NoticeDeps & Pick<Deps, 'log'>, signal: AbortSignal): Promise<void> {
+export async function noticeDefaultBranches(deps: NoticeDeps, signal: AbortSignal): Promise<void> {
   const due = await projectsToLookAt(deps.db)
   await Promise.all(
     Array.from({ length: 4 }, async () => {

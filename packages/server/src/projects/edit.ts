@@ -29,7 +29,7 @@ export interface EditProject {
 }
 
 export async function editProject(
-  deps: Pick<Deps, 'db' | 'config' | 'keyring'>,
+  deps: Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>,
   input: EditProject,
 ): Promise<ProjectRow> {
   const { project } = input
@@ -125,7 +125,7 @@ async function requireWorkingAccess(deps: Pick<Deps, 'config' | 'db'>, input: Ed
 }
 
 async function requireBranch(
-  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
   project: ProjectRow,
   branch: string,
 ): Promise<void> {

@@ -29,7 +29,7 @@ const noFile: ManifestFile = { manifest: emptyManifest, issues: [], raw: null }
 
 /** The manifest of the default branch as it is now. A repository without one, or without a commit, has an empty one. */
 export async function readManifest(
-  deps: Pick<Deps, 'config' | 'db' | 'keyring'>,
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
   project: ProjectRow,
 ): Promise<Manifest> {
   const repository = await openRepository(deps, project)

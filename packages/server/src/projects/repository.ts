@@ -8,7 +8,7 @@ import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } fro
 import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
 import type { ProjectRow } from './store.ts'
 
-type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring'>
+type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
 
 export function managedDir(deps: Pick<Deps, 'config'>, projectId: string): string {
   return join(deps.config.dataDir, 'repositories', `${projectId}.git`)
@@ -55,6 +55,8 @@ export async function locateRepository(deps: RepositoryDeps, project: ProjectRow
       accountId: project.account_id,
       settings: projectSettings.parse(project.settings),
     })
+    const { project_id } = project
+    remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
     judged.set(key, remote)
   }
   return { dir: mirrorDir(deps, project.project_id), remote }

@@ -5,7 +5,7 @@ import { bring } from './bring.ts'
 import { openRepository, unreachable } from './repository.ts'
 import type { ProjectRow } from './store.ts'
 
-export type BrowseDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
+export type BrowseDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'log'>
 
 /** A ref as it was asked for, and the commit it is now. */
 export interface Resolved {

@@ -8,7 +8,7 @@ import { sandboxKey } from './credentials.ts'
 import { makeSandbox } from './make-sandbox.ts'
 import { projectImage } from './project-image.ts'
 
-export type ApartDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'redaction' | 'egress' | 'relaySocket'>
+export type ApartDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'redaction' | 'egress' | 'relaySocket'>
 
 /** What was asked for cannot be, and trying again changes nothing. Its message is for a person. */
 export class CannotBe extends Error {}
