@@ -26,16 +26,17 @@ beforeAll(async () => {
             } satisfies Echo,
             {
               status: 203,
-              headers: {
-                'x-own': 'kept',
-                'set-cookie': 'svc_session=stolen',
-                'clear-site-data': '"*"',
-                'strict-transport-security': 'max-age=1',
-                'alt-svc': 'h3=":1"',
-                'x-accel-redirect': '/etc/passwd',
-                'x-svc-user-context': 'forged',
-                'content-security-policy': "default-src * 'unsafe-inline'",
-              },
+              headers: [
+                ['x-own', 'kept'],
+                ['set-cookie', 'svc_session=stolen'],
+                ['set-cookie', 'of-the-program=1; Path=/'],
+                ['clear-site-data', '"*"'],
+                ['strict-transport-security', 'max-age=1'],
+                ['alt-svc', 'h3=":1"'],
+                ['x-accel-redirect', '/etc/passwd'],
+                ['x-svc-user-context', 'forged'],
+                ['content-security-policy', "default-src * 'unsafe-inline'"],
+              ],
             },
           ),
   })
@@ -115,6 +116,27 @@ describe('what comes out', () => {
     const reply = await app.request<{ code: string }>('GET', `${base}/proxy/3001/`)
     expect([reply.status, reply.body.code]).toEqual([502, 'nothing_listens'])
   })
+})
+
+test('whether its daemon is well is told to everybody: yes, not any more, not yet', async () => {
+  const of = await app.running()
+  const path = `${new URL(of.sandbox_url!).pathname}/svc/health`
+  const ask = () => app.request<{ daemon?: string; code?: string }>('GET', path, { token: null })
+  expect((await ask()).body.daemon).toBe('ok')
+  const places = [
+    ['/nowhere/daemon.sock', 'unavailable'],
+    [null, 'runtime_booting'],
+  ] as const
+  for (const [endpoint, code] of places) {
+    await app.deps.db
+      .updateTable('session_sandboxes')
+      .set({ endpoint })
+      .where('sandbox_id', '=', of.sandbox!.sandbox_id)
+      .execute()
+    const reply = await ask()
+    expect([reply.status, reply.body.code]).toEqual([503, code])
+  }
+  await app.request('POST', app.path(of.session_id, 'stop'))
 })
 
 test('a stopped sandbox has no address any more, and its old one says so', async () => {

@@ -1,6 +1,6 @@
 /** Previews by the real listener, dialled at 127.0.0.1 with the Host header a browser would send. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { request as httpRequest } from 'node:http'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { randomUUID } from 'node:crypto'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
@@ -138,6 +138,63 @@ describe('getting in', () => {
     expect((await ask(`3000--${randomUUID()}.localhost:${port}`, '/', { cookie })).status).toBe(401)
   })
 
+  test('a ticket is good for a minute and a cookie for half a day, and neither after that', async () => {
+    const live = async (isTicket: boolean) => {
+      const [row] = await app.deps.db
+        .selectFrom('preview_grants')
+        .select('expires_at')
+        .where('is_ticket', '=', isTicket)
+        .orderBy('expires_at', 'desc')
+        .execute()
+      return (Date.parse(row!.expires_at) - Date.now()) / 1000
+    }
+    const end = () =>
+      app.deps.db
+        .updateTable('preview_grants')
+        .set({ expires_at: new Date(Date.now() - 1) })
+        .execute()
+    const url = await address()
+    expect(Math.abs((await live(true)) - 60)).toBeLessThan(30)
+    const entered = await ask(host, url.pathname + url.search)
+    expect(String(entered.headers['set-cookie'])).toContain('Max-Age=43200')
+    expect(Math.abs((await live(false)) - 43_200)).toBeLessThan(30)
+    const late = await address()
+    await end()
+    expect((await ask(host, late.pathname + late.search)).status).toBe(401)
+    expect((await ask(host, '/', { cookie: String(entered.headers['set-cookie']).split(';')[0]! })).status).toBe(401)
+  })
+
+  test('the address it leads on to is on this host, and holds what else was in it', async () => {
+    for (const [path, location] of [
+      ['//evil.test/x', '/x'],
+      ['/.//evil.test', '/evil.test'],
+      ['/a/..///evil.test', '/evil.test'],
+      ['/a/b?c=d', '/a/b?c=d'],
+    ] as const) {
+      const ticket = (await address()).searchParams.get('svc_ticket')!
+      const entered = await ask(host, `${path}${path.includes('?') ? '&' : '?'}svc_ticket=${ticket}`)
+      expect([path, entered.status, entered.headers.location]).toEqual([path, 303, location])
+    }
+    // A form of a page is no way in.
+    const { pathname, search } = await address()
+    expect((await ask(host, pathname + search, {}, 'POST')).status).toBe(401)
+  })
+
+  test('over https the cookie is that of a secure host, and the program is told so', async () => {
+    const { publicUrl } = app.deps.config
+    app.deps.config.publicUrl = 'https://localhost'
+    try {
+      const url = await address()
+      expect(url.origin).toBe(`https://3000--${session.session_id}.localhost`)
+      const cookie = String((await ask(url.host, url.pathname + url.search)).headers['set-cookie'])
+      expect(cookie).toMatch(/^__Host-svc_preview=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
+      const inside = await ask(host, '/', { cookie: cookie.split(';')[0]! })
+      expect(JSON.parse(inside.text)).toMatchObject({ headers: { 'x-forwarded-proto': 'https' } })
+    } finally {
+      app.deps.config.publicUrl = publicUrl
+    }
+  })
+
   test('nobody gets in by a token, a dashboard cookie or nothing, and learns nothing', async () => {
     const tries: Record<string, string>[] = [
       {},
@@ -179,6 +236,8 @@ describe('what passes', () => {
     ])
       expect(answer.headers[name]).toBeUndefined()
     expect(answer.headers['cross-origin-opener-policy']).toBe('same-origin-allow-popups')
+    expect(answer.headers['x-robots-tag']).toBe('noindex')
+    expect(seen.headers['x-forwarded-proto']).toBe('http')
   })
 
   test('bodies of any size, both ways', async () => {
@@ -198,11 +257,35 @@ describe('what passes', () => {
       ['GET', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }],
       ['GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
       ['POST', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
+      ['GET', { origin: 'null' }],
+      ['GET', { origin: 'no address' }],
+      // Only the name differs, or only the port.
+      ['POST', { origin: `http://${host}`.replace('3000--', '3001--') }],
+      ['POST', { origin: `http://${host}`.replace(`:${port}`, '') }],
     ]
     for (const [method, headers] of foreign)
-      expect((await ask(host, '/', { cookie, ...headers }, method)).status).toBe(403)
+      expect([method, headers, (await ask(host, '/', { cookie, ...headers }, method)).status]).toEqual([
+        method,
+        headers,
+        403,
+      ])
     const link = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
-    expect((await ask(host, '/', link)).status).toBe(200)
+    const own: [string, Record<string, string>][] = [
+      ['GET', link],
+      ['HEAD', link],
+      ['GET', { ...link, origin: other }],
+      ['POST', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', origin: `http://${host}` }],
+      ['POST', { origin: `http://${host.toUpperCase()}` }],
+      ['GET', { 'sec-fetch-site': 'none' }],
+    ]
+    for (const [method, headers] of own)
+      expect([method, headers, (await ask(host, '/', { cookie, ...headers }, method)).status]).toEqual([
+        method,
+        headers,
+        200,
+      ])
+    // As a browser says it, and as another client might.
+    expect((await ask(host.toUpperCase(), '/', { cookie, origin: `http://${host}` }, 'POST')).status).toBe(200)
   })
 
   test('traffic counts as use of the session', async () => {
@@ -250,21 +333,37 @@ describe('when there is nothing to show', () => {
 describe('names', () => {
   test('below the preview domain never reach the API, and those of nobody reach nothing', async () => {
     const token = { authorization: `Bearer ${app.ownerToken}` }
-    for (const name of [
-      'x.localhost',
-      host,
-      `0--${session.session_id}.localhost`,
-      `70000--${session.session_id}.localhost`,
-      `03000--${session.session_id}.localhost`,
-    ]) {
+    for (const [name, status] of [
+      [host, 401],
+      ['x.localhost', 404],
+      [`0--${session.session_id}.localhost`, 404],
+      [`65535--${session.session_id}.localhost`, 401],
+      [`65536--${session.session_id}.localhost`, 404],
+      [`03000--${session.session_id}.localhost`, 404],
+      [`x3000--${session.session_id}.localhost`, 404],
+      [`3000--${session.session_id}0.localhost`, 404],
+      [`3000--${session.session_id.replaceAll('-', '0')}.localhost`, 404],
+    ] as const) {
       const answer = await ask(name, '/v1/projects', token)
-      expect([name, [401, 404].includes(answer.status)]).toEqual([name, true])
+      expect([name, answer.status]).toEqual([name, status])
       expect(answer.text).not.toContain(app.project.project_id)
     }
     for (const name of ['evil.test', `3000--${session.session_id}.localhost.evil.test`, 'localhost.evil.test'])
       expect((await ask(name, '/v1/projects', token)).status).toBe(403)
     expect((await ask(`localhost:${port}`, '/v1/projects', token)).status).toBe(200)
     expect((await ask(`127.0.0.1:${port}`, '/v1/projects', token)).status).toBe(200)
+  })
+
+  test('below the preview domain include the API’s own, where it has such a name', async () => {
+    const { takes } = previewDoor({
+      ...app.deps,
+      config: { ...app.deps.config, publicUrl: 'http://Svc.localhost:8420', previewDomain: 'LOCALHOST' },
+    })
+    const named = (name: string) => takes({ rawHeaders: ['Host', name] } as unknown as IncomingMessage, false)
+    expect(['svc.localhost:8420', 'SVC.localhost', 'localhost', host, 'x.Localhost'].map(named)).toEqual([
+      ...[false, false, false],
+      ...[true, true],
+    ])
   })
 
   test('two of them, or none, are refused', async () => {
