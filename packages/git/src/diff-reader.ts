@@ -37,16 +37,20 @@ export class DiffReader {
   /** False once more would not be used. */
   take(chunk: Buffer): boolean {
     if (this.#inPatch) return this.#takePatch(chunk)
-    const before = this.#list.at(-1)
-    const glued = before ? Buffer.concat([before.subarray(-1), chunk]) : chunk
-    const overlap = before ? 1 : 0
-    const gap = glued.indexOf('\n\n')
-    const own = gap === -1 ? chunk : chunk.subarray(0, gap + 1 - overlap)
+    const patchAt = this.#patchIn(chunk)
+    const own = patchAt === null ? chunk : chunk.subarray(0, patchAt - 1)
     this.#list.push(own)
     this.#listBytes += own.length
-    if (gap === -1) return this.#listBytes <= listBytesMax
+    if (patchAt === null) return this.#listBytes <= listBytesMax
     this.#inPatch = true
-    return this.#takePatch(chunk.subarray(gap + 2 - overlap))
+    return this.#takePatch(chunk.subarray(patchAt))
+  }
+
+  /** Where the patch begins: behind an empty line, which may itself begin where the chunk before ended. */
+  #patchIn(chunk: Buffer): number | null {
+    if (chunk[0] === newline && this.#list.at(-1)?.at(-1) === newline) return 1
+    const gap = chunk.indexOf('\n\n')
+    return gap === -1 ? null : gap + 2
   }
 
   #takePatch(chunk: Buffer): boolean {
@@ -58,10 +62,9 @@ export class DiffReader {
 
   /** `counted` is false for a list that was read without the costly comparing. */
   async finish(counted: boolean): Promise<ReadDiff> {
-    const list = Buffer.concat(this.#list).toString('latin1')
     const isCut = this.#listBytes > listBytesMax
     const isWhole = counted && !isCut
-    const { files, whitespaceOnly } = await parseList(isCut ? list.slice(0, list.lastIndexOf('\n')) : list, isWhole)
+    const { files, whitespaceOnly } = await parseList(this.#list, { isCut, isWhole })
     if (!isWhole)
       return { files, whitespaceOnly, patch: files.length > 0 ? tooCostly(files) : '', truncated: files.length > 0 }
     const { patch, truncated } = await cutPatch(Buffer.concat(this.#patch))
@@ -70,17 +73,27 @@ export class DiffReader {
 }
 
 /** Raw lines begin with a colon and tell what happened; counts follow in the same order. */
-async function parseList(text: string, isWhole: boolean): Promise<Pick<ReadDiff, 'files' | 'whitespaceOnly'>> {
+async function parseList(
+  pieces: Buffer[],
+  { isCut, isWhole }: { isCut: boolean; isWhole: boolean },
+): Promise<Pick<ReadDiff, 'files' | 'whitespaceOnly'>> {
   const turns = new Turns()
   const raw: string[] = []
   const counts: string[] = []
-  for (let at = 0; at < text.length;) {
-    const lineEnd = text.indexOf('\n', at)
-    const end = lineEnd === -1 ? text.length : lineEnd
-    if (end > at) (text[at] === ':' ? raw : counts).push(text.slice(at, end))
-    at = end + 1
-    if (turns.isOver) await turns.next()
+  const take = (line: string) => line !== '' && (line[0] === ':' ? raw : counts).push(line)
+  // Piece by piece: joined into one text of many megabytes they would hold everybody up once, and their memory for long.
+  let begun = ''
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+    const text = begun + piece.toString('latin1')
+    let at = 0
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', at)) {
+      take(text.slice(at, end))
+      at = end + 1
+      if (turns.isOver) await turns.next()
+    }
+    begun = text.slice(at)
   }
+  if (!isCut) take(begun)
   const files: DiffFile[] = []
   const whitespaceOnly: string[] = []
   let next = 0
