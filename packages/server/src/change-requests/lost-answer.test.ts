@@ -73,6 +73,8 @@ test('a host that goes away with the answer leaves the merge open, until it is b
   const headers = { 'idempotency-key': 'host-went-away' }
   const refused = await at.refusedMerge(cr.cr_id, { headers })
   expect([refused.status, refused.body.code]).toEqual([502, 'repository_unreachable'])
+  // Neither that it was merged nor that it was not.
+  expect(refused.body.error).toEndWith('whether it took the merge is not known yet.')
   const [attempt] = await attemptsOf(cr.cr_id)
   expect(attempt).toEqual({ state: 'intended', result_sha: await at.tip('main') })
   expect((await at.get(cr.cr_id)).status).toBe('open')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Project } from '@svc/contract'
-import { type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
+import { commit, type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { gitText, testProject, type TestProject } from './testing.ts'
 
@@ -13,13 +13,20 @@ let at: TestProject
 /** Unset: the host answers. */
 let gate: Promise<void> | null = null
 let arrived: () => void = () => {}
+/** What somebody else does just before the host takes a push. */
+let meddle: (() => Promise<unknown>) | null = null
+/** What somebody does while the host is asked anything at all. */
+let meanwhile: (() => Promise<unknown>) | null = null
 
 beforeAll(async () => {
   app = await makeTestApp()
   repo = await makeRepo({ main: { a: '1\n' } })
   host = await serveHttpBackend(repo.dir, {
     before: async (request) => {
-      if (gate === null || request.method !== 'POST' || !request.url!.includes('receive-pack')) return
+      await meanwhile?.()
+      if (request.method !== 'POST' || !request.url!.includes('receive-pack')) return
+      await meddle?.()
+      if (gate === null) return
       arrived()
       await gate
     },
@@ -66,4 +73,43 @@ test('behind a merge whose host hangs the next one is told to come again, and th
   expect((await at.merge(second.cr_id, retry)).body).toEqual(merged.body)
   expect(await gitText(repo, 'rev-list', '--count', '--merges', 'main')).toBe('1')
   expect((await gitText(repo, 'ls-tree', '--name-only', 'main')).split('\n')).toEqual(['a', 'one', 'two'])
+})
+
+test('into a base that others push to each time, it is tried three times, and then said so', async () => {
+  const cr = await at.open('four', { four: '4\n' })
+  let pushes = 0
+  meddle = () => commit(repo, 'main', { [`other-${++pushes}`]: 'x\n' })
+  const refused = await at.refusedMerge(cr.cr_id)
+  meddle = null
+  expect([refused.status, refused.body.code, refused.body.base_ref, pushes]).toEqual([409, 'base_moved', 'main', 3])
+  expect((await at.get(cr.cr_id)).status).toBe('open')
+  const attempts = await app.deps.db
+    .selectFrom('merge_attempts')
+    .select(['state', 'reason'])
+    .where('cr_id', '=', cr.cr_id)
+    .execute()
+  expect(attempts).toEqual(Array.from({ length: 3 }, () => ({ state: 'abandoned', reason: 'The base moved.' })))
+
+  // Once is no reason to bother anybody.
+  meddle = async () => {
+    meddle = null
+    await commit(repo, 'main', { [`other-${++pushes}`]: 'x\n' })
+  }
+  const merged = await at.merge(cr.cr_id)
+  expect(merged.status).toBe(200)
+  expect(merged.body.merge.base_sha_before).toBe(await gitText(repo, 'rev-parse', 'main^1'))
+  expect(await gitText(repo, 'ls-tree', '--name-only', 'main')).toContain('other-4')
+})
+
+test('what is closed under its merge, by whoever lost the lock, is not merged and says why', async () => {
+  const cr = await at.open('five', { five: '5\n' })
+  const before = await at.tip('main')
+  meanwhile = async () => {
+    meanwhile = null
+    const closed = { status: 'closed', closed_at: new Date() } as const
+    await app.deps.db.updateTable('change_requests').set(closed).where('cr_id', '=', cr.cr_id).execute()
+  }
+  const refused = await at.refusedMerge(cr.cr_id)
+  expect([refused.status, refused.body.code, refused.body.status]).toEqual([409, 'not_open', 'closed'])
+  expect(await at.tip('main')).toBe(before)
 })

@@ -189,6 +189,23 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(body.change_request.base_commit_sha).toBe(attempt.base_sha)
   })
 
+  test('whose push never came, and whose branch somebody merged by hand since: that is the merge', async () => {
+    const at = await makeProject[kind]()
+    const cr = await beside(at)
+    const attempt = await dieMerging(at, cr, async () => {})
+    await settleAll()
+    const byHand = await commit(at.repo, 'main', { 'c.txt': 'c\n' }, { parents: [attempt.base_sha, attempt.head_sha] })
+    const { body } = await at.merge(cr.cr_id)
+    expect(body.merge).toEqual({
+      merge_commit_sha: byHand,
+      fast_forward: false,
+      up_to_date: true,
+      base_sha_before: byHand,
+      base_sha_after: byHand,
+    })
+    expect(await at.tip('main')).toBe(byHand)
+  })
+
   test('seen landed by the one who merged, after another server had given it up', async () => {
     const at = await makeProject[kind]()
     const cr = await beside(at)
