@@ -1,6 +1,7 @@
 /** Unfinished work of a session: received from a sandbox, kept under a hidden ref of our own store, handed out as a bundle. */
 import { streamChild } from './child-stream.ts'
-import { startGit } from './git.ts'
+import { stat } from 'node:fs/promises'
+import { git, startGit } from './git.ts'
 import { withLock } from './lock.ts'
 import { missingObjects, tidyAfter } from './mirror.ts'
 import { keepReceivedObjects, receivePush } from './receive.ts'
@@ -37,6 +38,24 @@ export async function keepWork(
   })
   if (outcome.kind === 'kept') await tidyAfter(own, 0)
   return outcome
+}
+
+export interface KeptWork {
+  /** As `keepWork` and `dropKeptRef` take it. */
+  name: string
+  commit: Sha
+}
+
+/** What is kept as `refs/svc/wip/…` and `refs/svc/wip-earlier/…`. None where there is no store. */
+export async function listKeptWork(repo: Repository): Promise<KeptWork[]> {
+  if ((await stat(repo.dir).catch(() => null)) === null) return []
+  const args = ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc/wip', 'refs/svc/wip-earlier']
+  const { stdout } = await git(repo.dir, args)
+  const lines = stdout.toString().split('\n').filter(Boolean)
+  return lines.map((line) => {
+    const [commit = '', ref = ''] = line.split(' ')
+    return { name: ref.slice('refs/svc/'.length), commit }
+  })
 }
 
 /** The commit under `refs/svc/<name>` as a bundle, without what the asker has. Unknown ids in `have` count for nothing. */

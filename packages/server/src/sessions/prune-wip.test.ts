@@ -1,5 +1,6 @@
 /** Snapshots come from a daemon of our own; what is kept of them is asked at the door and by git. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,34 +53,38 @@ function serveWork(unix: string) {
   })
 }
 
+/** What the daemon of a session gives is saved; null: everything was pushed. */
+async function save(sessionId: string, name: string | null, generation = 1): Promise<string | null> {
+  snapshot = name === null ? null : await commit(work, name, { [`${name}.txt`]: `${name}\n`.repeat(50) })
+  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation }
+  const outcome = await saveWip(app.deps, address, new AbortController().signal)
+  expect(outcome.kind).toBe(name === null ? 'clean' : 'saved')
+  return snapshot
+}
+
+const has = (sha: string | null) =>
+  gitText(app.repo, 'cat-file', '-e', `${sha}^{tree}`).then(
+    () => true,
+    () => false,
+  )
+
+const prune = (at: Date) => pruneWip({ ...app.deps, now: () => at }, new AbortController().signal)
+
+/** As if no git had used them since then. */
+async function leaveAlone(at: Date): Promise<void> {
+  const packs = join(app.repo.dir, 'objects/pack')
+  for (const name of await readdir(packs)) await utimes(join(packs, name), at, at)
+}
+
 test('a day after a snapshot was replaced it is gone; the newest is given out whole', async () => {
   const session = await app.running()
   await gitText(work, 'fetch', '--quiet', app.repo.dir, '+refs/heads/*:refs/heads/*')
-  const save = async (name: string | null) => {
-    snapshot = name === null ? null : await commit(work, name, { [`${name}.txt`]: `${name}\n`.repeat(50) })
-    const address = {
-      socket: join(dir, 'd.sock'),
-      sandboxKey: 'svc_sbx_x',
-      sessionId: session.session_id,
-      generation: 1,
-    }
-    const outcome = await saveWip(app.deps, address, new AbortController().signal)
-    expect(outcome.kind).toBe(name === null ? 'clean' : 'saved')
-    return snapshot
-  }
-  const has = (sha: string | null) =>
-    gitText(app.repo, 'cat-file', '-e', `${sha}^{tree}`).then(
-      () => true,
-      () => false,
-    )
-  const prune = (at: Date) => pruneWip({ ...app.deps, now: () => at }, new AbortController().signal)
   const now = app.deps.now()
-  const [first, second] = [await save('first'), await save('second')]
+  const [first, second] = [await save(session.session_id, 'first'), await save(session.session_id, 'second')]
 
   await prune(now)
   expect([await has(first), await has(second)]).toEqual([true, true])
-  const packs = join(app.repo.dir, 'objects/pack')
-  for (const name of await readdir(packs)) await utimes(join(packs, name), now, now)
+  await leaveAlone(now)
   const later = new Date(now.getTime() + 2 * 86_400_000)
   await prune(later)
   expect([await has(first), await has(second)]).toEqual([false, true])
@@ -96,9 +101,38 @@ test('a day after a snapshot was replaced it is gone; the newest is given out wh
   expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
 
   // Whoever finished their work leaves none behind, either.
-  await save(null)
-  for (const name of await readdir(packs)) await utimes(join(packs, name), now, now)
+  await save(session.session_id, null)
+  await leaveAlone(now)
   await prune(later)
   expect(await has(second)).toBe(false)
+  expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
+})
+
+test('thirty days after a session was deleted its work is let go, and nobody else’s', async () => {
+  const [gone, stays] = [await app.running(), await app.running()]
+  const refs = async () =>
+    (await gitText(app.repo, 'for-each-ref', '--format=%(refname:lstrip=2)', 'refs/svc')).split('\n').filter(Boolean)
+  const lost = [await save(gone.session_id, 'lost-1', 1), await save(gone.session_id, 'lost-2', 2)]
+  const kept = await save(stays.session_id, 'kept')
+  // Of a session that this database does not know, as after an older backup was put back.
+  const stranger = randomUUID()
+  await gitText(app.repo, 'update-ref', `refs/svc/wip/${stranger}`, lost[1]!)
+  const others = [`wip/${stays.session_id}`, `wip/${stranger}`]
+  const mine = [`wip/${gone.session_id}`, `wip-earlier/${gone.session_id}/1`]
+  expect(new Set(await refs())).toEqual(new Set([...mine, ...others]))
+
+  expect((await app.request('DELETE', app.path(gone.session_id))).status).toBe(200)
+  const days = (count: number) => new Date(app.deps.now().getTime() + count * 86_400_000)
+  await prune(days(29))
+  expect(new Set(await refs())).toEqual(new Set([...mine, ...others]))
+  await prune(days(31))
+  expect(new Set(await refs())).toEqual(new Set(others))
+  expect(await Promise.all(lost.map(has))).toEqual([true, true])
+
+  await leaveAlone(app.deps.now())
+  await prune(days(33))
+  expect(await Promise.all([...lost, kept].map(has))).toEqual([false, true, true])
+  await gitText(app.repo, 'update-ref', '-d', `refs/svc/wip/${stranger}`)
+  expect((await app.request('GET', app.path(stays.session_id, 'wip/bundle'))).headers.get('x-svc-commit')).toBe(kept)
   expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
 })

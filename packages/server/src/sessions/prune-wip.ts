@@ -1,29 +1,39 @@
-import { pruneReplacedWork } from '@svc/git'
-import { sql } from 'kysely'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dropKeptRef, listKeptWork, noteReplacedWork, pruneReplacedWork, type Repository } from '@svc/git'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { getProject } from '../projects/store.ts'
-import { storeOf } from './wip.ts'
+import { deletedBefore } from './wip-store.ts'
+import { sessionOfWork, storeOf } from './wip.ts'
 
 /** Longer than anybody takes to fetch a bundle, and than any git that was about to write one of its objects anew. */
 const restMs = 86_400_000
-const projectsMax = 1_000
+/** Whoever deleted a session that still had work can have the operator take it out of the store for so long. */
+const graceMs = 30 * 86_400_000
 
-/** A job: removes the snapshots of unfinished work that were replaced a day ago and more. The newest of a session always stays, and so does what was kept of its earlier starts. */
+/**
+ * A job: removes the snapshots of unfinished work that were replaced a day ago and more, and lets go of what sessions
+ * left that were deleted thirty days ago. The newest of a session that is there always stays, and so does what was kept
+ * of its earlier starts.
+ */
 export async function pruneWip(
   deps: Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
   const before = new Date(deps.now().getTime() - restMs)
-  for (const projectId of await projectsWithWork(deps)) {
+  for (const projectId of await projectsWithStore(deps)) {
     if (signal.aborted) return
     const project = await getProject(deps.db, projectId)
     if (project === null) continue
+    const store = storeOf(deps, project)
     try {
-      const removed = await withLock(deps, `prune ${projectId}`, () =>
-        pruneReplacedWork(storeOf(deps, project), before, signal),
-      )
-      if (removed > 0) deps.log.info({ project_id: projectId, removed }, 'replaced snapshots were removed')
+      await withLock(deps, `prune ${projectId}`, async () => {
+        const dropped = await letGoOfDeleted(deps, projectId, store)
+        if (dropped > 0) deps.log.info({ project_id: projectId, dropped }, 'work of deleted sessions was let go')
+        const removed = await pruneReplacedWork(store, before, signal)
+        if (removed > 0) deps.log.info({ project_id: projectId, removed }, 'replaced snapshots were removed')
+      })
     } catch (error) {
       // Nothing depends on it, and the next pass tries again.
       deps.log.warn({ err: error, project_id: projectId }, 'replaced snapshots could not be removed')
@@ -31,13 +41,32 @@ export async function pruneWip(
   }
 }
 
-async function projectsWithWork(deps: Pick<Deps, 'db'>): Promise<string[]> {
-  const rows = await deps.db
-    .selectFrom('project_sessions')
-    .select('project_id')
-    .distinct()
-    .orderBy(sql`project_id`)
-    .limit(projectsMax)
-    .execute()
-  return rows.map((row) => row.project_id)
+/** What they lead to alone goes a day later, like any snapshot that was replaced. */
+async function letGoOfDeleted(deps: Pick<Deps, 'db' | 'now'>, projectId: string, store: Repository): Promise<number> {
+  const kept = await listKeptWork(store)
+  const sessionIds = [...new Set(kept.flatMap(({ name }) => sessionOfWork(name) ?? []))]
+  const before = new Date(deps.now().getTime() - graceMs)
+  const deleted = await deletedBefore(deps.db, { projectId, sessionIds, before })
+  const theirs = kept.filter(({ name }) => deleted.has(sessionOfWork(name) ?? ''))
+  // In this order: whoever dies in between notes them once more.
+  await noteReplacedWork(
+    store,
+    theirs.map(({ commit }) => commit),
+    deps.now(),
+  )
+  for (const { name } of theirs) await dropKeptRef(store, name)
+  return theirs.length
+}
+
+/** By what lies on the disk: a project without a store has no work, and one without sessions may. */
+async function projectsWithStore(deps: Pick<Deps, 'config'>): Promise<string[]> {
+  const folders = ['repositories', 'mirrors'].map((name) => join(deps.config.dataDir, name))
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(whenAbsent)))
+  return [...new Set(names.flat().flatMap((name) => /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? []))]
+}
+
+/** Before the first project there is no folder. */
+function whenAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
 }

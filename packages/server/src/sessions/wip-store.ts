@@ -1,4 +1,5 @@
 /** All SQL on the saved work of sessions. */
+import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type WipRow = Row<'session_wip'>
@@ -38,6 +39,31 @@ export async function markRecovered(db: DbOrTransaction, sessionId: string, comm
     .where('session_id', '=', sessionId)
     .where('commit_sha', '=', commit)
     .execute()
+}
+
+/** Those of the given sessions that were deleted here by then, and are not only unknown: an older backup of the database does not know them either. */
+export async function deletedBefore(
+  db: DbOrTransaction,
+  of: { projectId: string; sessionIds: string[]; before: Date },
+): Promise<Set<string>> {
+  if (of.sessionIds.length === 0) return new Set()
+  const known = await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('session_id', 'in', of.sessionIds)
+    .execute()
+  const isKnown = new Set(known.map((row) => row.session_id))
+  const unknown = of.sessionIds.filter((id) => !isKnown.has(id))
+  if (unknown.length === 0) return new Set()
+  const deleted = await db
+    .selectFrom('audit_events')
+    .select('object_id')
+    .where('project_id', '=', of.projectId)
+    .where('action', '=', 'session.delete')
+    .where('object_id', 'in', unknown)
+    .where(sql<boolean>`at < ${of.before}`)
+    .execute()
+  return new Set(deleted.map((row) => row.object_id))
 }
 
 const listMax = 1000

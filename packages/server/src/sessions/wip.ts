@@ -41,6 +41,11 @@ export type SaveOutcome =
 const refOf = (sessionId: string) => `wip/${sessionId}`
 const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
 
+/** The other way round. null: a ref of somebody else. */
+export function sessionOfWork(name: string): string | null {
+  return /^wip(?:-earlier)?\/([0-9a-f-]{36})(?:\/\d+)?$/.exec(name)?.[1] ?? null
+}
+
 /** The folder alone: what is kept here never goes to a host, and no host has to answer for it. */
 export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository {
   const { project_id: id, managed } = project
