@@ -3,7 +3,7 @@
  * only a flight that started after it came. So at most one runs and one waits per key, whatever the number of askers.
  */
 interface Flights<Q, A> {
-  /** Of those whose question is on its way. 0: a crowd was answered just now, and comes back. */
+  /** Of those whose question is on its way. 0: a crowd was answered just now, and comes back, or nobody went yet. */
   askers: number
   next: Waiting<Q, A> | null
   /** With so many the next flight is full. */
@@ -21,10 +21,12 @@ interface Waiting<Q, A> {
 /**
  * Readers who ask again as soon as they are answered come back one by one, and a flight that leaves with the first of
  * them makes all others wait for another one: fifty readers then share a flight by tens. So where a flight is dear the
- * next one waits for them, no longer than the last one took. A few askers are never made to wait.
+ * next one waits for them as long as the last one took, and again while they still come. A few askers are never made to
+ * wait.
  */
 const crowdMin = 8
 const gatherMsMax = 25
+const gathersMax = 3
 
 export class LiveFlights<Q, A> {
   #flights = new Map<string, Flights<Q, A>>()
@@ -39,8 +41,12 @@ export class LiveFlights<Q, A> {
   }
 
   ask(key: string, question: Q): Promise<A> {
-    const flights = this.#flights.get(key)
-    if (!flights) return this.#start(key, question, 1)
+    let flights = this.#flights.get(key)
+    if (!flights) {
+      flights = { askers: 0, next: null, crowd: Infinity, gathering: undefined }
+      this.#flights.set(key, flights)
+      this.#leaveSoon(key, flights)
+    }
     const { next } = flights
     if (!next) {
       const { promise: answer, resolve: settle } = Promise.withResolvers<A>()
@@ -49,32 +55,52 @@ export class LiveFlights<Q, A> {
     }
     next.question = this.#join(next.question, question)
     next.askers++
-    if (flights.askers === 0 && next.askers >= flights.crowd) this.#goOn(key, flights)
+    if (next.askers >= flights.crowd) this.#leave(key, flights)
     return next.answer
   }
 
-  #start(key: string, question: Q, askers: number): Promise<A> {
-    const flights: Flights<Q, A> = { askers, next: null, crowd: 0, gathering: undefined }
-    this.#flights.set(key, flights)
+  /** At the end of this turn of the event loop, with all who come in it. */
+  #leaveSoon(key: string, flights: Flights<Q, A>): void {
+    setImmediate(() => this.#leave(key, flights))
+  }
+
+  #leave(key: string, flights: Flights<Q, A>): void {
+    const { next, gathering } = flights
+    clearTimeout(gathering)
+    if (next === null) return void this.#flights.delete(key)
+    flights.askers = next.askers
+    flights.next = null
+    flights.crowd = Infinity
     const startedAt = performance.now()
-    // What it throws at once is told to its askers, too.
-    const running = (async () => this.#ask(question))()
+    const running = this.#begin(next.question)
     const land = () => this.#land(key, flights, performance.now() - startedAt)
     running.then(land, land)
-    return running
+    next.settle(running)
+  }
+
+  /** What it throws at once is told to its askers, too. */
+  #begin(question: Q): Promise<A> {
+    try {
+      return this.#ask(question)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   #land(key: string, flights: Flights<Q, A>, tookMs: number): void {
-    if (!this.#isDear || flights.askers < crowdMin) return this.#goOn(key, flights)
+    if (!this.#isDear || flights.askers < crowdMin) return this.#leave(key, flights)
     // Somebody may have gone for good.
     flights.crowd = Math.ceil((flights.askers + (flights.next?.askers ?? 0)) * 0.9)
     flights.askers = 0
-    flights.gathering = setTimeout(() => this.#goOn(key, flights), Math.min(tookMs, gatherMsMax))
+    this.#gather(key, flights, Math.min(tookMs, gatherMsMax / gathersMax), gathersMax)
   }
 
-  #goOn(key: string, { next, gathering }: Flights<Q, A>): void {
-    clearTimeout(gathering)
-    this.#flights.delete(key)
-    if (next) next.settle(this.#start(key, next.question, next.askers))
+  #gather(key: string, flights: Flights<Q, A>, ms: number, times: number): void {
+    const before = flights.next?.askers ?? 0
+    flights.gathering = setTimeout(() => {
+      const stillCome = (flights.next?.askers ?? 0) > before
+      if (stillCome && times > 1) this.#gather(key, flights, ms, times - 1)
+      else this.#leave(key, flights)
+    }, ms)
   }
 }

@@ -282,7 +282,7 @@ describe('hosts that do not answer as they should', () => {
   test('a host that is silent costs a reader no more than it wants to wait', async () => {
     const host = await strangeHost(() => null)
     const outcome = await readTips(mirrorOf(remoteOf(host.url, 'http')), ['main'], { timeoutMs: 200 })
-    expect(outcome).toEqual({ kind: 'unreachable', reason: 'The git host gave no answer within 200 ms.' })
+    expect(outcome).toEqual({ kind: 'unreachable', reason: 'The repository gave no answer within 200 ms.' })
     host.close()
   })
 
@@ -316,6 +316,9 @@ describe('hosts that do not answer as they should', () => {
 })
 
 describe('sharing one question', () => {
+  /** A flight leaves at the end of the turn it was asked for in. */
+  const left = () => new Promise<void>((resolve) => setImmediate(resolve))
+
   test('a reader never gets an answer that was asked for before it came', async () => {
     let asked = 0
     const release: (() => void)[] = []
@@ -327,11 +330,12 @@ describe('sharing one question', () => {
       (one, other) => [...one, ...other],
     )
     const first = flights.ask('k', ['a'])
+    await left()
     const late = [flights.ask('k', ['b']), flights.ask('k', ['c'])]
     expect(asked).toBe(1)
     release[0]?.()
     expect(await first).toEqual({ asked: 1, names: ['a'] })
-    await Promise.resolve()
+    await left()
     expect(asked).toBe(2)
     const later = flights.ask('k', ['d'])
     release[1]?.()
@@ -339,7 +343,7 @@ describe('sharing one question', () => {
       { asked: 2, names: ['b', 'c'] },
       { asked: 2, names: ['b', 'c'] },
     ])
-    await Promise.resolve()
+    await left()
     release[2]?.()
     expect(await later).toEqual({ asked: 3, names: ['d'] })
   })
@@ -354,6 +358,7 @@ describe('sharing one question', () => {
       () => null,
     )
     const first = flights.ask('k', null)
+    await left()
     const second = flights.ask('k', null)
     await expect(first).rejects.toThrow('crashed')
     expect(await second).toBe(2)

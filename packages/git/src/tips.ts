@@ -43,16 +43,17 @@ export async function readTips(
   branches: string[] | 'all',
   options: CallOptions = {},
 ): Promise<TipsOutcome> {
+  const answer = await untilGivenUp(askTogether(repo, branches), options)
+  return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
+}
+
+async function askTogether(repo: Repository, branches: string[] | 'all'): Promise<TipsOutcome> {
   const { remote } = repo
-  if (!remote) {
-    const answer = await localFlights.ask(repo.dir, { dir: repo.dir, branches })
-    return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
-  }
+  if (!remote) return localFlights.ask(repo.dir, { dir: repo.dir, branches })
   const disk = await readFileRemote(remote, branches)
   if (disk) return disk
   const legal = branches === 'all' ? branches : branches.filter(isBranchName)
-  const answer = await untilGivenUp(flights.ask(`${repo.dir}\0${remote.url}`, { repo, branches: legal }), options)
-  return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
+  return flights.ask(`${repo.dir}\0${remote.url}`, { repo, branches: legal })
 }
 
 /** A repository in a local folder: its refs are read from disk, or by git when the folder is laid out unusually. */
@@ -165,7 +166,7 @@ function pick(tips: Map<string, Sha>, branches: string[] | 'all'): Map<string, S
   return new Map(branches.flatMap((branch) => (tips.has(branch) ? [[branch, tips.get(branch) as Sha]] : [])))
 }
 
-/** The flight goes on for the others; only this asker stops waiting. */
+/** The question goes on for the others; only this asker stops waiting. */
 async function untilGivenUp(answer: Promise<TipsOutcome>, options: CallOptions): Promise<TipsOutcome> {
   const { signal, timeoutMs } = options
   signal?.throwIfAborted()
@@ -175,7 +176,7 @@ async function untilGivenUp(answer: Promise<TipsOutcome>, options: CallOptions):
       timeoutMs === undefined
         ? undefined
         : setTimeout(
-            () => resolve({ kind: 'unreachable', reason: `The git host gave no answer within ${timeoutMs} ms.` }),
+            () => resolve({ kind: 'unreachable', reason: `The repository gave no answer within ${timeoutMs} ms.` }),
             timeoutMs,
           )
     const abort = () => reject(signal?.reason as Error)
