@@ -2,8 +2,9 @@ import type { Access, Role } from '@svc/contract'
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { readTogether } from '../db/read-together.ts'
-import type { Db, Row } from '../db/schema.ts'
+import type { Row } from '../db/schema.ts'
 import { type Actor, mayAdminister, mayWrite } from './actor.ts'
+import { projectOfUser, type SeenProject } from './token-store.ts'
 
 export interface AuthorizedProject extends Row<'projects'> {
   /** The caller's role in the project's account, which a token of theirs is cut to. */
@@ -51,7 +52,14 @@ export interface Allowed {
 /** Access x actor x project or account, for HTTP and WebSocket alike. Answers with the one the route is of. */
 export async function allow(
   deps: Pick<Deps, 'db'>,
-  input: { access: Access; actor: Actor; projectId: string | undefined; accountId?: string | undefined },
+  input: {
+    access: Access
+    actor: Actor
+    projectId: string | undefined
+    accountId?: string | undefined
+    /** The project as it was read with the actor's credential, where it was. */
+    read?: { project: SeenProject | undefined } | null
+  },
 ): Promise<Allowed> {
   const { access, actor } = input
   switch (access) {
@@ -70,7 +78,7 @@ export async function allow(
     case 'project-read':
     case 'project-write':
     case 'project-admin':
-      return { project: await authorizeProject(deps, access, actor, input.projectId ?? ''), account: null }
+      return { project: await authorizeProject(deps, access, actor, input), account: null }
     default:
       return access satisfies never
   }
@@ -112,15 +120,21 @@ async function authorizeProject(
   deps: Pick<Deps, 'db'>,
   access: 'sandbox' | 'project-read' | 'project-write' | 'project-admin',
   actor: Actor,
-  projectId: string,
+  {
+    projectId = '',
+    read = null,
+  }: { projectId?: string | undefined; read?: { project: SeenProject | undefined } | null },
 ): Promise<AuthorizedProject> {
   // Of the parameter the router found: a path can be spelled in ways the look at the path before does not know.
   refuseOtherProject(actor, projectId)
   if (!isUuid(projectId)) throw notFound('project')
   const { user_id } = actor
-  const row = await readTogether(deps.db, `project ${projectId} of ${user_id}`, () =>
-    projectOfUser(deps.db, { projectId, userId: user_id }),
-  )
+  const row =
+    read === null
+      ? await readTogether(deps.db, `project ${projectId} of ${user_id}`, () =>
+          projectOfUser(deps.db, projectId, user_id),
+        )
+      : read.project
   if (row === undefined) throw notFound('project')
   const { role } = row
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
@@ -131,16 +145,4 @@ async function authorizeProject(
   if (access === 'project-admin' && (actor.kind !== 'user' || !mayAdminister(role)))
     throw new ServiceError('forbidden', 'This needs the user token of an owner or admin of the account.')
   return { ...row, role }
-}
-
-function projectOfUser(db: Db, { projectId, userId }: { projectId: string; userId: string }) {
-  return db
-    .selectFrom('projects')
-    .leftJoin('account_members', (join) =>
-      join.onRef('account_members.account_id', '=', 'projects.account_id').on('account_members.user_id', '=', userId),
-    )
-    .selectAll('projects')
-    .select('account_members.role as role')
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
 }

@@ -32,8 +32,15 @@ export function refuseForeignHost(
 /** The names a browser or client may call this server by. Names below the preview domain are not among them: they are other origins. */
 export function isOwnHost(config: Pick<Deps['config'], 'publicUrl' | 'host'>, host: string): boolean {
   const name = hostName(host)
-  const publicHost = new URL(config.publicUrl).hostname.toLowerCase()
-  return name !== null && (name === publicHost || name === config.host || loopbackNames.has(name))
+  return name !== null && (name === publicName(config.publicUrl) || name === config.host || loopbackNames.has(name))
+}
+
+let lastPublic = { url: '', name: '' }
+
+/** Of the one address that every request is held against. */
+function publicName(url: string): string {
+  if (lastPublic.url !== url) lastPublic = { url, name: new URL(url).hostname.toLowerCase() }
+  return lastPublic.name
 }
 
 function hostName(host: string): string | null {

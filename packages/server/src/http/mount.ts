@@ -2,8 +2,8 @@ import { type Access, type Route, ServiceError } from '@svc/contract'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import type { Actor, Caller, ProjectActor, SandboxActor, UserActor } from '../auth/actor.ts'
-import { allow, type AuthorizedAccount, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
-import { authenticate, authenticateSandbox } from '../auth/authenticate.ts'
+import { allow, type Allowed, type AuthorizedAccount, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { parseJson, parseWith, readBody } from './body.ts'
@@ -66,14 +66,9 @@ function leftEarly(error: unknown): ServiceError {
 }
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
-  const actor = route.access === 'public' ? null : await authenticateFor(deps, route.access, c.req.raw, request.path)
   const params = c.req.param() as Record<string, string>
-  const { projectId, accountId } = params
-  const { project, account } =
-    actor === null
-      ? { project: null, account: null }
-      : await allow(deps, { access: route.access, actor, projectId, accountId })
-  const query = parseWith(route.query, Object.fromEntries(new URL(c.req.url).searchParams), 'query')
+  const { actor, project, account } = await authorize(deps, route.access, c.req.raw, request.path, params)
+  const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
   const bytes = route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw)
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
@@ -111,12 +106,26 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   }
 }
 
-async function authenticateFor(deps: Deps, access: Access, raw: Request, path: string): Promise<Actor> {
+function searchOf(url: string): URLSearchParams {
+  const at = url.indexOf('?')
+  return new URLSearchParams(at === -1 ? '' : url.slice(at))
+}
+
+async function authorize(
+  deps: Deps,
+  access: Access,
+  raw: Request,
+  path: string,
+  { projectId, accountId }: Record<string, string>,
+): Promise<Allowed & { actor: Actor | null }> {
+  if (access === 'public') return { actor: null, project: null, account: null }
   const credentials = credentialsOf(raw)
-  const actor =
-    access === 'sandbox' ? await authenticateSandbox(deps, credentials) : await authenticate(deps, credentials)
+  const { actor, read } =
+    access === 'sandbox'
+      ? { actor: await authenticateSandbox(deps, credentials), read: null }
+      : await authenticateOn(deps, credentials, projectId)
   refuseByPath(actor, path)
-  return actor
+  return { actor, ...(await allow(deps, { access, actor, projectId, accountId, read })) }
 }
 
 async function reply(route: Route, request: RequestInfo, result: unknown): Promise<Response> {

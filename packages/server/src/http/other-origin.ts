@@ -11,8 +11,20 @@ export function isForeign(request: IncomingMessage): boolean {
   return !URL.canParse(origin) || new URL(origin).host.toLowerCase() !== (request.headers.host ?? '').toLowerCase()
 }
 
+/** Each of several doors looks at it. */
+const hosts = new WeakMap<IncomingMessage, string>()
+
 /** In lower case and without its port; empty when there is none, or more than one. */
 export function hostOf(request: IncomingMessage): string {
+  let host = hosts.get(request)
+  if (host === undefined) {
+    host = readHost(request)
+    hosts.set(request, host)
+  }
+  return host
+}
+
+function readHost(request: IncomingMessage): string {
   const lines = headerLines(request.rawHeaders, 'host')
   return lines.length === 1 ? (/^([A-Za-z0-9._-]+)(?::\d{1,5})?$/.exec(lines[0]!)?.[1]?.toLowerCase() ?? '') : ''
 }
