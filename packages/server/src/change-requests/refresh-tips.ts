@@ -1,30 +1,41 @@
 import { ServiceError } from '@svc/contract'
-import { GitError, readTips } from '@svc/git'
+import { GitError, readTips, type TipsOutcome } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { HostPatience } from '../config.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
-import { locateRepository } from '../projects/repository.ts'
+import { locatedRepository, locateRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { type ChangeRequestRow, type FoundTips, getChangeRequests, recordTips, requireChangeRequest } from './store.ts'
 import { tellChangeRequest } from './tell.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
+/** The branches of change requests that were open when they were last read: those of one never change. */
+const branchesOfOpen = new LRUCache<string, string[]>({ max: 20_000 })
+
 /**
- * One as it is now. Many readers of it at the same time cost one look at its row. Each waits for the repository by
- * itself: who joined a look that runs into the time limit would wait for that one and for their own.
+ * One as it is now. Many readers of it at the same time cost one look at its row, and where its branches are known the
+ * repository is asked beside it. Each waits for the repository by itself: who joined a look that runs into the time limit
+ * would wait for that one and for their own.
  */
 export async function readChangeRequest(
   deps: RefreshDeps,
   project: ProjectRow,
   crId: string,
 ): Promise<ChangeRequestRow> {
-  const found = await readTogether(deps.db, `change request ${project.project_id} ${crId}`, () =>
-    requireChangeRequest(deps.db, project.project_id, crId),
-  )
-  const [cr = found] = await refreshTips(deps, project, [found])
-  return cr
+  const key = `change request ${project.project_id} ${crId}`
+  const branches = branchesOfOpen.get(key)
+  const ahead = branches === undefined ? undefined : tipsUnlessAway(deps, project, branches)
+  const found = await readTogether(deps.db, key, () => requireChangeRequest(deps.db, project.project_id, crId))
+  if (!isOpen(found)) {
+    branchesOfOpen.delete(key)
+    return found
+  }
+  if (branches === undefined) branchesOfOpen.set(key, branchesOf([found]))
+  const early = await ahead
+  if (early === null || (early !== undefined && isSure([found], early))) return found
+  return (await refreshTips(deps, project, [found]))[0] ?? found
 }
 
 /** A list of so many branches is long. */
@@ -50,9 +61,16 @@ export async function listWithTips<Page extends { rows: ChangeRequestRow[] }>(
   else long.delete(project.project_id)
   if (branches.length === 0) return page
   const early = await ahead
-  // The rows may hold what somebody saw after the host was asked here: where they differ, only a later look is newer.
-  const isSure = early !== null && movedIn(page.rows, early).length === 0
-  return isSure ? page : { ...page, rows: await refreshTips(deps, project, page.rows) }
+  if (early !== null && isSure(page.rows, early)) return page
+  return { ...page, rows: await refreshTips(deps, project, page.rows) }
+}
+
+/**
+ * Whether rows are as tips say that were asked for before the rows were there. They may hold what somebody saw after the
+ * repository was asked: where they differ, only a later look is newer.
+ */
+function isSure(rows: ChangeRequestRow[], early: Map<string, string>): boolean {
+  return movedIn(rows, early).length === 0
 }
 
 /** The rows with the tips their branches have now. One question to the repository, whatever the number of rows; one write, of those that moved. */
@@ -135,24 +153,13 @@ async function tipsUnlessAway(
   branches: string[] | 'all',
   patienceMs = between(deps.config.hostPatience),
 ): Promise<Map<string, string> | null> {
-  const away = new AbortController()
-  const late = Promise.withResolvers<{ kind: 'unreachable'; reason: string }>()
-  const timer = setTimeout(() => {
-    late.resolve({ kind: 'unreachable', reason: `no answer within ${patienceMs} ms` })
-    away.abort()
-  }, patienceMs)
-  const asked = readTipsNow(deps, project, branches, away.signal)
-  // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
-  asked.catch(() => {})
   try {
-    const outcome = await Promise.race([asked, late.promise])
+    const outcome = await readTipsWithin(deps, project, branches, patienceMs)
     if (outcome.kind === 'tips') return outcome.tips
     deps.log.debug({ project_id: project.project_id, reason: outcome.reason }, skipped)
   } catch (error) {
     const isAway = error instanceof ServiceError || error instanceof GitError
     deps.log[isAway ? 'debug' : 'warn']({ project_id: project.project_id, err: error }, skipped)
-  } finally {
-    clearTimeout(timer)
   }
   return null
 }
@@ -161,7 +168,29 @@ const between = ({ msMin, ms }: HostPatience) => msMin + Math.round(Math.random(
 
 const skipped = 'tips were not refreshed: the repository is away'
 
-async function readTipsNow(deps: RefreshDeps, project: ProjectRow, branches: string[] | 'all', signal: AbortSignal) {
-  const repository = await locateRepository(deps, project)
-  return readTips(repository, branches, { signal, timeoutMs: deps.config.hostPatience.ms })
+async function readTipsWithin(
+  deps: RefreshDeps,
+  project: ProjectRow,
+  branches: string[] | 'all',
+  patienceMs: number,
+): Promise<TipsOutcome> {
+  const known = locatedRepository(deps, project)
+  if (known !== null) return readTips(known, branches, { timeoutMs: patienceMs })
+  // Where it is has to be found out, by names that are resolved and hosts that give access: all of it in the same time.
+  const beganAt = performance.now()
+  const located = await inTime(locateRepository(deps, project), patienceMs)
+  if (located === null) return { kind: 'unreachable', reason: `not found within ${patienceMs} ms` }
+  return readTips(located, branches, { timeoutMs: Math.max(1, patienceMs - (performance.now() - beganAt)) })
+}
+
+/** null: it did not come in time, and its end is of no interest any more. */
+async function inTime<T>(coming: Promise<T>, ms: number): Promise<T | null> {
+  const late = Promise.withResolvers<null>()
+  const timer = setTimeout(() => late.resolve(null), ms)
+  coming.catch(() => {})
+  try {
+    return await Promise.race([coming, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }

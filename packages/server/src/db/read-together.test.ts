@@ -18,6 +18,7 @@ function rising() {
       return seen
     },
     async answer() {
+      while (waiting.length === 0) await Bun.sleep(0)
       waiting.splice(0).forEach((go) => go())
       await Bun.sleep(0)
     },
@@ -28,6 +29,7 @@ test('many who ask at the same time share a read, and none is told what was true
   const one = rising()
   const ask = () => readTogether(one.db, 'key', one.read)
   const first = ask()
+  while (one.reads() === 0) await Bun.sleep(0)
   one.rise()
   const later = Array.from({ length: 50 }, ask)
   await one.answer()

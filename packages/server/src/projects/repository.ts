@@ -45,22 +45,28 @@ export async function openRepositoryQuietly(deps: RepositoryDeps, project: Proje
  * readers of one project would open it one after the other, and behind a fetch.
  */
 export async function locateRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
-  if (project.managed) return { dir: managedDir(deps, project.project_id), remote: null }
-  const key = `${project.project_id} ${project.updated_at}`
-  let remote = judged.get(key)
-  if (remote === undefined) {
-    remote = await judgeRemote(deps, {
-      url: project.repo_url,
-      access: accessOf(deps, project),
-      accountId: project.account_id,
-      settings: projectSettings.parse(project.settings),
-    })
-    const { project_id } = project
-    remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
-    judged.set(key, remote)
-  }
+  const known = locatedRepository(deps, project)
+  if (known !== null) return known
+  const remote = await judgeRemote(deps, {
+    url: project.repo_url,
+    access: accessOf(deps, project),
+    accountId: project.account_id,
+    settings: projectSettings.parse(project.settings),
+  })
+  const { project_id } = project
+  remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
+  judged.set(judgedKey(project), remote)
   return { dir: mirrorDir(deps, project.project_id), remote }
 }
+
+/** The same where nobody has to be asked; null: the address was not judged yet, or too long ago. */
+export function locatedRepository(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository | null {
+  if (project.managed) return { dir: managedDir(deps, project.project_id), remote: null }
+  const remote = judged.get(judgedKey(project))
+  return remote === undefined ? null : { dir: mirrorDir(deps, project.project_id), remote }
+}
+
+const judgedKey = (project: ProjectRow) => `${project.project_id} ${project.updated_at}`
 
 /** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
 export async function judgeRemote(
