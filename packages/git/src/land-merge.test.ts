@@ -119,6 +119,24 @@ describe('landMerge', () => {
     await temp.remove()
   })
 
+  test.each(['managed', 'on a host'])('nothing moves when what has to be done before cannot be: %s', async (kind) => {
+    const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
+    const input = await planned(repo)
+    const host = await serveHttpBackend(repo.dir)
+    const temp = await tempDir()
+    const mirror = await openMirror(join(temp.path, 'm.git'), remoteOf(host.url))
+    await bringObjects(mirror, [input.baseSha, await repo.tip('work')])
+    const served = kind === 'managed' ? repo : mirror
+    await plan(served, input.baseSha, await repo.tip('work'))
+    const before = () => Promise.reject(new Error('the row was not written'))
+    await expect(landMerge(served, { ...input, before })).rejects.toThrow('the row was not written')
+    expect(host.requests.filter((line) => line.includes('git-receive-pack'))).toEqual([])
+    expect(await repo.tip('main')).toBe(input.baseSha)
+    expect(await landMerge(served, input)).toEqual({ kind: 'landed' })
+    await host.close()
+    await temp.remove()
+  })
+
   test("a host's hook refuses in its own words, for good", async () => {
     const repo = await repoWith({ main: { a: '1\n' }, work: { b: '2\n' } })
     await Bun.write(join(repo.dir, 'hooks/pre-receive'), '#!/bin/sh\necho "main is frozen until Monday" >&2\nexit 1\n')

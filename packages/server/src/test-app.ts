@@ -259,7 +259,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
       status: response.status,
       headers: response.headers,
       text,
-      body: (isJson ? JSON.parse(text) : undefined) as Body,
+      body: (isJson && text !== '' ? JSON.parse(text) : undefined) as Body,
     }
   }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { DashboardSession } from '@svc/contract'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
+import { until } from '../sessions/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
 let app: TestApp
@@ -149,6 +150,21 @@ describe('where somebody is signed in', () => {
     expect((await app.request('DELETE', path, { token: stranger.token })).status).toBe(404)
     expect((await app.request('DELETE', path, { token: null, headers: first })).status).toBe(200)
     expect((await mine(first)).body.map((session) => session.user_agent)).not.toContain('A browser')
+  })
+
+  test('is told when it was last used; a browser may look without saying where it comes from', async () => {
+    const { user_id } = await member()
+    const [here, there] = [await browserOf(user_id), await browserOf(user_id)]
+    for (const method of ['HEAD', 'GET'])
+      expect(
+        (await app.request(method, '/v1/accounts/me', { token: null, headers: { cookie: there.cookie! } })).status,
+      ).toBe(200)
+    const uses = async () => (await mine(here)).body.map(({ last_used_at }) => last_used_at)
+    await until('all uses are noted', async () => (await uses()).every((use) => use !== null))
+    const before = new Date(Date.now() - 61_000)
+    const again = { last_used_at: before }
+    await app.deps.db.updateTable('dashboard_sessions').set(again).where('user_id', '=', user_id).execute()
+    await until('a later use is noted', async () => (await uses()).some((use) => Date.parse(use!) > before.getTime()))
   })
 
   test('a new password signs every other browser out', async () => {

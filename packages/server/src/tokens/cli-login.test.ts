@@ -47,6 +47,17 @@ describe('the sign-in of a terminal', () => {
     expect((await app.request('GET', '/v1/token', { token: minted.body.secret_key })).status).toBe(200)
   })
 
+  test('of a machine with a long name ends in a token that is still named after it', async () => {
+    const verifier = makeVerifier()
+    const name = `ada@${'x'.repeat(96)}`
+    const { body } = await app.request<{ code: string }>('POST', '/v1/accounts/cli-logins', {
+      token: null,
+      headers: await browser(),
+      body: { challenge: challengeOf(verifier), name },
+    })
+    expect((await redeem(body.code, verifier)).body.name).toBe(`sign-in of ${name}`.slice(0, 100))
+  })
+
   test('works once, however many show the code at the same time', async () => {
     const verifier = makeVerifier()
     const { code } = (await approve(verifier)).body

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { isWellFormedToken, type MintedToken, type Token } from '@svc/contract'
 import { sql } from 'kysely'
+import { insertMember } from '../accounts/store.ts'
 import { sha256 } from '../auth/credentials.ts'
 import { revokeCredentials } from '../sessions/store.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
@@ -100,8 +101,10 @@ describe('a user token', () => {
       .where('token_id', '=', body.token_id)
       .execute()
     expect(await statusOf(body.secret_key)).toBe(401)
-    for (const expires_at of [new Date(0).toISOString(), 'tomorrow', '', 7])
-      expect((await mintUser({ name: 'x', expires_at })).status).toBe(400)
+    for (const expires_at of [new Date(0).toISOString(), 'tomorrow', '', 7]) {
+      const { status, body: refusal } = await mintUser({ name: 'x', expires_at })
+      expect([status, refusal]).toMatchObject([400, { code: 'invalid', issues: [{ path: 'expires_at' }] }])
+    }
   })
 
   test('revoked while many requests use it ends for all of them', async () => {
@@ -128,6 +131,14 @@ describe('a project token', () => {
       project_id: app.project.project_id,
       session_id: null,
     })
+  })
+
+  test('of a user of several accounts is of the account of its project', async () => {
+    const { user_id } = await app.makeUser('owner', 'own')
+    await insertMember(app.deps.db, { account_id: app.owner.account_id, user_id, role: 'member' })
+    const token = await app.makeToken({ user_id, project_id: app.project.project_id })
+    const { body } = await app.request('GET', '/v1/token', { token })
+    expect(body).toMatchObject({ user: { user_id }, account: { account_id: app.owner.account_id } })
   })
 
   test('that asks for another gets one like itself', async () => {
@@ -167,6 +178,13 @@ describe('a bound token', () => {
       token = body.secret_key
     }
     expect((await app.request('GET', '/v1/token', { token })).body).toMatchObject({ session_id: session.session_id })
+    // Of the sandbox they were asked from: what ends with it ends them.
+    const rows = await app.deps.db
+      .selectFrom('tokens')
+      .select('generation')
+      .where('session_id', '=', session.session_id)
+      .execute()
+    expect(rows.map((row) => row.generation)).toEqual(rows.map(() => session.sandbox!.generation))
   })
 
   test.each([
