@@ -4,7 +4,7 @@ import type { PushReport } from './push-report.ts'
 import { keepReceivedObjects } from './receive.ts'
 import { busyReason, type MoveOutcome, moveRefs, type Person } from './refs.ts'
 import type { RefUpdate, Remote, Repository } from './repository.ts'
-import { tidyAfter } from './mirror.ts'
+import { tidyAfter } from './tidy.ts'
 
 const movedReason = 'fetch first: the branch moved on the host in the meantime'
 

@@ -4,18 +4,18 @@ import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
 import { isDiskFull } from './disk-full.ts'
 import { readDiskRefs } from './disk-refs.ts'
-import { durable } from './durable.ts'
 import { git, GitError } from './git.ts'
 import { hostWords, overLimits } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
 import { withLock } from './lock.ts'
 import { objectFormat, type ObjectFormat } from './object-format.ts'
-import { dropOpenPacks, indexBytesOfObject, packFiles } from './open-packs.ts'
+import { dropOpenPacks, packFiles } from './open-packs.ts'
 import { pastOrphanedLocks, removeOrphanedLocks } from './orphaned-locks.ts'
 import { busyReason, moveRefs } from './refs.ts'
 import { isRefusalOfContent, recentRefusal, rememberRefusal } from './refused-fetch.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from './repository.ts'
 import { sweepScratch } from './scratch.ts'
+import { tidyAfterFetch } from './tidy.ts'
 import { readTips } from './tips.ts'
 
 /** A repository that lives here and nowhere else. Idempotent; a crash leaves either nothing or a whole one. */
@@ -186,8 +186,7 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
   }
   if (isFirst) await restoreKeptRefs(repo, (shas) => missingObjects(repo, shas))
   if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network' })
-  else if ((await countPacks(repo.dir)) > packsMax) await tidy(repo, options)
-  else if ((await countObjects(repo.dir, before)) >= objectsWithoutGraphMax) await extendGraphQuietly(repo)
+  else await tidyAfterFetch(repo, before, options)
   return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }
 }
 
@@ -260,68 +259,7 @@ async function matchFormat(repo: Repository, shas: Sha[]): Promise<void> {
 }
 
 async function hasPacks(dir: string): Promise<boolean> {
-  return (await countPacks(dir)) > 0
-}
-
-async function countPacks(dir: string): Promise<number> {
-  return (await packFiles(dir)).filter((name) => name.endsWith('.pack')).length
-}
-
-/** Every fetch and every push leaves a pack; past this many, lookups get slow enough to notice. */
-const packsMax = 50
-
-/** Joins packs, packs loose objects and refs, writes the commit-graph. Never prunes: a merged change's commits stay for ever. */
-export async function tidyRepository(repo: Repository, options: CallOptions = {}): Promise<void> {
-  await withLock(repo.dir, () => tidy(repo, options))
-}
-
-/**
- * What a repository needs after so many objects came. Their commit-graph is for memory as much as for time: without it git
- * keeps the text of every commit it walks past, of any size. Whatever goes wrong here, what was pushed has landed; the
- * next push tries again.
- */
-export async function tidyAfter(repo: Repository, objects: number): Promise<void> {
-  try {
-    if ((await countPacks(repo.dir)) > packsMax) await tidyRepository(repo)
-    else if (objects >= objectsWithoutGraphMax) await withLock(repo.dir, () => extendCommitGraph(repo))
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error
-  }
-}
-
-const objectsWithoutGraphMax = 500
-
-/** About how many objects came in packs that were not there before. */
-async function countObjects(dir: string, before: Set<string>): Promise<number> {
-  const came = (await packFiles(dir)).filter((name) => name.endsWith('.idx') && !before.has(name))
-  const bytes = await Promise.all(came.map(async (name) => (await stat(join(dir, 'objects/pack', name))).size))
-  return Math.round(bytes.reduce((sum, size) => sum + size, 0) / indexBytesOfObject)
-}
-
-/** Only by the commits it does not have yet. Under the repository's lock. */
-async function extendCommitGraph(repo: Repository): Promise<void> {
-  const args = ['commit-graph', 'write', '--reachable', '--split']
-  await pastOrphanedLocks(repo.dir, () => git(repo.dir, args, { lane: 'network' }))
-}
-
-/** What was fetched is here, whatever goes wrong now; the next large fetch tries again. */
-async function extendGraphQuietly(repo: Repository): Promise<void> {
-  try {
-    await extendCommitGraph(repo)
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error
-  }
-}
-
-async function tidy(repo: Repository, options: CallOptions): Promise<void> {
-  // Packing refs removes the loose ones: what takes their place has to be on the disk by then.
-  const call = { ...options, lane: 'network' as const, config: durable(repo) }
-  await git(repo.dir, ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index'], call)
-  for (const args of [
-    ['pack-refs', '--all'],
-    ['commit-graph', 'write', '--reachable'],
-  ])
-    await pastOrphanedLocks(repo.dir, () => git(repo.dir, args, call))
+  return (await packFiles(dir)).some((name) => name.endsWith('.pack'))
 }
 
 /** Where rebuilding puts a broken store out of the way. */

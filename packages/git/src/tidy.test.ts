@@ -1,0 +1,87 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { git, gitLine } from './git.ts'
+import { packFiles } from './open-packs.ts'
+import type { Sha } from './repository.ts'
+import { makeRepo, type TestRepository } from './testing.ts'
+import { tidyAfter, tidyRepository } from './tidy.ts'
+
+const made: TestRepository[] = []
+afterAll(async () => {
+  for (const repo of made) await repo.remove()
+})
+
+let repo: TestRepository
+let blobs: Sha[]
+beforeEach(async () => {
+  repo = await makeRepo({ main: { a: '1\n' } })
+  made.push(repo)
+  blobs = []
+})
+
+/** A pack of one file, as a push of it leaves. */
+async function addPack(bytes: number): Promise<string> {
+  const input = randomBytes(bytes)
+  const sha = await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { input })
+  blobs.push(sha)
+  const hash = await gitLine(repo.dir, ['pack-objects', '--quiet', join(repo.dir, 'objects/pack/pack')], {
+    input: `${sha}\n`,
+  })
+  return `pack-${hash}.pack`
+}
+
+async function addPacks(count: number, bytes: number): Promise<string[]> {
+  const names: string[] = []
+  for (let n = 0; n < count; n++) names.push(await addPack(bytes))
+  await git(repo.dir, ['prune-packed', '--quiet'])
+  return names
+}
+
+const packs = async () => (await packFiles(repo.dir)).filter((name) => name.endsWith('.pack'))
+const refsArePacked = () =>
+  access(join(repo.dir, 'packed-refs')).then(
+    () => true,
+    () => false,
+  )
+async function expectAllThere(): Promise<void> {
+  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
+    input: `${blobs.join('\n')}\n`,
+  })
+  expect(stdout.toString().trim().split('\n')).toEqual(blobs)
+}
+
+test('many packs are joined, and large ones stay as they are', async () => {
+  const large = await addPacks(3, 20_000)
+  const small = await addPacks(51, 100)
+  await tidyAfter(repo, 0, { largePackBytes: 20_000 })
+  const now = await packs()
+  expect(now).toEqual(expect.arrayContaining(large))
+  expect(now.filter((name) => small.includes(name))).toEqual([])
+  expect(now.length).toBeLessThan(8)
+  await expectAllThere()
+  expect(await refsArePacked()).toBe(true)
+})
+
+test('however many large packs there are, they are no reason to tidy', async () => {
+  const large = await addPacks(51, 100)
+  await tidyAfter(repo, 0, { largePackBytes: 100 })
+  expect(new Set(await packs())).toEqual(new Set(large))
+  expect(await refsArePacked()).toBe(false)
+  await tidyAfter(repo, 0)
+  expect((await packs()).length).toBeLessThan(8)
+  await expectAllThere()
+})
+
+test('what could not be joined is not tried again by the next push, whose graph is made all the same', async () => {
+  const all = await addPacks(51, 100)
+  await tidyAfter(repo, 0, { timeoutMs: 1 })
+  await tidyAfter(repo, 1_000)
+  expect(new Set(await packs())).toEqual(new Set(all))
+  expect(await gitLine(repo.dir, ['commit-graph', 'verify', '--no-progress'])).toBe('')
+  await access(join(repo.dir, 'objects/info/commit-graphs/commit-graph-chain'))
+  await tidyRepository(repo)
+  expect((await packs()).length).toBeLessThan(8)
+  await expectAllThere()
+})
