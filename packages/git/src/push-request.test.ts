@@ -332,6 +332,7 @@ describe('whoever may push everything else still hears why not', () => {
     ['a shallow clone', () => [`shallow ${main}`, `${own()}${caps}`], 'git fetch --unshallow'],
     ['a certificate', () => [`push-cert\0${caps}`], 'git fetch --unshallow'],
     ['far too many commands', () => branches(updatesMax + 10), `at most ${updatesMax} refs`],
+    ['a line end in a name', () => [`${zero} ${ahead} refs/heads/a\nb${caps}`], '`<old id> <new id> <ref>`'],
     ['a third word', () => [`${own()} x${caps}`], '`<old id> <new id> <ref>`'],
     ['a word before', () => [`x ${own()}${caps}`], '`<old id> <new id> <ref>`'],
     ['short ids', () => [`${main.slice(0, 12)} ${ahead} refs/heads/n${caps}`], '`<old id> <new id> <ref>`'],
