@@ -8,6 +8,7 @@ import { makeTestApp, type TestApp } from '../testing.ts'
 import { insertAttempt } from './attempts.ts'
 import { recordMerge } from './record-merge.ts'
 import { settleMerges } from './settle.ts'
+import { requireChangeRequest } from './store.ts'
 import { auditOfObject, gitText, type TestProject, testProject } from './testing.ts'
 
 let app: TestApp
@@ -111,6 +112,13 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect((await auditOfObject(app, cr.cr_id)).map((row) => row.action)).toEqual([
       'change_request.open',
       'change_request.merge',
+    ])
+    // Kept where it was made, whatever becomes of the branches.
+    const { dir } = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
+    const kept = await gitText({ dir }, 'for-each-ref', '--format=%(refname) %(objectname)', 'refs/svc/cr')
+    expect(kept.split('\n')).toEqual([
+      `refs/svc/cr/${cr.number}/base ${attempt.base_sha}`,
+      `refs/svc/cr/${cr.number}/head ${attempt.head_sha}`,
     ])
     await gitText(at.repo, 'update-ref', '-d', 'refs/heads/work')
     const { body } = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
@@ -221,6 +229,22 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     expect(two!.cr).toEqual(one!.cr)
     expect(await stateOf(cr.cr_id)).toEqual(['landed'])
     expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
+  })
+
+  test('of a change request that was renamed meanwhile: it is merged under its new name', async () => {
+    const at = await makeProject[kind]()
+    const cr = await beside(at)
+    const attempt = await dieMerging(at, cr, pushed(at))
+    const found = await requireChangeRequest(app.deps.db, cr.project_id, cr.cr_id)
+    expect((await app.request('PATCH', at.path(cr.cr_id), { body: { title: 'Renamed' } })).status).toBe(200)
+    const repository = await openRepository(app.deps, (await getProject(app.deps.db, cr.project_id))!)
+    await recordMerge(app.deps, repository, attempt, found)
+    expect(await at.get(cr.cr_id)).toMatchObject({
+      status: 'merged',
+      title: 'Renamed',
+      merge_commit_sha: attempt.result_sha,
+    })
+    expect(await stateOf(cr.cr_id)).toEqual(['landed'])
   })
 
   test('a fast-forward', async () => {

@@ -388,6 +388,9 @@ describe('names', () => {
     expect(
       await upgrade(`localhost:${port}`, `${base}/svc/env`, `Authorization: Bearer ${app.ownerToken}\r\n`),
     ).toStartWith('HTTP/1.1 403')
+    const token = `Authorization: Bearer ${app.ownerToken}\r\n`
+    for (const path of [`${base}/svc/health`, `/x${base}/proxy/3000/`])
+      expect(await upgrade(`localhost:${port}`, path, token)).toStartWith('HTTP/1.1 400')
     const cookie = await cookieOf(await address())
     const foreign = `Cookie: ${cookie}\r\nOrigin: http://localhost:${port}\r\n`
     expect(await upgrade(host, '/', foreign)).toStartWith('HTTP/1.1 403')
