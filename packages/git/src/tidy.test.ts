@@ -1,11 +1,13 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { access } from 'node:fs/promises'
+import { access, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git, gitLine } from './git.ts'
+import { bringObjects } from './mirror-repair.ts'
+import { openMirror } from './mirror.ts'
 import { packFiles } from './open-packs.ts'
 import type { Sha } from './repository.ts'
-import { makeRepo, type TestRepository } from './testing.ts'
+import { commit, makeRepo, tempDir, type TestRepository } from './testing.ts'
 import { tidyAfter, tidyRepository } from './tidy.ts'
 
 const made: TestRepository[] = []
@@ -33,8 +35,7 @@ async function addPack(bytes: number): Promise<string> {
 }
 
 async function addPacks(count: number, bytes: number): Promise<string[]> {
-  const names: string[] = []
-  for (let n = 0; n < count; n++) names.push(await addPack(bytes))
+  const names = await Promise.all(Array.from({ length: count }, () => addPack(bytes)))
   await git(repo.dir, ['prune-packed', '--quiet'])
   return names
 }
@@ -84,4 +85,22 @@ test('what could not be joined is not tried again by the next push, whose graph 
   await tidyRepository(repo)
   expect((await packs()).length).toBeLessThan(8)
   await expectAllThere()
+})
+
+test('a fetch has gone well where only the tidying after it did not', async () => {
+  const host = repo
+  const remote = { url: `file://${host.dir}`, credential: null, allowProtocols: ['file'] }
+  const temp = await tempDir()
+  const mirror = await openMirror(join(temp.path, 'mirror.git'), remote)
+  expect(await bringObjects(mirror, [await host.tip('main')])).toEqual({ kind: 'present' })
+  repo = { ...host, ...mirror, remote: null }
+  const all = await addPacks(51, 100)
+  // In the way of the file that git packs refs into.
+  await mkdir(join(mirror.dir, 'packed-refs.new/x'), { recursive: true })
+  const sha = await commit(host, 'main', { a: '2\n' })
+  expect(await bringObjects(mirror, [sha])).toEqual({ kind: 'present' })
+  // It was tried: packs are joined before refs are packed.
+  expect((await packs()).filter((name) => all.includes(name))).toEqual([])
+  expect(await refsArePacked()).toBe(false)
+  await temp.remove()
 })
