@@ -244,6 +244,8 @@ describe('the git gateway', () => {
       basic(`${app.ownerToken}:`),
       basic(`:${app.ownerToken}`),
       basic(app.ownerToken),
+      `Digest ${basic(`x-access-token:${app.ownerToken}`)}`,
+      `${basic(`x-access-token:${app.ownerToken}`)} x`,
       'Basic',
       'Basic !!!',
     ])

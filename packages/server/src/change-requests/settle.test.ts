@@ -216,7 +216,9 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
 
   test('seen landed by the one who merged, after another server had given it up', async () => {
     const at = await makeProject[kind]()
-    const cr = await beside(at)
+    const [cr, other] = [await beside(at), await at.open('other', { 'o.txt': 'o\n' })]
+    await dieMerging(at, other, async () => {})
+    await settleAll()
     let push = async () => {}
     const attempt = await dieMerging(at, cr, async (input) => {
       push = () => pushed(at)(input)
@@ -227,7 +229,7 @@ describe.each(['managed', 'external'] as const)('a server killed while it merged
     const [one, two] = await Promise.all([1, 2].map(() => recordMerge(app.deps, repository, attempt)))
     expect(one!.cr).toMatchObject({ status: 'merged', merge_commit_sha: attempt.result_sha })
     expect(two!.cr).toEqual(one!.cr)
-    expect(await stateOf(cr.cr_id)).toEqual(['landed'])
+    expect([await stateOf(cr.cr_id), await stateOf(other.cr_id)]).toEqual([['landed'], ['abandoned']])
     expect(await auditOfObject(app, cr.cr_id)).toHaveLength(2)
   })
 
