@@ -17,6 +17,8 @@ export interface AttributeFile {
 
 /** The largest public repositories have some hundred of these files. Each is written out before a merge that mixes a file. */
 export const attributeFilesMax = 50_000
+/** On the way to all of them together: a few objects can name millions of folders, each of which would be made. */
+export const attributeFoldersMax = 250_000
 const attributesBytesMax = 8 * 1024 * 1024
 
 const known = new LRUCache<string, AttributeFile[]>({
@@ -39,14 +41,19 @@ export async function listAttributeFiles(
   child.stdin.end()
   const files: AttributeFile[] = []
   let rest: Buffer = Buffer.alloc(0)
+  let folders = 0
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
     const seen = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
     const end = seen.lastIndexOf(0) + 1
-    files.push(...findAttributeFiles(seen.subarray(0, end)))
+    for (const file of findAttributeFiles(seen.subarray(0, end))) {
+      files.push(file)
+      folders += file.path.split('/').length - 1
+    }
     rest = seen.subarray(end)
-    if (files.length <= attributeFilesMax) continue
+    if (files.length <= attributeFilesMax && folders <= attributeFoldersMax) continue
     child.kill('output')
-    throw new GitError('limit', `This repository has more than ${attributeFilesMax} .gitattributes files.`)
+    const found = folders > attributeFoldersMax ? `${attributeFoldersMax} folders on the way to` : attributeFilesMax
+    throw new GitError('limit', `This repository has more than ${found} .gitattributes files.`)
   }
   const failure = explainEnd(args, await child.ended, [0])
   if (failure) throw failure
@@ -137,6 +144,11 @@ export async function writeAttributeFiles(
 async function writeAt(dir: string, path: string, content: Buffer): Promise<void> {
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   const inDir = (relative: string) => Buffer.concat([Buffer.from(join(dir, '/')), Buffer.from(relative, 'latin1')])
-  if (folder) await mkdir(inDir(folder), { recursive: true })
-  await writeFile(inDir(path), content)
+  try {
+    if (folder) await mkdir(inDir(folder), { recursive: true })
+    await writeFile(inDir(path), content)
+  } catch (error) {
+    // In no work tree could there be such a file, nor one it is about.
+    if ((error as NodeJS.ErrnoException).code !== 'ENAMETOOLONG') throw error
+  }
 }
