@@ -22,7 +22,10 @@ try {
     if (has('engine')) printFigures(`The engine alone, ${history}`, await engineFigures({ commits, rounds }))
     await endStanding()
     if (has('managed'))
-      printFigures(`Through the API, managed, ${history}`, await managedFigures(server, { commits, rounds }))
+      printFigures(
+        `Through the API, managed, ${history}`,
+        await managedFigures(server, { commits, rounds, isFresh: commits === 10 }),
+      )
     await endStanding()
     if (has('external'))
       printFigures(`Through the API, behind HTTP, ${history}`, await externalFigures(server, { commits, rounds }))

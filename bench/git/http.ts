@@ -45,18 +45,29 @@ async function send<T>(server: Server, method: string, path: string, body?: obje
   return JSON.parse(text) as T
 }
 
+/** A server that just started interprets what one that runs has compiled: its first merges are told apart. */
+const firstMerges = 10
+const mergesBefore = 100
+
 /** One change request after the other, on a repository of the service itself. */
-export async function managedFigures(server: Server, input: { commits: number; rounds: number }): Promise<Figure[]> {
+export async function managedFigures(
+  server: Server,
+  input: { commits: number; rounds: number; isFresh: boolean },
+): Promise<Figure[]> {
   const { rounds } = input
   const project = await Client.project(server, { name: `managed-${input.commits}` })
   const repo: Repository = {
     dir: join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`),
     remote: null,
   }
-  const { pairs } = await fill(repo, { commits: input.commits, pairs: rounds * 2 + 1 })
+  const { pairs } = await fill(repo, { commits: input.commits, pairs: (mergesBefore + rounds) * 2 + 1 })
   const client = new Client(server, project)
-  const read = await client.open(pairs[rounds * 2]!)
-  const branches = [pairs[rounds * 2]!.base, pairs[rounds * 2]!.head]
+  const first = await mergeTimes(client, repo, take(pairs, firstMerges * 2))
+  await mergeTimes(client, repo, take(pairs, (mergesBefore - firstMerges) * 2))
+  const times = await mergeTimes(client, repo, take(pairs, rounds * 2))
+  const [pair] = take(pairs, 1) as [Pair]
+  const read = await client.open(pair)
+  const branches = [pair.base, pair.head]
   const warm = await interleaved(rounds * 3, {
     read: () => client.get(read),
     trivial: () => client.get('/v1/token'),
@@ -64,42 +75,51 @@ export async function managedFigures(server: Server, input: { commits: number; r
     preview: () => client.get(`${read}/merge-preview`),
     diff: () => client.get(`${read}/diff`),
   })
-  const checks: number[] = []
-  const cold = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
-  for (const [round, pair] of pairs.slice(0, rounds).entries()) {
-    const one = await client.open(pair)
-    // The floor has a pair of its own: what it writes would be there for the service to find.
-    const other = pairs[rounds + round]!
-    cold.rawPreview.push(await timed(() => rawPreview(repo.dir, other)))
-    cold.preview.push(await timed(() => client.get(`${one}/merge-preview`)))
-    cold.rawMerge.push(await timed(() => rawMerge(repo.dir, other)))
-    let merged = ''
-    cold.merge.push(
-      await timed(async () => {
-        merged = (await client.post<{ merge: { merge_commit_sha: string } }>(`${one}/merge`)).merge.merge_commit_sha
-      }),
-    )
-    checks.push(await checkAlone(repo, pair, merged))
-  }
   const route = { floor: 'trivial authenticated route + tips', floorMs: median(warm.trivial) + median(warm.tips) }
+  const commands = 'merge-tree + commit-tree + update-ref'
   const merge = {
     what: 'three-way merge',
-    ms: median(cold.merge),
-    floor: 'merge-tree + commit-tree + update-ref',
-    floorMs: median(cold.rawMerge),
+    ms: median(times.merge),
+    floor: commands,
+    floorMs: median(times.rawMerge),
   }
+  const what = `  of a server that just started, the first ${firstMerges}`
   return [
     { what: 'read of an open change request', ms: median(warm.read), ...route },
     { what: 'preview, warm', ms: median(warm.preview), ...route },
     { what: 'diff, warm', ms: median(warm.diff), ...route },
-    { what: 'preview, cold', ms: median(cold.preview), floor: 'git merge-tree', floorMs: median(cold.rawPreview) },
-    ...mergeRows(merge, checks),
+    { what: 'preview, cold', ms: median(times.preview), floor: 'git merge-tree', floorMs: median(times.rawPreview) },
+    ...mergeRows(merge, times.check),
+    ...(input.isFresh ? [{ what, ms: median(first.merge), floor: commands, floorMs: median(first.rawMerge) }] : []),
     ...(await readerFigures({
       read: () => client.get(read),
       floor: 'git for-each-ref each, 50 at once',
       process: () => raw(repo.dir, ['for-each-ref', ...branches.map((name) => `refs/heads/${name}`)]),
     })),
   ]
+}
+
+const take = <T>(from: T[], count: number): T[] => from.splice(0, count)
+
+/** Cold previews and merges of every other pair; the floor has the ones between, since what it writes would be there for the service to find. */
+async function mergeTimes(client: Client, repo: Repository, pairs: Pair[]) {
+  const times = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
+  const check: number[] = []
+  while (pairs.length > 0) {
+    const [pair, other] = take(pairs, 2) as [Pair, Pair]
+    const one = await client.open(pair)
+    times.rawPreview.push(await timed(() => rawPreview(repo.dir, other)))
+    times.preview.push(await timed(() => client.get(`${one}/merge-preview`)))
+    times.rawMerge.push(await timed(() => rawMerge(repo.dir, other)))
+    let merged = ''
+    times.merge.push(
+      await timed(async () => {
+        merged = (await client.post<{ merge: { merge_commit_sha: string } }>(`${one}/merge`)).merge.merge_commit_sha
+      }),
+    )
+    check.push(await checkAlone(repo, pair, merged))
+  }
+  return { ...times, check }
 }
 
 /** Many of them, on a repository of another host. */

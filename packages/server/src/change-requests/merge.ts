@@ -1,5 +1,5 @@
 import { type ChangeRequest, ServiceError } from '@svc/contract'
-import { type MergePlan, planMerge, readTips, type Repository } from '@svc/git'
+import { type MergePlan, planMerge, readTips, type Repository, type TipsOutcome } from '@svc/git'
 import { getUser } from '../accounts/store.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -60,15 +60,16 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   const beganAt = performance.now()
   // Read anew each time: it can have been merged, closed or renamed while this one waited.
   const readAgain = () => requireChangeRequest(deps.db, found.project_id, found.cr_id)
-  const [now, user, repository, settled] = await Promise.all([
+  const [now, user, { repository, look }, settled] = await Promise.all([
     readAgain(),
     getUser(deps.db, input.caller.actor.user_id),
-    openRepository(deps, input.project),
+    openAndLook(deps, input, found),
     requireSettled(deps, input.project, found.base_ref),
   ])
   await failpoint('merge.after_settle')
   // What was read beside the settling may be from before it.
   let cr = settled === 'nothing' ? now : await readAgain()
+  let early = settled === 'nothing' ? look : null
   let last: Landing | Lacking = { kind: 'moved' }
   for (let tries = 1; tries <= triesMax; tries++) {
     if (tries > 1) cr = await readAgain()
@@ -77,8 +78,9 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
     requireMove('merge', cr)
     // Opening a mirror waits for whoever fetches into it, which is time of this answer, too.
     const spentMs = tries === 1 ? performance.now() - beganAt : 0
-    last = await tryMerge(deps, input, { repository, cr, user, spentMs })
+    last = await tryMerge(deps, input, { repository, cr, user, spentMs, look: early })
     if (last.kind === 'merged') return last.merged
+    early = null
   }
   if (last.kind === 'lost')
     throw new ServiceError(
@@ -106,6 +108,25 @@ interface Merging {
   user: Awaited<ReturnType<typeof getUser>>
   /** Before this try began. */
   spentMs: number
+  /** A look at the tips that began in this turn already; null: it has to begin. */
+  look: Promise<TipsOutcome> | null
+}
+
+/** The look goes on beside what else is read: both branches of a change request are its own for ever. */
+async function openAndLook(
+  deps: MergeDeps,
+  input: MergeChangeRequest,
+  cr: ChangeRequestRow,
+): Promise<{ repository: Repository; look: Promise<TipsOutcome> }> {
+  const repository = await openRepository(deps, input.project)
+  const look = tipsOf(repository, cr, input.signal)
+  // Not everybody who comes here gets to the point of needing it.
+  look.catch(() => {})
+  return { repository, look }
+}
+
+function tipsOf(repository: Repository, cr: ChangeRequestRow, signal: AbortSignal): Promise<TipsOutcome> {
+  return readTips(repository, [cr.base_ref, cr.head_ref], { signal })
 }
 
 async function tryMerge(deps: MergeDeps, input: MergeChangeRequest, merging: Merging): Promise<Landing | Lacking> {
@@ -125,10 +146,10 @@ interface Lacking {
 async function plan(
   deps: MergeDeps,
   input: MergeChangeRequest,
-  { repository, cr, user }: Merging,
+  { repository, cr, user, look }: Merging,
 ): Promise<Omit<Planned, 'cr' | 'caller' | 'idempotencyKey'> | Lacking> {
   const { signal } = input
-  const { baseSha, headSha } = await expectedTips(repository, cr, input)
+  const { baseSha, headSha } = expectedTips(await (look ?? tipsOf(repository, cr, signal)), cr, input)
   await failpoint('merge.after_tips')
   const brought = await bring(repository, [baseSha, headSha], signal)
   if (brought.kind === 'unreachable') throw unreachable(brought.reason)
@@ -149,12 +170,11 @@ async function plan(
 }
 
 /** The live tips, if they are the ones the caller has seen. */
-async function expectedTips(
-  repository: Repository,
+function expectedTips(
+  outcome: TipsOutcome,
   cr: ChangeRequestRow,
   input: MergeChangeRequest,
-): Promise<{ baseSha: string; headSha: string }> {
-  const outcome = await readTips(repository, [cr.base_ref, cr.head_ref], { signal: input.signal })
+): { baseSha: string; headSha: string } {
   if (outcome.kind === 'unreachable') throw unreachable(outcome.reason)
   const [headSha, baseSha] = [outcome.tips.get(cr.head_ref), outcome.tips.get(cr.base_ref)]
   if (headSha === undefined) throw refMissing(cr.head_ref)
