@@ -2,10 +2,11 @@
 import { join } from 'node:path'
 import { readTips, type Repository } from '../../packages/git/src/index.ts'
 import { lsRefsHttp } from '../../packages/git/src/ls-refs.ts'
-import { commit, makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
+import { commit, makeRepo } from '../../packages/git/src/testing.ts'
 import type { Server } from '../../test/e2e/harness.ts'
 import { type Figure, interleaved, median, timed } from '../report/figures.ts'
 import { checkAlone, mergeRows } from './engine.ts'
+import { startHostApart } from './host-apart.ts'
 import { readerFigures } from './readers.ts'
 import { fill, type Pair, raw, rawMerge, rawPreview } from './repositories.ts'
 
@@ -126,7 +127,7 @@ async function mergeTimes(client: Client, repo: Repository, pairs: Pair[]) {
 export async function externalFigures(server: Server, input: { commits: number; rounds: number }): Promise<Figure[]> {
   const origin = await makeRepo({ main: {} })
   const { pairs } = await fill(origin, { commits: input.commits, pairs: 1000 })
-  const host = await serveHttpBackend(origin.dir)
+  const host = await startHostApart(origin.dir)
   try {
     const project = await Client.project(server, { repo_url: host.url, name: `external-${input.commits}` })
     const client = new Client(server, project)
@@ -155,7 +156,7 @@ export async function externalFigures(server: Server, input: { commits: number; 
         process: () => raw(origin.dir, ['ls-remote', host.url, ...branch]),
         host: {
           ask: () => lsRefsHttp(remote, ['main', pairs[0]!.head], 10_000),
-          questions: () => host.requests.length,
+          questions: host.questions,
           managed: await othersRead(server),
         },
       })),

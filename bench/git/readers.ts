@@ -8,15 +8,15 @@ export interface Readers {
   floor: string
   process: () => Promise<unknown>
   /** Of a project behind a host. */
-  host?: { ask: () => Promise<unknown>; questions: () => number; managed: () => Promise<unknown> }
+  host?: { ask: () => Promise<unknown>; questions: () => Promise<number>; managed: () => Promise<unknown> }
 }
 
 export async function readerFigures({ read, floor, process, host }: Readers): Promise<Figure[]> {
   await perAnswer(500, read)
   const floorMs = await perAnswer(200, process)
-  const before = host?.questions() ?? 0
+  const before = (await host?.questions()) ?? 0
   const ms = await perAnswer(reads, read)
-  const asked = (host?.questions() ?? 0) - before
+  const asked = ((await host?.questions()) ?? 0) - before
   const note = `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`
   const figure = { what: `${readerCount} readers, a read each`, ms, floor, floorMs }
   if (host === undefined) return [{ ...figure, note }]
