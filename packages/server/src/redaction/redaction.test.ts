@@ -65,9 +65,8 @@ describe('tokens of ours', () => {
     const token = makeToken((count) => randomBytes(count))
     const redactor = of({})
     for (const [, text] of encodingsOfACanary(token)) {
-      const said = redactor.text(`TOKEN=${text} `)
-      expect(said).toContain('[redacted svc_pat_ token]')
-      expect(said).not.toContain(text.slice(12, 30))
+      // To its last character, in whatever encoding.
+      expect(redactor.text(`TOKEN=${text} `)).toBe('TOKEN=[redacted svc_pat_ token] ')
     }
     expect(redactor.text('svc_pat_… and svc_pat_<token>')).toBe('svc_pat_… and svc_pat_<token>')
   })
