@@ -24,8 +24,7 @@ beforeEach(async () => {
 })
 
 /** A pack of one file, as a push of it leaves. */
-async function addPack(bytes: number): Promise<string> {
-  const input = randomBytes(bytes)
+async function addPack(bytes: number, input = randomBytes(bytes)): Promise<string> {
   const sha = await gitLine(repo.dir, ['hash-object', '-w', '--stdin'], { input })
   blobs.push(sha)
   const hash = await gitLine(repo.dir, ['pack-objects', '--quiet', join(repo.dir, 'objects/pack/pack')], {
@@ -63,6 +62,28 @@ test('many packs are joined, and large ones stay as they are', async () => {
   expect(now.length).toBeLessThan(8)
   await expectAllThere()
   expect(await refsArePacked()).toBe(true)
+})
+
+test('files of many megabytes are not compared with each other, smaller ones are', async () => {
+  const add = async (bytes: number) => {
+    const first = randomBytes(bytes)
+    const second = Buffer.concat([first.subarray(0, -1), Buffer.from([first.at(-1)! ^ 1])])
+    for (const input of [first, second]) await addPack(bytes, input)
+    return blobs.slice(-2)
+  }
+  const [large, small] = [await add(4 * 1024 * 1024 + 1), await add(100_000)]
+  await addPacks(50, 100)
+  await tidyAfter(repo, 0)
+  const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname) %(deltabase)'], {
+    input: `${[...large, ...small].join('\n')}\n`,
+  })
+  const isDifference = stdout
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => !/ 0+$/.test(line))
+  expect([isDifference.slice(0, 2), isDifference.slice(2).filter(Boolean)]).toEqual([[false, false], [true]])
+  await expectAllThere()
 })
 
 test('however many large packs there are, they are no reason to tidy', async () => {

@@ -19,6 +19,12 @@ const packsMax = 50
  */
 const largePackBytes = 256 * 1024 * 1024
 
+/**
+ * Larger files are not compared with each other for what they have in common: a dozen of 64 MB takes minutes, and fifty
+ * more than a child may use. What a push sent as a difference to another file of its pack stays one.
+ */
+const comparedBytesMax = 4 * 1024 * 1024
+
 /** What failed takes long, and would fail again at the next push, which waits for it. */
 const failedMs = 600_000
 const failed = new LRUCache<string, true>({ max: 1000, ttl: failedMs })
@@ -115,7 +121,10 @@ async function tidy(repo: Repository, { largePackBytes: least, ...options }: Tid
   const call = { ...options, lane: 'network' as const, config: durable(repo) }
   const large = await largeAmong(repo.dir, await listPacks(repo.dir), { largePackBytes: least })
   const repack = ['repack', '--geometric=2', '-d', '--quiet', '--no-write-bitmap-index']
-  await git(repo.dir, [...repack, ...large.map((name) => `--keep-pack=${name}`)], call)
+  await git(repo.dir, [...repack, ...large.map((name) => `--keep-pack=${name}`)], {
+    ...call,
+    config: [...call.config, ['core.bigFileThreshold', String(comparedBytesMax)]],
+  })
   for (const args of [
     ['pack-refs', '--all'],
     ['commit-graph', 'write', '--reachable'],
