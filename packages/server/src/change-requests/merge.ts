@@ -17,6 +17,7 @@ import { requireMove } from './moves.ts'
 import type { Merged } from './record-merge.ts'
 import { notHandedOut } from './commit-pair.ts'
 import { refMissing } from './ref-missing.ts'
+import { knownBranches } from './refresh-tips.ts'
 import { requireSettled } from './settle.ts'
 import { type ChangeRequestRow, presentChangeRequest, requireChangeRequest } from './store.ts'
 import { refuseAgentMerge } from './who-may-merge.ts'
@@ -43,16 +44,34 @@ const triesMax = 3
 
 /** lock → tips → plan → intent row → land → row → answer: whatever dies in between, the branch's tip tells how it went. */
 export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequest) {
+  const looking = mayMerge(deps, input)
+  looking.catch(() => {})
+  const known = knownBranches(input.project, input.crId)
+  const { project_id } = input.project
+  const { base_ref } = known ?? (await looking).cr
+  await failpoint('merge.before_lock')
+  // Where its base is known the turn is asked for meanwhile. Who may not merge does nothing in it, and does not wait for it.
+  const turn = inTurn(deps, { project_id, base_ref }, async () => {
+    const { cr, earlier } = await looking
+    return earlier ?? mergeInTurn(deps, input, cr)
+  })
+  turn.catch(() => {})
+  const merged = (await looking).earlier ?? (await turn)
+  await failpoint('merge.before_answer')
+  return answerOf(merged)
+}
+
+/** Refuses what can be refused before its turn. `earlier` is what a first request with the same key merged. */
+async function mayMerge(
+  deps: MergeDeps,
+  input: MergeChangeRequest,
+): Promise<{ cr: ChangeRequestRow; earlier: Merged | null }> {
   const { project, caller } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   await refuseAgentMerge(deps.db, { project, actor: caller.actor, cr })
   const earlier = await mergedBefore(deps, input, cr)
-  if (earlier !== null) return answerOf(earlier)
-  requireMove('merge', cr)
-  await failpoint('merge.before_lock')
-  const merged = await inTurn(deps, cr, () => mergeInTurn(deps, input, cr))
-  await failpoint('merge.before_answer')
-  return answerOf(merged)
+  if (earlier === null) requireMove('merge', cr)
+  return { cr, earlier }
 }
 
 async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: ChangeRequestRow): Promise<Merged> {

@@ -11,8 +11,15 @@ import { tellChangeRequest } from './tell.ts'
 
 export type RefreshDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'log'>
 
+type Branches = Pick<ChangeRequestRow, 'base_ref' | 'head_ref'>
+
 /** The branches of change requests that were open when they were last read: those of one never change. */
-const branchesOfOpen = new LRUCache<string, string[]>({ max: 20_000 })
+const branchesOfOpen = new LRUCache<string, Branches>({ max: 20_000 })
+
+/** undefined: it was not read here yet, or is not open any more. */
+export function knownBranches(project: { project_id: string }, crId: string): Branches | undefined {
+  return branchesOfOpen.get(`${project.project_id} ${crId}`)
+}
 
 /**
  * One as it is now. Many readers of it at the same time cost one look at its row, and where its branches are known the
@@ -24,15 +31,18 @@ export async function readChangeRequest(
   project: ProjectRow,
   crId: string,
 ): Promise<ChangeRequestRow> {
-  const key = `change request ${project.project_id} ${crId}`
-  const branches = branchesOfOpen.get(key)
-  const ahead = branches === undefined ? undefined : tipsUnlessAway(deps, project, branches)
-  const found = await readTogether(deps.db, key, () => requireChangeRequest(deps.db, project.project_id, crId))
+  const key = `${project.project_id} ${crId}`
+  const known = branchesOfOpen.get(key)
+  const ahead = known && tipsUnlessAway(deps, project, [known.base_ref, known.head_ref])
+  const found = await readTogether(deps.db, `change request ${key}`, () =>
+    requireChangeRequest(deps.db, project.project_id, crId),
+  )
   if (!isOpen(found)) {
     branchesOfOpen.delete(key)
     return found
   }
-  if (branches === undefined) branchesOfOpen.set(key, branchesOf([found]))
+  const { base_ref, head_ref } = found
+  if (known === undefined) branchesOfOpen.set(key, { base_ref, head_ref })
   const early = await ahead
   if (early === null || (early !== undefined && isSure([found], early))) return found
   return (await refreshTips(deps, project, [found]))[0] ?? found
