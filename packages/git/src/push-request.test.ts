@@ -363,8 +363,10 @@ describe('whoever may push everything else still hears why not', () => {
   )
 
   test('git may ask with an empty list whether it may push', async () => {
-    const { status, text } = await push(['0000'], { raw: true, pack: Buffer.alloc(0) })
-    expect([status, text]).toEqual([200, ''])
+    for (const list of ['0000', '']) {
+      const { status, text } = await push([list], { raw: true, pack: Buffer.alloc(0) })
+      expect([status, text]).toEqual([200, ''])
+    }
   })
 })
 

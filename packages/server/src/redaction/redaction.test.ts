@@ -130,8 +130,8 @@ describe('what is known', () => {
         sealed: keyring.seal({ projectId: project, dataKey, aad, value }),
       })
     const said = (text: string) => redaction.of(project).text(text)
-    open(['secret', 'git_token'], 'no-credential')
     open(['git_token'], '{"token":"looks like a key"}')
+    open(['secret', 'git_token'], 'no-credential')
     expect(said('no-credential {"token":"looks like a key"}')).toBe('no-credential [redacted git credential]')
     open(['git_token'], JSON.stringify({ ssh_key: canaries.PEM, known_hosts: 'git.example.test ssh-ed25519' }))
     expect(said(`${canaries.PEM} git.example.test`)).toBe('[redacted git credential] git.example.test')

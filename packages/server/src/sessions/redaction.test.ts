@@ -152,5 +152,6 @@ test('a secret that was deleted is looked for until the last sandbox that was gi
   const { rows } = await sql<{ id: string }>`select session_id as id from project_sessions`.execute(app.deps.db)
   for (const { id } of rows) await app.request('POST', app.path(id, 'stop'))
   for (const { id } of rows) await until('no sandbox is left', async () => (await app.session(id)).status !== 'running')
+  expect(await app.driver.find(last.sandbox!.sandbox_id)).toBeFalsy()
   await until('it is a word like any other', () => everything(value) === value)
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { isWellFormedToken, type MintedToken, type Token } from '@svc/contract'
+import { isWellFormedToken, type MintedToken, type Project, type Token } from '@svc/contract'
 import { sql } from 'kysely'
 import { insertMember } from '../accounts/store.ts'
 import { sha256 } from '../auth/credentials.ts'
@@ -134,11 +134,18 @@ describe('a project token', () => {
   })
 
   test('of a user of several accounts is of the account of its project', async () => {
-    const { user_id } = await app.makeUser('owner', 'own')
+    const { user_id, token: own } = await app.makeUser('owner', 'own')
+    const { body: theirs } = await app.request<Project>('POST', '/v1/projects', {
+      token: own,
+      body: { name: 'theirs' },
+    })
     await insertMember(app.deps.db, { account_id: app.owner.account_id, user_id, role: 'member' })
-    const token = await app.makeToken({ user_id, project_id: app.project.project_id })
-    const { body } = await app.request('GET', '/v1/token', { token })
-    expect(body).toMatchObject({ user: { user_id }, account: { account_id: app.owner.account_id } })
+    expect(theirs.account_id).not.toBe(app.project.account_id)
+    for (const { project_id, account_id } of [app.project, theirs]) {
+      const token = await app.makeToken({ user_id, project_id })
+      const { body } = await app.request('GET', '/v1/token', { token })
+      expect(body).toMatchObject({ user: { user_id }, account: { account_id } })
+    }
   })
 
   test('that asks for another gets one like itself', async () => {
