@@ -48,7 +48,7 @@ async function send<T>(server: Server, method: string, path: string, body?: obje
 
 /** A server that just started interprets what one that runs has compiled: its first merges are told apart. */
 const firstMerges = 10
-const mergesBefore = 100
+const mergesBefore = 200
 
 /** One change request after the other, on a repository of the service itself. */
 export async function managedFigures(
