@@ -49,17 +49,21 @@ function askOnce(remote: Remote, question: HttpQuestion): Promise<HttpAnswer> {
   if (remote.pin?.length) options.lookup = pinnedLookup(remote.pin)
 
   return new Promise((resolve, reject) => {
+    // What ends a connection breaks the answer on it as well: the cause is told, whichever is heard of first.
+    let late: Error | null = null
+    const fail = (error: Error) => reject(late ?? error)
     const request = (url.protocol === 'https:' ? https : http).request(url, options, (response) => {
       collect(response, question.bytesMax).then((body) => {
         const { statusCode = 0, headers: got } = response
         resolve({ status: statusCode, contentType: got['content-type'] ?? '', location: got.location ?? null, body })
-      }, reject)
+      }, fail)
     })
     const timer = setTimeout(() => {
-      request.destroy(new Error(`The git host gave no full answer within ${question.timeoutMs} ms.`))
+      late = new Error(`The git host gave no full answer within ${question.timeoutMs} ms.`)
+      request.destroy(late)
     }, question.timeoutMs)
     request.on('close', () => clearTimeout(timer))
-    request.on('error', reject)
+    request.on('error', fail)
     request.end(question.body)
   })
 }
@@ -84,18 +88,27 @@ export function pinnedLookup(pin: string[]): LookupFunction {
   }
 }
 
-async function collect(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bytesMax) {
-      response.destroy()
-      throw new Error(`The git host answered more than ${bytesMax} bytes.`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+/** By its events: an iterator over so short an answer takes as long as the rest of the question. */
+function collect(response: http.IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      chunks.push(chunk)
+      if (bytes > bytesMax) response.destroy(new Error(`The git host answered more than ${bytesMax} bytes.`))
+    })
+    response.on('end', () => resolve(Buffer.concat(chunks)))
+    response.on('error', reject)
+    response.on('close', () => reject(cutShort()))
+  })
+}
+
+/** The connection broke under an answer. */
+function cutShort(): Error {
+  return Object.assign(new Error('The git host closed the connection in the middle of its answer.'), {
+    code: 'ECONNRESET',
+  })
 }
 
 function isReset(error: NodeJS.ErrnoException): boolean {
