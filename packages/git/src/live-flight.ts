@@ -21,7 +21,7 @@ interface Waiting<Q, A> {
 /**
  * Readers who ask again as soon as they are answered come back one by one, and a flight that leaves with the first of
  * them makes all others wait for another one: fifty readers then share a flight by tens. So where a flight is dear the
- * next one waits for them as long as the last one took, and again while they still come. A few askers are never made to
+ * next one waits for them twice as long as the last one took, and once more while they still come. A few askers are never made to
  * wait.
  */
 const crowdMin = 8
@@ -98,8 +98,9 @@ export class LiveFlights<Q, A> {
   #gather(key: string, flights: Flights<Q, A>, ms: number, times: number): void {
     const before = flights.next?.askers ?? 0
     flights.gathering = setTimeout(() => {
-      const stillCome = (flights.next?.askers ?? 0) > before
-      if (stillCome && times > 1) this.#gather(key, flights, ms, times - 1)
+      // The first of them may need that long to be back.
+      const mayCome = times === gathersMax || (flights.next?.askers ?? 0) > before
+      if (mayCome && times > 1) this.#gather(key, flights, ms, times - 1)
       else this.#leave(key, flights)
     }, ms)
   }
