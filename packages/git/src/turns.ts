@@ -1,6 +1,9 @@
 import { setImmediate as othersHadTheirs } from 'node:timers/promises'
 
-/** Long enough that waiting costs little beside it. A request of others has half a dozen turns, and waits for one of these in each. */
+/**
+ * Long enough that waiting costs little beside it, and short enough for others: a request of theirs has half a dozen
+ * turns, and waits for one of these in each.
+ */
 const turnMs = 1
 /** Looking at the clock costs more than most of what is done between two looks. */
 const looksPerClock = 64
