@@ -33,12 +33,17 @@ const land = (branch: string, from: number, to = from + 1) =>
     keep: { number: to + 1, base: commits[from]!, head: commits[to]! },
   })
 
+/** Those that stay. One that was started for a single move does what they did not, and nobody could say of it, killed, what it did. */
 async function updaters(): Promise<number[]> {
   const found: number[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name)))
     if (
       (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === repo.dir &&
-      (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('update-ref')
+      (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('update-ref') &&
+      (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''))
+        .replaceAll('\0', '\n')
+        // It alone is told to sync nothing.
+        .match(/^GIT_CONFIG_VALUE_\d+=none$/m)
     )
       found.push(Number(pid))
   return found
