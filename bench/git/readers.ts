@@ -18,12 +18,12 @@ export async function readerFigures({ read, floor, process, host }: Readers): Pr
   const floors: number[] = []
   // By turns, so that a machine that slows down slows both.
   for (let turn = 0; turn < turns; turn++) {
-    floors.push(await perAnswer(200 / turns, process))
+    floors.push(await perAnswer(processes / turns, process))
     slices.push(await perAnswer(reads / turns, read))
   }
   const [ms, floorMs] = [mean(slices), mean(floors)]
   // Each process asks the host as well: once for what it speaks, and once for the branches.
-  const asked = ((await host?.questions()) ?? 0) - before - 2 * 200
+  const asked = ((await host?.questions()) ?? 0) - before - 2 * processes
   const note = `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`
   const figure = { what: `${readerCount} readers, a read each`, ms, floor, floorMs }
   if (host === undefined) return [{ ...figure, note }]
@@ -36,6 +36,7 @@ export async function readerFigures({ read, floor, process, host }: Readers): Pr
 /** A server that just started interprets what one that runs has compiled. */
 const readsBefore = 8_000
 const reads = 4_000
+const processes = 200
 const turns = 4
 
 const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length

@@ -3,10 +3,10 @@
  * only a flight that started after it came. So at most one runs and one waits per key, whatever the number of askers.
  */
 interface Flights<Q, A> {
-  /** Of those whose question is on its way. 0: a crowd was answered just now, and comes back, or nobody went yet. */
+  /** Of those whose question is on its way, or was the last to be. */
   askers: number
   next: Waiting<Q, A> | null
-  /** With so many the next flight is full. */
+  /** With so many the next flight need not wait for more; Infinity unless it waits for a crowd. */
   crowd: number
   gathering: ReturnType<typeof setTimeout> | undefined
 }
@@ -21,8 +21,8 @@ interface Waiting<Q, A> {
 /**
  * Readers who ask again as soon as they are answered come back one by one, and a flight that leaves with the first of
  * them makes all others wait for another one: fifty readers then share a flight by tens. So where a flight is dear the
- * next one waits for them twice as long as the last one took, and once more while they still come. A few askers are never made to
- * wait.
+ * next one waits for them twice as long as the last one took, and once more while they still come. A few askers are
+ * never made to wait.
  */
 const crowdMin = 8
 const gatherMsMax = 25
@@ -45,7 +45,9 @@ export class LiveFlights<Q, A> {
     if (!flights) {
       flights = { askers: 0, next: null, crowd: Infinity, gathering: undefined }
       this.#flights.set(key, flights)
-      this.#leaveSoon(key, flights)
+      // At the end of this turn of the event loop, with all who come in it.
+      const made = flights
+      setImmediate(() => this.#leave(key, made))
     }
     const { next } = flights
     if (!next) {
@@ -57,11 +59,6 @@ export class LiveFlights<Q, A> {
     next.askers++
     if (next.askers >= flights.crowd) this.#leave(key, flights)
     return next.answer
-  }
-
-  /** At the end of this turn of the event loop, with all who come in it. */
-  #leaveSoon(key: string, flights: Flights<Q, A>): void {
-    setImmediate(() => this.#leave(key, flights))
   }
 
   #leave(key: string, flights: Flights<Q, A>): void {
@@ -91,7 +88,6 @@ export class LiveFlights<Q, A> {
     if (!this.#isDear || flights.askers < crowdMin) return this.#leave(key, flights)
     // Somebody may have gone for good.
     flights.crowd = Math.ceil((flights.askers + (flights.next?.askers ?? 0)) * 0.9)
-    flights.askers = 0
     this.#gather(key, flights, Math.min(tookMs, gatherMsMax / gathersMax), gathersMax)
   }
 

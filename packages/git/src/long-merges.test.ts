@@ -7,26 +7,12 @@ import { planMerge } from './merge.ts'
 import { readBlobs } from './object-reader.ts'
 import type { Sha } from './repository.ts'
 import { endStanding } from './standing.ts'
-import { makeRepo, type TestRepository } from './testing.ts'
+import { makeRepo, type TestRepository, turnsOfOthers } from './testing.ts'
 
 /** Merges of very many files, and of attributes without end: whoever asks nothing of them must not wait for them. */
 
 const sha = 'a'.repeat(40)
 const paths = Array.from({ length: 40_000 }, (_, n) => `folder/of/files/f${String(n).padStart(6, '0')}`)
-
-/** How often others had their turn while `work` ran. */
-async function turnsOfOthers(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0
-  let isDone = false
-  const count = () => {
-    turns++
-    if (!isDone) setImmediate(count)
-  }
-  setImmediate(count)
-  await work()
-  isDone = true
-  return turns
-}
 
 describe('what a merge of 40,000 files says is read in turns with everybody else’s', () => {
   test('its conflicts', async () => {

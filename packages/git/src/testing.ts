@@ -11,6 +11,7 @@ import { readTips } from './tips.ts'
 export { serveGatewayOverHttp, type GatewayServer } from './testing-gateway.ts'
 export { serveGitHub, type GitHubStandIn } from './hosts/testing-github.ts'
 export { freePort } from './testing-port.ts'
+export { turnsOfOthers } from './testing-turns.ts'
 export { findSshd, makeSshKey, serveSsh, type Sshd } from './testing-sshd.ts'
 export { serveHttpBackend, type HttpBackend } from './testing-http-backend.ts'
 

@@ -43,6 +43,7 @@ export async function readTips(
   branches: string[] | 'all',
   options: CallOptions = {},
 ): Promise<TipsOutcome> {
+  options.signal?.throwIfAborted()
   const answer = await untilGivenUp(askTogether(repo, branches), options)
   return answer.kind === 'tips' ? { ...answer, tips: pick(answer.tips, branches) } : answer
 }
@@ -169,7 +170,6 @@ function pick(tips: Map<string, Sha>, branches: string[] | 'all'): Map<string, S
 /** The question goes on for the others; only this asker stops waiting. */
 async function untilGivenUp(answer: Promise<TipsOutcome>, options: CallOptions): Promise<TipsOutcome> {
   const { signal, timeoutMs } = options
-  signal?.throwIfAborted()
   if (!signal && timeoutMs === undefined) return answer
   return new Promise((resolve, reject) => {
     const timer =

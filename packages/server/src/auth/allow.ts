@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Row } from '../db/schema.ts'
 import { type Actor, mayAdminister, mayWrite } from './actor.ts'
-import { projectOfUser, type SeenProject } from './token-store.ts'
+import { type Found, projectOfUser } from './token-store.ts'
 
 export interface AuthorizedProject extends Row<'projects'> {
   /** The caller's role in the project's account, which a token of theirs is cut to. */
@@ -58,7 +58,7 @@ export async function allow(
     projectId: string | undefined
     accountId?: string | undefined
     /** The project as it was read with the actor's credential, where it was. */
-    read?: { project: SeenProject | undefined } | null
+    read?: Found | null
   },
 ): Promise<Allowed> {
   const { access, actor } = input
@@ -120,10 +120,7 @@ async function authorizeProject(
   deps: Pick<Deps, 'db'>,
   access: 'sandbox' | 'project-read' | 'project-write' | 'project-admin',
   actor: Actor,
-  {
-    projectId = '',
-    read = null,
-  }: { projectId?: string | undefined; read?: { project: SeenProject | undefined } | null },
+  { projectId = '', read = null }: { projectId?: string | undefined; read?: Found | null },
 ): Promise<AuthorizedProject> {
   // Of the parameter the router found: a path can be spelled in ways the look at the path before does not know.
   refuseOtherProject(actor, projectId)

@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts'
 import { isUuid } from './allow.ts'
 import { actorOfSandboxCredential, actorOfToken, actorOfTokenOn, unauthenticated } from './credentials.ts'
 import { actorOfCookie } from './dashboard-session.ts'
-import type { SeenProject } from './token-store.ts'
+import type { Found } from './token-store.ts'
 
 export interface Credentials {
   authorization: string | null
@@ -28,7 +28,7 @@ export async function authenticateOn(
   deps: AuthDeps,
   credentials: Credentials,
   projectId: string | undefined,
-): Promise<{ actor: Actor; read: { project: SeenProject | undefined } | null }> {
+): Promise<{ actor: Actor; read: Found | null }> {
   const { authorization } = credentials
   if (authorization === null || projectId === undefined || !isUuid(projectId))
     return { actor: await authenticate(deps, credentials), read: null }

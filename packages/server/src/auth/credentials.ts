@@ -10,7 +10,7 @@ import {
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
-import { type SeenProject, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
+import { type Found, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
@@ -23,10 +23,9 @@ export function unauthenticated(
   return new ServiceError('unauthenticated', message, { hint })
 }
 
-/** Who asks for something of a project, and that project; undefined: there is none. */
-export interface Known {
+/** Who asks for something of a project, and that project. */
+export interface Known extends Found {
   actor: UserActor | ProjectActor
-  project: SeenProject | undefined
 }
 
 /** The actor of a `svc_pat_` token. Throws `unauthenticated` for one that is malformed, unknown, expired or revoked. */

@@ -18,6 +18,11 @@ export type TokenRow = Pick<Row<'tokens'>, (typeof tokenColumns)[number]>
 /** A project as a user sees it, who may have no role in it. */
 export type SeenProject = Row<'projects'> & { role: Role | null }
 
+/** What was found where a project was looked for; undefined: there is none. */
+export interface Found {
+  project: SeenProject | undefined
+}
+
 export function tokenOfHash(db: Db, sha256: Buffer): Promise<TokenRow | undefined> {
   return db.selectFrom('tokens').select(tokenColumns).where('sha256', '=', sha256).executeTakeFirst()
 }

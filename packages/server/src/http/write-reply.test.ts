@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { turnsOfOthers } from '@svc/git/testing'
 import { z } from 'zod'
 import { writeReply } from './write-reply.ts'
 
@@ -33,15 +34,7 @@ describe('a reply', () => {
   })
 
   test('of a long list lets others in between', async () => {
-    let turns = 0
-    let isDone = false
-    const count = () => {
-      turns++
-      if (!isDone) setImmediate(count)
-    }
-    setImmediate(count)
-    await writeReply(reply, result)
-    isDone = true
+    const turns = await turnsOfOthers(() => writeReply(reply, result))
     expect(turns).toBeGreaterThan(10)
   })
 
