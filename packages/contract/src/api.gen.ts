@@ -1616,6 +1616,85 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        SessionEvent: {
+            /** @constant */
+            type: "session";
+            session: {
+                /** Format: uuid */
+                session_id: string;
+                /** Format: uuid */
+                account_id: string;
+                /** Format: uuid */
+                project_id: string;
+                name: string;
+                branch_name: string;
+                base_ref: string;
+                agent_name: string;
+                model: string | null;
+                /** @enum {string} */
+                status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                error: string | null;
+                sandbox_url: string | null;
+                sandbox: {
+                    /** Format: uuid */
+                    sandbox_id: string;
+                    driver: string;
+                    /** @enum {string} */
+                    status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                    generation: number;
+                } | null;
+                created_by: string | null;
+                metadata: {
+                    [key: string]: unknown;
+                };
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                updated_at: string;
+                /** Format: date-time */
+                last_active_at: string;
+                is_busy?: boolean;
+            };
+        } | {
+            /** @constant */
+            type: "message";
+            message: {
+                message_id: string;
+                /** @enum {string} */
+                role: "user" | "assistant";
+                /** Format: date-time */
+                created_at: string;
+                completed_at: string | null;
+                error: string | null;
+                parts: ({
+                    /** @constant */
+                    type: "text";
+                    id: string;
+                    text: string;
+                } | {
+                    /** @constant */
+                    type: "reasoning";
+                    id: string;
+                    text: string;
+                } | {
+                    /** @constant */
+                    type: "tool";
+                    id: string;
+                    tool: string;
+                    /** @enum {string} */
+                    status: "pending" | "running" | "completed" | "error";
+                    title: string;
+                    input: string;
+                    output: string;
+                })[];
+            };
+        } | {
+            /** @constant */
+            type: "turn";
+            /** @enum {string} */
+            status: "busy" | "idle" | "error";
+            error: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -4259,83 +4338,9 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": {
-                        /** @constant */
-                        type: "session";
-                        session: {
-                            /** Format: uuid */
-                            session_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            name: string;
-                            branch_name: string;
-                            base_ref: string;
-                            agent_name: string;
-                            model: string | null;
-                            /** @enum {string} */
-                            status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                            error: string | null;
-                            sandbox_url: string | null;
-                            sandbox: {
-                                /** Format: uuid */
-                                sandbox_id: string;
-                                driver: string;
-                                /** @enum {string} */
-                                status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                                generation: number;
-                            } | null;
-                            created_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                            /** Format: date-time */
-                            last_active_at: string;
-                            is_busy?: boolean;
-                        };
-                    } | {
-                        /** @constant */
-                        type: "message";
-                        message: {
-                            message_id: string;
-                            /** @enum {string} */
-                            role: "user" | "assistant";
-                            /** Format: date-time */
-                            created_at: string;
-                            completed_at: string | null;
-                            error: string | null;
-                            parts: ({
-                                /** @constant */
-                                type: "text";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "reasoning";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "tool";
-                                id: string;
-                                tool: string;
-                                /** @enum {string} */
-                                status: "pending" | "running" | "completed" | "error";
-                                title: string;
-                                input: string;
-                                output: string;
-                            })[];
-                        };
-                    } | {
-                        /** @constant */
-                        type: "turn";
-                        /** @enum {string} */
-                        status: "busy" | "idle" | "error";
-                        error: string | null;
+                        event: string;
+                        id?: string;
+                        data: string;
                     };
                 };
             };
@@ -4645,7 +4650,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "application/x-git-bundle": string;
                 };
             };
             /** @description Refused or failed */
@@ -5028,6 +5033,7 @@ export interface operations {
                             conflicts: string[];
                         };
                     };
+                    "text/x-diff": string;
                 };
             };
             /** @description Refused or failed */
@@ -6248,6 +6254,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/event-stream": {
+                        event: string;
+                        id?: string;
+                        data: string;
+                    };
                     "application/json": {
                         events: ({
                             id: number;
@@ -7719,6 +7730,11 @@ export interface operations {
                             text: string;
                         }[];
                         truncated: boolean;
+                    };
+                    "text/event-stream": {
+                        event: string;
+                        id?: string;
+                        data: string;
                     };
                 };
             };

@@ -160,6 +160,7 @@ export const diffChangeRequestRoute = route({
     since: sha.optional(),
   }),
   stream: true,
+  replyTypes: ['application/json', 'text/x-diff'],
   reply: diff,
 })
 

@@ -69,7 +69,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     info: { title: 'svc', version },
     paths,
     components: {
-      schemas: { Error: error },
+      schemas: { Error: error, SessionEvent: jsonSchema(sessions.sessionEvent, 'output') },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
     security: [{ token: [] }],
@@ -104,11 +104,7 @@ function operation(route: Route) {
     responses: {
       [route.status]: {
         description: 'Success',
-        content: {
-          [route.name === 'streamSessionEvents' ? 'text/event-stream' : 'application/json']: {
-            schema: jsonSchema(route.reply, 'output'),
-          },
-        },
+        content: Object.fromEntries(route.replyTypes.map((type) => [type, { schema: schemaOf(route, type) }])),
       },
       default: {
         description: 'Refused or failed',
@@ -117,6 +113,20 @@ function operation(route: Route) {
     },
     ...(route.access === 'public' ? { security: [] } : {}),
   }
+}
+
+/** `reply` describes JSON, or the only type there is; an event of a stream carries JSON in `data`. */
+function schemaOf(route: Route, type: string) {
+  const isOnlyType = route.replyTypes.length === 1
+  const schema = type === 'application/json' || isOnlyType ? jsonSchema(route.reply, 'output') : {}
+  if (type !== 'text/event-stream') return type === 'application/json' ? schema : { type: 'string' }
+  const data = {
+    type: 'string',
+    contentMediaType: 'application/json',
+    ...(isOnlyType ? { contentSchema: schema } : {}),
+  }
+  const text = { type: 'string' }
+  return { type: 'object', properties: { event: text, id: text, data }, required: ['event', 'data'] }
 }
 
 function queryParameters(route: Route) {

@@ -52,6 +52,8 @@ export interface Route<
   secretReply: boolean
   /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
   stream: boolean
+  /** The content types of the reply; `reply` describes the JSON one. */
+  replyTypes: string[]
 }
 
 const noQuery = z.object({})
@@ -82,6 +84,7 @@ export function route<
   idempotent?: boolean
   secretReply?: boolean
   stream?: boolean
+  replyTypes?: string[]
 }): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
@@ -99,6 +102,7 @@ export function route<
     idempotent: def.idempotent ?? false,
     secretReply: def.secretReply ?? false,
     stream: def.stream ?? false,
+    replyTypes: def.replyTypes ?? ['application/json'],
   }
 }
 

@@ -251,6 +251,7 @@ export const streamSessionEventsRoute = route({
   /** As many of the newest messages are told at first, all without it; the transcript has those before them. */
   query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),
   stream: true,
+  replyTypes: ['text/event-stream'],
   reply: sessionEvent,
 })
 
