@@ -43,7 +43,7 @@ export function parseJson(bytes: Buffer): unknown {
 const depthMax = 100
 
 /** What JSON allows and nothing behind this can take: PostgreSQL keeps no NUL and no half of a surrogate pair, and parsers that descend run out of stack. */
-function findUnusable(document: unknown): string | null {
+export function findUnusable(document: unknown): string | null {
   const left: [unknown, number][] = [[document, 0]]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [value, depth] = next
