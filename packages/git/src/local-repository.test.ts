@@ -28,7 +28,7 @@ test('a repository of our own is taken by its real path', async () => {
   symlinkSync(repo.dir, link)
   const url = `file://${repo.dir}`
   expect(await Promise.all([repo.dir, link, repo.dir.replace(/\.git$/, '')].map((path) => judge(path)))).toEqual(
-    Array(3).fill({ kind: 'allowed', url }),
+    Array.from({ length: 3 }, () => ({ kind: 'allowed', url })),
   )
 })
 
