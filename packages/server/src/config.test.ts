@@ -76,6 +76,7 @@ const good: [Record<string, string>, Partial<Config>][] = [
   [{ SVC_ALLOW_PRIVATE_GIT_HOSTS: '0' }, { allowPrivateGitHosts: false, fileRepositories: null }],
   [{}, { fileRepositories: { roots: 'owned' } }],
   [{ SVC_HOST: '0.0.0.0' }, { fileRepositories: null }],
+  [{ SVC_SANDBOX_HIDDEN_PATHS: '/usr/share/x/:/usr/lib/y' }, { hiddenPaths: ['/usr/share/x', '/usr/lib/y'] }],
   [{ DATABASE_URL: 'postgres://h/d', SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }, { fileRepositories: null }],
   [
     { DATABASE_URL: 'postgres://h/d', SVC_FILE_REPOSITORY_ROOTS: '/srv/git:/home/me/work' },
@@ -135,6 +136,9 @@ const bad: [string, string][] = [
   ['SVC_SESSION_LIMIT', '-1'],
   ['SVC_SESSION_LIMIT', '100001'],
   ['SVC_ALLOW_PRIVATE_GIT_HOSTS', 'yes'],
+  ['SVC_SANDBOX_HIDDEN_PATHS', 'usr/share/x'],
+  ['SVC_SANDBOX_HIDDEN_PATHS', '/usr'],
+  ['SVC_SANDBOX_HIDDEN_PATHS', '/usr/share/x:/usr/bin/'],
   ['SVC_FILE_REPOSITORY_ROOTS', '/'],
   ['SVC_FILE_REPOSITORY_ROOTS', '/srv/git:../x'],
   ['SVC_GITHUB_HOSTS', 'https://ghe.example'],

@@ -24,6 +24,8 @@ export interface Config extends ModelConfig {
   /** The most that one sandbox may ask for. */
   sandboxMax: SandboxMax
   egress: OperatorEgress
+  /** What no sandbox may read of this machine. */
+  hiddenPaths: string[]
   /** Where container engines are looked for, and what network a project's Dockerfile is built with. */
   containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
   masterKeyFile: string
