@@ -179,7 +179,7 @@ export const usual: Answers = {
   getReady: () => ({
     status: 'ready',
     version: '0.1.0',
-    sandbox: { driver: 'fake', ready: true, problem: null, install: null },
+    sandbox: { driver: 'fake', ready: true, problem: null, install: null, missing_limits: [] },
     ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' } },
   }),
   whoAmI: () => ({

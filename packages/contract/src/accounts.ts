@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
@@ -43,7 +43,7 @@ export const addMemberRoute = route({
   access: 'account-admin',
   body: z.object({
     email: z.email().max(254).toLowerCase(),
-    name: z.string().trim().min(1).max(100).optional(),
+    name: line(100).optional(),
     role: z.enum(roles).default('member'),
   }),
   status: 201,

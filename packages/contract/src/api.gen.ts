@@ -1761,6 +1761,7 @@ export interface operations {
                             ready: boolean;
                             problem: string | null;
                             install: string | null;
+                            missing_limits: ("memory" | "cpu" | "processes")[];
                         };
                         /** @enum {string} */
                         model: "upstream" | "scripted" | "none";

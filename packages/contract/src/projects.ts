@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, route, timestamp, uuid } from './route.ts'
 import { tokenCap } from './usage.ts'
 
 export const gitHosts = ['auto', 'plain', 'github'] as const
@@ -58,7 +58,7 @@ export const branchName = z
     'has a part of more than 250 bytes',
   )
 
-const name = z.string().trim().min(1).max(100)
+const name = line(100)
 
 export const createProjectRoute = route({
   name: 'createProject',

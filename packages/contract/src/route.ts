@@ -109,6 +109,12 @@ export function route<
 export const uuid = z.uuid()
 export const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
 export const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
+
+/** Line ends and other control characters become a space: in a commit, a log or a card a second line would speak for itself. */
+export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+/** A name or a title. */
+export const line = (max: number) => z.string('is required').overwrite(oneLine).min(1, 'is required').max(max)
+
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const ok = z.object({ ok: z.literal(true) })
 export const metadata = z

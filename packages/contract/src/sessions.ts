@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { branchName } from './projects.ts'
-import { metadata, ok, page, route, timestamp, uuid } from './route.ts'
+import { line, metadata, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const sessionStatuses = [
   'queued',
@@ -68,7 +68,7 @@ export const createSessionRoute = route({
   access: 'project-write',
   body: z
     .object({
-      name: z.string().trim().min(1).max(200).optional(),
+      name: line(200).optional(),
       agent_name: z
         .string()
         .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
@@ -115,7 +115,7 @@ export const updateSessionRoute = route({
   method: 'PATCH',
   path: `${base}/:sessionId`,
   access: 'project-write',
-  body: z.object({ name: z.string().trim().min(1).max(200).optional(), metadata: metadata.optional() }),
+  body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
   reply: session,
 })
 

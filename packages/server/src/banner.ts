@@ -46,6 +46,9 @@ async function nobodySignedInYet(deps: Pick<Deps, 'db'>): Promise<boolean> {
 
 async function nextSteps(deps: Deps, command: string): Promise<string[]> {
   const probe = await deps.sandboxes?.probe()
+  // For whoever reads the log and not the terminal.
+  if (probe?.kind === 'ready' && probe.missingLimits.length > 0)
+    deps.log.warn({ missing_limits: probe.missingLimits }, 'sandboxes have no limit on some of what they use')
   if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
   if (probe.kind === 'missing')
     return [
@@ -59,5 +62,12 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
           '  See the whole path without one, in two minutes, with a scripted model:',
         ]
       : [`  Model        ${deps.config.model.name}`, '  See the whole path in two minutes:']
-  return [...model, '', `      ${command} tour`, '', '  Ctrl-C stops everything.']
+  return [
+    ...probe.warnings.map((warning) => `  Warning: ${warning}`),
+    ...model,
+    '',
+    `      ${command} tour`,
+    '',
+    '  Ctrl-C stops everything.',
+  ]
 }

@@ -74,6 +74,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   const { configure, ...replaced } = overrides
   const config: Config = {
     ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
+    fileRepositories: { roots: 'owned' },
     sandboxDriver: 'none',
     warmSandboxes: { perProject: 0, inAll: 0 },
     // A host is away when a test says so, and not when the machine is busy with other tests.

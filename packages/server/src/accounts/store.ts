@@ -139,16 +139,29 @@ export async function hasActed(db: DbOrTransaction, userId: string): Promise<boo
   return row !== undefined
 }
 
-/** The first owner there is: whom the owner link of a fresh server signs in. */
+/** The first owner of the first account: whom the owner link of a fresh server signs in. */
 export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string; account_id: string } | null> {
   const row = await db
     .selectFrom('account_members')
-    .select(['user_id', 'account_id'])
-    .where('role', '=', 'owner')
-    .orderBy('created_at')
-    .orderBy('user_id')
+    .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
+    .select(['account_members.user_id', 'account_members.account_id'])
+    .where('account_members.role', '=', 'owner')
+    // By the account's age: an owner who is added later must not make another account the first one.
+    .orderBy('accounts.created_at')
+    .orderBy('accounts.account_id')
+    .orderBy('account_members.created_at')
+    .orderBy('account_members.user_id')
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Whether the account is the first one of this instance; with a user, whether they own it. */
+export async function isOfInstance(
+  db: DbOrTransaction,
+  { account_id, owner }: { account_id: string; owner?: string | undefined },
+): Promise<boolean> {
+  if ((await firstOwner(db))?.account_id !== account_id) return false
+  return owner === undefined || (await getMember(db, account_id, owner))?.role === 'owner'
 }
 
 export async function findPassword(
