@@ -61,7 +61,6 @@ function fiftyReads() {
 }
 /** How long each of the last reads waited for the host before it gave up: what the machine makes of it is not the server's. */
 const waited = () => [...logged.matchAll(/no answer within (\d+) ms/g)].map(([, ms]) => Number(ms))
-const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
 
 describe('while the host of one project hangs', () => {
   let open: () => void = () => {}
@@ -96,21 +95,18 @@ describe('while the host of one project hangs', () => {
   })
 
   test('readers of another project do not wait for it', async () => {
-    const waiting = Array.from({ length: 50 }, () => app.request('GET', hung.path(cr.cr_id)))
-    const taken: number[] = []
-    for (let n = 0; n < 60; n++) {
-      const began = performance.now()
-      await app.request('GET', other.path(otherCr.cr_id))
-      taken.push(performance.now() - began)
-    }
+    app.deps.config.hostPatience = { ms: 90_000, msMin: 90_000, aheadMs: 90_000 }
+    let done = 0
+    const waiting = Array.from({ length: 50 }, () => app.request('GET', hung.path(cr.cr_id)).finally(() => done++))
+    for (let n = 0; n < 60; n++) await app.request('GET', other.path(otherCr.cr_id))
+    expect(done).toBe(0)
+    gate = null
+    open()
     await Promise.all(waiting)
-    // Who waits for the hung host waits a second at least; a read takes milliseconds, and a busy machine has room in between.
-    expect(median(taken)).toBeLessThan(hostPatience.msMin)
+    app.deps.config.hostPatience = hostPatience
   })
 
   test('and when it answers again, the next read is live', async () => {
-    gate = null
-    open()
     expect((await hung.get(cr.cr_id)).head_commit_sha).toBe(await hung.tip('work'))
   })
 })
