@@ -16,8 +16,8 @@ const outputMax = 40_000
  * Answers one entry a test, and the files that are flaky: they failed beside the others and passed alone, and count as
  * passed. `options` are Bun's for the first run only.
  */
-export async function runTestFiles({ root, files, testMsMax, deadline, options = [], show = showLive }) {
-  const first = await runOnce({ root, files, testMsMax, deadline, options, show })
+export async function runTestFiles({ root, files, testMsMax, stuckMs, options = [], show = showLive }) {
+  const first = await runOnce({ root, files, testMsMax, stuckMs, options, show })
   const failed = files.filter((file) => first.results.some((result) => result.file === file && isFailed(result)))
   if (failed.length === 0 || first.wasStopped) return { results: first.results, flaky: [] }
   if (failed.length > filesAgainMax) {
@@ -28,7 +28,7 @@ export async function runTestFiles({ root, files, testMsMax, deadline, options =
   let { results } = first
   for (const file of failed) {
     show(`\nOnce more, alone: ${file}\n`)
-    const again = await runOnce({ root, files: [file], testMsMax, deadline, options: [], show })
+    const again = await runOnce({ root, files: [file], testMsMax, stuckMs, options: [], show })
     if (again.wasStopped) break
     if (!again.results.some(isFailed)) {
       const messages = results.filter((result) => result.file === file && isFailed(result))
@@ -57,7 +57,7 @@ function indent(text) {
 const isFailed = ({ outcome }) => outcome === 'failed'
 const showLive = (text) => process.stdout.write(text)
 
-async function runOnce({ root, files, testMsMax, deadline, options, show }) {
+async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   const report = join(root, 'dist/test-report.xml')
   mkdirSync(join(root, 'dist'), { recursive: true })
   rmSync(report, { force: true })
@@ -65,18 +65,16 @@ async function runOnce({ root, files, testMsMax, deadline, options, show }) {
   // users that some of them become.
   const temporary = mkdtempSync('/tmp/svct-')
   chmodSync(temporary, 0o755)
-  const output = outputByFile(files)
-  const always = [`--timeout=${testMsMax}`, '--only-failures', '--reporter=junit', `--reporter-outfile=${report}`]
+  const output = readOutput(files, show)
+  const always = [`--timeout=${testMsMax}`, '--reporter=junit', `--reporter-outfile=${report}`]
   const command = [findBun(), 'test', '--parallel', ...always, ...options, ...files.map((file) => `./${file}`)]
   const { ended, wasStopped } = await run(command, {
     cwd: root,
-    deadline,
+    stuckMs,
     environment: { TMPDIR: temporary },
-    hear: (text) => {
-      show(text)
-      output.add(text)
-    },
+    hear: output.add,
   })
+  if (wasStopped) show(`The tests were ended: ${ended}.\n`)
   await removeLeftovers(temporary)
   const results = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : []
   // A file that does not even load is missing from the report.
@@ -89,30 +87,46 @@ async function runOnce({ root, files, testMsMax, deadline, options, show }) {
   return { results, wasStopped, outputOf: output.of }
 }
 
+const fileEnds = /^ \d+ pass$/
+const testPasses = /^\((?:pass|skip|todo)\) /
+const testEnds = /^\((?:pass|skip|todo|fail)\) /
+
 /**
- * Bun prints a line with a file's name above what the file prints, again whenever another file came in between. Now and
- * then it leaves that line out, so a file's output can end with some of another's.
+ * Shows what Bun prints but for the tests that passed, and keeps it by file. Bun prints a line with a file's name above
+ * what the file prints, again whenever another file came in between. Now and then it leaves that line out, so a file's
+ * output can end with some of another's.
  */
-function outputByFile(files) {
+function readOutput(files, show) {
   const texts = new Map(files.map((file) => [file, '']))
   // Bun names no file where there is only one.
   let current = files.length === 1 ? files[0] : null
   let line = ''
+  /** A file's name is shown once it has something to show. */
+  let heading = ''
   const take = () => {
     const named = line.endsWith(':') ? line.slice(0, -1) : null
-    if (texts.has(named)) current = named
-    else if (/^ \d+ pass$/.test(line)) current = null
-    else if (current !== null) texts.set(current, `${texts.get(current)}${line}\n`.slice(-outputMax))
-    line = ''
+    if (fileEnds.test(line)) current = null
+    if (texts.has(named)) {
+      current = named
+      heading = `\n${line}\n`
+    } else if (line !== '' && !testPasses.test(line)) {
+      show(`${heading}${line}\n`)
+      heading = ''
+      if (current !== null) texts.set(current, `${texts.get(current)}${line}\n`.slice(-outputMax))
+    }
   }
   return {
+    /** Whether a test ended in it. */
     add(text) {
+      let hasEnd = false
       const [first, ...others] = text.split('\n')
       line += first
       for (const next of others) {
+        hasEnd ||= testEnds.test(line)
         take()
         line = next
       }
+      return hasEnd
     },
     of: (file) => texts.get(file) ?? '',
   }
@@ -132,10 +146,11 @@ async function removeLeftovers(folder) {
 const drainMsMax = 1_000
 
 /**
- * Runs a program to its end, in a group of its own, so that nothing it started outlives the deadline. Answers how it
- * ended, empty when it ended well; `wasStopped` means that its result says nothing.
+ * Runs a program to its end, in a group of its own, so that nothing it started outlives it when it is stuck: `hear` gets
+ * its output and answers whether it went on. Answers how it ended, empty when it ended well; `wasStopped` means that its
+ * result says nothing.
  */
-export function run([program, ...args], { cwd, deadline, environment = {}, hear }) {
+export function run([program, ...args], { cwd, stuckMs, environment = {}, hear }) {
   return new Promise((resolve, reject) => {
     const stdio = hear === undefined ? 'inherit' : 'pipe'
     const child = spawn(program, args, {
@@ -144,11 +159,6 @@ export function run([program, ...args], { cwd, deadline, environment = {}, hear 
       detached: true,
       env: { ...testEnvironment(), ...environment },
     })
-    for (const stream of [child.stdout, child.stderr]) {
-      const decoder = new StringDecoder('utf8')
-      stream?.on('data', (chunk) => hear(decoder.write(chunk)))
-    }
-    const closed = new Promise((done) => child.once('close', done))
     let stopped = ''
     const end = (why) => {
       stopped = why
@@ -158,7 +168,12 @@ export function run([program, ...args], { cwd, deadline, environment = {}, hear 
         if (error.code !== 'ESRCH') throw error
       }
     }
-    const overdue = setTimeout(() => end('the time after which all tests are ended is over'), deadline - Date.now())
+    const stuck = setTimeout(() => end(`it was stuck for ${stuckMs / 60_000} minutes`), stuckMs)
+    for (const stream of [child.stdout, child.stderr]) {
+      const decoder = new StringDecoder('utf8')
+      stream?.on('data', (chunk) => hear(decoder.write(chunk)) && stuck.refresh())
+    }
+    const closed = new Promise((done) => child.once('close', done))
     const stop = () => {
       end('stopped')
       process.exitCode = 130
@@ -166,7 +181,7 @@ export function run([program, ...args], { cwd, deadline, environment = {}, hear 
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
     child.once('error', reject)
     child.once('exit', async (code, signal) => {
-      clearTimeout(overdue)
+      clearTimeout(stuck)
       for (const name of ['SIGINT', 'SIGTERM']) process.removeListener(name, stop)
       await Promise.race([closed, delay(drainMsMax)])
       for (const stream of [child.stdout, child.stderr]) stream?.destroy()

@@ -25,13 +25,13 @@ function onceThen(first, then, { isLoading = false } = {}) {
   return `import { test } from 'bun:test'\n${isLoading ? body : ''}\ntest('draws', async () => {${inTest}})\n`
 }
 
-async function runIn(files, { testMsMax = 60_000 } = {}) {
+async function runIn(files, { testMsMax = 60_000, stuckMs = 110_000 } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'svc-test-files-'))
   folders.push(root)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text)
   let shown = ''
   const show = (text) => (shown += text)
-  const ran = await runTestFiles({ root, files: Object.keys(files), testMsMax, deadline: Date.now() + 110_000, show })
+  const ran = await runTestFiles({ root, files: Object.keys(files), testMsMax, stuckMs, show })
   const outcomes = ran.results.map(({ file, outcome }) => `${file} ${outcome}`).toSorted()
   return { root, outcomes, flaky: ran.flaky, shown }
 }
@@ -46,6 +46,8 @@ test('a file that fails once and passes alone has passed and is flaky, with both
   const text = describeFlaky(flaky[0])
   expect(text).toMatch(/failed: draws\n +not today[^]*this is the first run[^]*this is another run/)
   expect(shown).toContain('Once more, alone: chance.test.mjs')
+  expect(shown).toContain('(fail) draws')
+  expect(shown).not.toContain('(pass)')
 })
 
 test('a file whose process dies or that does not load gets a second run as well', async () => {
@@ -74,6 +76,17 @@ test('the time a test may take applies to both runs', async () => {
   )
   expect(outcomes).toEqual(['hangs.test.mjs failed'])
   expect(flaky).toEqual([])
+})
+
+test('tests of which none ends for long are ended, and do not run again', async () => {
+  const { root, outcomes, flaky, shown } = await runIn(
+    { 'hangs.test.mjs': onceThen('await new Promise(() => {})', `writeFileSync(mark + '2', '')`) },
+    { stuckMs: 3_000 },
+  )
+  expect(outcomes).toEqual(['hangs.test.mjs failed'])
+  expect(flaky).toEqual([])
+  expect(shown).toContain('The tests were ended: it was stuck for 0.05 minutes.')
+  expect(existsSync(join(root, 'hangs.test.mjs.ran2'))).toBe(false)
 })
 
 test('more than ten failed files are no chance, and none of them runs again', async () => {
