@@ -63,7 +63,7 @@ test.each(pointsOf('projects'))(
       async () => !existsSync(join(world.server.dataDir, 'repositories', `${id}.git`)),
     )
   },
-  60_000,
+  240_000,
 )
 
 test.each(pointsOf('sessions'))(
@@ -109,5 +109,5 @@ test.each(pointsOf('sessions'))(
     expect(await countOf('session_sandboxes where session_id = $1', id)).toBe(0)
     await database.end()
   },
-  120_000,
+  240_000,
 )

@@ -1,9 +1,11 @@
 /** A small run of the torture of sessions: a few cycles in real sandboxes, with servers and what is in the sandboxes killed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Session } from '@svc/contract'
+import { runtimePort } from '@svc/contract/daemon'
 import { until } from '../e2e/harness.ts'
 import { below, leaksInDatabase, leaksOnMachine } from './sandbox-leaks.ts'
 import { buildTortureProgram } from './program.ts'
@@ -27,31 +29,54 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 }, 60_000)
 
+/** A process that ended meanwhile has no such file. */
+function procFile(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const isStopped = (pid: number) => /\) T /.test(procFile(pid, 'stat'))
+
+/** Whether the runtime listens, which it does after its first line of output. A sandbox has a network of its own. */
+function listens(pid: number): boolean {
+  const port = runtimePort.toString(16).toUpperCase().padStart(4, '0')
+  return new RegExp(`:${port} 00000000:0000 0A `).test(procFile(pid, 'net/tcp'))
+}
+
 test('a runtime that dies is started again, and its session says so; one that keeps dying fails it with its last words', async () => {
   const sessions = `/v1/projects/${world.projects[0]!.id}/sessions`
   const made = await world.insist<Session>('POST', sessions, {}, 'supervised')
   const path = `${sessions}/${made.body.session_id}`
   const look = async () => (await world.ask<Session>('GET', path)).body
   const runtimes = () => below(server.pid).filter(({ command }) => command.startsWith('opencode serve'))
-  const running = () => until('it runs', async () => ((await look()).status === 'running' ? runtimes()[0] : null))
-
-  // It says so for as long as that lasts, which a busy machine can look past; the next pause is twice as long.
-  const saysSo = async () => /ended with exit code .* It is being started again\.$/.test((await look()).error ?? '')
-  const seen = async () => {
-    process.kill((await running()).pid, 'SIGKILL')
-    return until('it says so', saysSo, 20_000).catch(() => false)
-  }
-  expect((await seen()) || (await seen()) || (await seen())).toBe(true)
-  await until('it is fine again', async () => (await look()).error === null && (await look()).status === 'running')
-  const prompted = await world.insist('POST', `${path}/prompt`, { text: 'Are you there?' }, 'supervised-prompt')
-  expect(prompted.status).toBe(202)
-  await until('it answers', async () => {
+  const answers = async () => {
     const { body } = await world.ask<{ messages: { role: string }[] }>('GET', `${path}/transcript`)
-    return body.messages.some(({ role }) => role === 'assistant')
-  })
+    return body.messages.filter(({ role }) => role === 'assistant').length
+  }
+  const prompt = async (text: string) => {
+    const before = await answers()
+    expect((await world.insist('POST', `${path}/prompt`, { text }, `supervised-prompt-${before}`)).status).toBe(202)
+    await until('it answers', async () => (await answers()) > before)
+  }
+  await until('it runs', async () => (await look()).status === 'running')
+
+  // Its next start waits for SIGCONT, so the error lasts until it is seen.
+  await prompt('Pause at your next start.')
+  const [first] = runtimes()
+  process.kill(first!.pid, 'SIGKILL')
+  await until('it says so', async () =>
+    /ended with exit code .* It is being started again\.$/.test((await look()).error ?? ''),
+  )
+  const second = await until('the next one has started', async () => runtimes().find(({ pid }) => isStopped(pid)))
+  process.kill(second.pid, 'SIGCONT')
+  await until('it is fine again', async () => (await look()).error === null && (await look()).status === 'running')
+  await prompt('Are you there?')
 
   const failed = await until('it has failed', async () => {
-    for (const { pid } of runtimes()) process.kill(pid, 'SIGKILL')
+    for (const { pid } of runtimes().filter((each) => listens(each.pid))) process.kill(pid, 'SIGKILL')
     const session = await look()
     return session.status === 'failed' && session
   })

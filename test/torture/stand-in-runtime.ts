@@ -1,4 +1,7 @@
 /** Stands in for the agent runtime where hundreds of sandboxes start: the calls the daemon and the server make, in a tenth of the memory and the time. */
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 interface Message {
   info: { id: string; role: string; sessionID: string; time: { created: number; completed?: number }; finish?: string }
@@ -7,7 +10,10 @@ interface Message {
 
 const sessions = new Map<string, Message[]>()
 const streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
-let serial = 0
+// No start of it uses the id of an earlier one again.
+let serial = Date.now()
+/** A prompt asks for it: the next start stops itself until SIGCONT, so that a test can look at a runtime that is not ready. */
+const pauseAtStart = join(tmpdir(), 'pause-at-start')
 const newId = (kind: string) => `${kind}_${String(++serial).padStart(6, '0')}`
 
 function emit(type: string, properties: object): void {
@@ -29,6 +35,7 @@ function say(sessionID: string, role: string, text: string): Message {
 function turn(sessionID: string, body: { parts?: { text?: string }[] }): Message {
   emit('session.status', { sessionID, status: { type: 'busy' } })
   const text = body.parts?.[0]?.text ?? ''
+  if (text === 'Pause at your next start.') writeFileSync(pauseAtStart, '')
   say(sessionID, 'user', text)
   const answer = say(sessionID, 'assistant', text)
   emit('session.status', { sessionID, status: { type: 'idle' } })
@@ -51,6 +58,10 @@ function events(): Response {
 
 const port = Number(process.argv[process.argv.indexOf('--port') + 1])
 console.log('the stand-in listens')
+if (existsSync(pauseAtStart)) {
+  rmSync(pauseAtStart)
+  process.kill(process.pid, 'SIGSTOP')
+}
 Bun.serve({
   port,
   hostname: '127.0.0.1',
@@ -67,6 +78,8 @@ Bun.serve({
       return Response.json({ id })
     }
     const [, id = '', verb = ''] = /^\/session\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? []
+    // The real one keeps its conversations over a restart; this one takes up any it is asked to go on with.
+    if (request.method === 'POST' && id !== '' && !sessions.has(id)) sessions.set(id, [])
     const messages = sessions.get(id)
     if (messages === undefined) return Response.json({ name: 'NotFoundError' }, { status: 404 })
     if (request.method === 'DELETE') return Response.json(sessions.delete(id))

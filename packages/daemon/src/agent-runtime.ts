@@ -39,6 +39,8 @@ const startMs = 60_000
 /** Alive for that long, a death is news and no series. */
 const settledMs = 60_000
 const outputMax = 8192
+/** For output that is on its way when the runtime ends; a busy daemon may read it late. */
+const lastWordsMs = 1_000
 
 export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
   const port = options.port ?? specifiedPort
@@ -90,7 +92,7 @@ export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
     void started.exited.then(async (code) => {
       if (mine !== run) return
       // A grandchild may hold the pipes open for ever; its words are not worth waiting for.
-      await Promise.race([read, Bun.sleep(200)])
+      await Promise.race([read, Bun.sleep(lastWordsMs)])
       if (mine === run) died(code, startedAt, output)
     })
   }

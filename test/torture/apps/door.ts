@@ -17,7 +17,7 @@ export function look(url: string, cookie: string | null): Promise<Seen> {
       port,
       path: pathname + search,
       headers,
-      timeout: 15_000,
+      timeout: 60_000,
       agent: false as const,
     }
     const request = http.get(options, (response) => {

@@ -93,7 +93,7 @@ async function end(run: Run, where: string | null): Promise<void> {
   run.report.seen.push(...own)
   await server.kill()
   if (where !== null) run.report.kills[where] = (run.report.kills[where] ?? 0) + 1
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 60_000
   for (;;) {
     const alive = new Map(processes().map(({ pid, command }) => [pid, command]))
     const left = own.filter(({ pid, command }) => command !== '' && alive.get(pid) === command)
@@ -183,7 +183,7 @@ async function settled(run: Run, what: string): Promise<void> {
 
 /** Who is replaced may end its requests first. */
 async function untilSandboxes(run: Run, serving: number, what: string): Promise<void> {
-  const deadline = Date.now() + 15_000
+  const deadline = Date.now() + 60_000
   const count = () =>
     below(run.world.server.pid).filter(({ command }) => /^(?:\S*\/)?svc-entrypoint/.test(command)).length
   while (count() !== serving && Date.now() < deadline) await delay(100)

@@ -141,7 +141,7 @@ describe('what the API does not decide, a push does', () => {
     host.override = () => true
     const branch = fresh()
     const repo = await mirror('canary-both')
-    const outcome = await createBranch(repo, { branch, sha }, { timeoutMs: 8_000 })
+    const outcome = await createBranch(repo, { branch, sha }, { timeoutMs: 20_000 })
     expect(outcome).toEqual({ kind: 'created', apiRemark: 'its API gave no answer in time' })
   }, 120_000)
 
