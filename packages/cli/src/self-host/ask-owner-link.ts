@@ -12,9 +12,7 @@ import { runningServer } from './state.ts'
 const answerMs = 15_000
 
 export async function askOwnerLink(ctx: Context, email: string | null): Promise<OwnerLink> {
-  const dataDir = ctx.io.env.SVC_DATA_DIR
-    ? dataDirOf(await serverEnvironment(ctx))
-    : ((await runningServer(ctx))?.data_dir ?? dataDirOf(await serverEnvironment(ctx)))
+  const dataDir = await dataDirHere(ctx)
   const path = join(dataDir, ownerSocketName)
   const folder = await open(dataDir, 'r').catch((error: unknown) => {
     throw unreachable(path, error)
@@ -33,6 +31,16 @@ export async function askOwnerLink(ctx: Context, email: string | null): Promise<
   } finally {
     await folder.close()
   }
+}
+
+/** As the settings say; else of the server this client started, or first met when that server made its owner. */
+async function dataDirHere(ctx: Context): Promise<string> {
+  const env = await serverEnvironment(ctx)
+  if (env.SVC_DATA_DIR) return dataDirOf(env)
+  const running = await runningServer(ctx)
+  if (running !== null) return running.data_dir
+  const { origin } = await ctx.host()
+  return (await ctx.config()).data_dirs?.[origin] ?? dataDirOf(env)
 }
 
 function post(socketPath: string, body: string): Promise<{ status: number; text: string }> {

@@ -7,6 +7,7 @@ import { type AuthorizedAccount, isUuid, notFound } from '../auth/allow.ts'
 import { refuseExpiringToken, requireFresh } from '../auth/fresh-sign-in.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { pendingById, revokePending, setInvitedRole } from './invitations/store.ts'
 import { countOwners, deleteMember, getMember, holdMembers, setRole } from './store.ts'
 
 interface Change {
@@ -22,10 +23,16 @@ export async function changeRole(
   if (caller.actor.dashboard_session !== undefined) requireFresh(deps, caller.actor, 'any sign-in')
   return deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
-    const before = await memberOf(trx, account, userId)
+    const invited = await invitedMember(deps, trx, account, userId)
+    const before = invited ?? (await memberOf(trx, account, userId))
     refuseOwnersMatter(account, before.role, role)
     if (before.role === role) return before
     if (roles.indexOf(role) < roles.indexOf(before.role)) refuseExpiringToken(caller.actor, 'the role')
+    if (invited !== null) {
+      await setInvitedRole(trx, userId, role)
+      await record(trx, input, 'invitation.role', userId, { before: { role: before.role }, after: { role } })
+      return { ...before, role }
+    }
     if (before.role === 'owner') await refuseLastOwner(trx, account)
     await setRole(trx, account.account_id, userId, role)
     await record(trx, input, 'member.role', userId, { before: { role: before.role }, after: { role } })
@@ -33,19 +40,38 @@ export async function changeRole(
   })
 }
 
-export async function removeMember(deps: Pick<Deps, 'db'>, input: Change & { userId: string }): Promise<void> {
+export async function removeMember(deps: Pick<Deps, 'db' | 'now'>, input: Change & { userId: string }): Promise<void> {
   const { account, caller, userId } = input
   const leaves = userId.toLowerCase() === caller.actor.user_id
   if (!leaves && !mayAdminister(account.role))
     throw new ServiceError('forbidden', `Your role here is ${account.role}; only owners and admins remove others.`)
   await deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
-    const before = await memberOf(trx, account, userId)
+    const invited = await invitedMember(deps, trx, account, userId)
+    const before = invited ?? (await memberOf(trx, account, userId))
     if (!leaves) refuseOwnersMatter(account, before.role)
+    if (invited !== null) {
+      await revokePending(trx, { accountId: account.account_id, invitationId: userId }, deps.now())
+      await record(trx, input, 'invitation.revoke', userId, { before: { email: before.email, role: before.role } })
+      return
+    }
     if (before.role === 'owner') await refuseLastOwner(trx, account)
     await deleteMember(trx, account.account_id, userId)
     await record(trx, input, 'member.remove', userId, { before: { email: before.email, role: before.role } })
   })
+}
+
+/** Adding a member answers with the id of an invitation until it is accepted; by that id it is changed and removed, too. */
+async function invitedMember(
+  deps: Pick<Deps, 'now'>,
+  trx: DbOrTransaction,
+  { account_id }: AuthorizedAccount,
+  id: string,
+): Promise<Member | null> {
+  const found = isUuid(id) ? await pendingById(trx, account_id, id, deps.now()) : null
+  if (found === null) return null
+  const { invitation_id: user_id, name, email, role, created_at } = found
+  return { user_id, name, email, role, created_at }
 }
 
 async function memberOf(db: DbOrTransaction, account: AuthorizedAccount, userId: string): Promise<Member> {

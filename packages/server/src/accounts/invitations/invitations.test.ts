@@ -118,6 +118,17 @@ describe('an invitation', () => {
     expect(await accountsOf(await signUp(made.body.url.split('#')[1]!))).toEqual([`${by.account_id} owner`])
   })
 
+  test('is changed and removed by the id that adding answered with; another role needs another link', async () => {
+    const by = await host()
+    const added = await invite(by, address())
+    const path = `${membersOf(by)}/${added.body.member.user_id}`
+    const changed = await app.request('PATCH', path, { token: by.token, body: { role: 'owner' } })
+    expect([changed.status, changed.body]).toMatchObject([200, { role: 'owner' }])
+    expect((await open(codeOf(added))).status).toBe(401)
+    expect((await app.request('DELETE', path, { token: by.token })).status).toBe(200)
+    expect((await app.request('DELETE', path, { token: by.token })).status).toBe(404)
+  })
+
   test('for an owner is made by an owner alone, and so is its link', async () => {
     const admin = await app.makeUser('admin')
     const email = address()

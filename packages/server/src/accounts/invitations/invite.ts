@@ -77,7 +77,8 @@ async function pendingInvitation(
 
 /** The earlier link ends with the new one, and the seven days begin again. */
 async function makeLink(deps: InviteDeps, trx: DbOrTransaction, { invitation_id }: InvitationRow): Promise<Link> {
-  const code = base62(32, deps.randomBytes)
+  // The page shows an invitation before it is accepted, so its code tells what it is.
+  const code = `inv_${base62(32, deps.randomBytes)}`
   const expires_at = new Date(deps.now().getTime() + inviteDays * 86_400_000)
   await setLink(trx, invitation_id, { sha256: sha256(code), expires_at })
   return { url: signInUrl(deps, code), expires_at: expires_at.toISOString() }

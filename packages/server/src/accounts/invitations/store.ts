@@ -1,4 +1,5 @@
 /** All SQL on invitations. An expired one counts as none. */
+import type { Role } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
 
@@ -81,6 +82,15 @@ export async function setLink(
   await trx
     .updateTable('invitations')
     .set({ ...link, admits_address: true })
+    .where('invitation_id', '=', id)
+    .execute()
+}
+
+/** The link was made for another role, so it ends; who wants one for this role makes it. */
+export async function setInvitedRole(trx: DbOrTransaction, id: string, role: Role): Promise<void> {
+  await trx
+    .updateTable('invitations')
+    .set({ role, sha256: null, admits_address: false })
     .where('invitation_id', '=', id)
     .execute()
 }
