@@ -53,8 +53,6 @@ const table: Record<Access, Record<Kind, Verdict>> = {
 const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
   // No token, and no browser that came by a link alone: accounts/fresh-sign-in.test.ts.
   createOwnerLink: { ...{ stranger: 403, viewer: 403, member: 403, admin: 403, owner: 403, cookie: 403 } },
-  // A token makes no link.
-  linkInvitation: { admin: 403, owner: 403 },
   // Everybody may leave; somebody else is removed by an owner or admin.
   removeMember: { viewer: 403, member: 403 },
   // Asks for a request of our own page, whoever it is from.

@@ -85,11 +85,11 @@ async function makeLink(deps: InviteDeps, trx: DbOrTransaction, { invitation_id 
 }
 
 export async function linkInvitation(deps: InviteDeps, input: By & { id: string }): Promise<Link> {
-  requireFresh(deps, input.caller.actor, 'any sign-in')
   return deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, input.account.account_id)
     const found = isUuid(input.id) ? await pendingById(trx, input.account.account_id, input.id, deps.now()) : null
     if (found === null) throw notFound('pending invitation')
+    requireFresh(deps, input.caller.actor, 'any sign-in')
     refuseOwnersMatter(input.account, found.role)
     const link = await makeLink(deps, trx, found)
     await record(trx, input, 'invitation.link', found, { email: found.email, role: found.role })

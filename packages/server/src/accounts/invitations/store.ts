@@ -35,6 +35,7 @@ export async function receivedInvitations(
   page: { limit: number; cursor?: string | undefined } = { limit: 1 },
 ) {
   const after = readIdCursor(page.cursor)
+  if ('emails' in by && by.emails.length === 0) return { rows: [], next: null }
   let query = pending(db, now)
     .innerJoin('accounts', 'accounts.account_id', 'invitations.account_id')
     .leftJoin('users', 'users.user_id', 'invitations.invited_by')
