@@ -29,6 +29,7 @@ const statuses: Record<ErrorCode, number> = {
   method_not_allowed: 405,
   agent_merge_forbidden: 403,
   spend_cap_reached: 403,
+  confirmation_needed: 403,
   merge_conflict: 409,
   merge_rejected: 409,
   head_moved: 409,

@@ -22,6 +22,7 @@ export const classOfCode = {
   repository_refused: 'invalid',
   agent_merge_forbidden: 'forbidden',
   spend_cap_reached: 'forbidden',
+  confirmation_needed: 'forbidden',
   merge_conflict: 'conflict',
   merge_rejected: 'conflict',
   head_moved: 'conflict',

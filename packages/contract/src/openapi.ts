@@ -11,6 +11,8 @@ import * as connectors from './connectors.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
+import * as invitations from './invitations.ts'
+import * as notices from './notices.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
 import * as sessions from './sessions.ts'
@@ -24,6 +26,8 @@ import * as webhooks from './webhooks.ts'
 const modules = [
   system,
   accounts,
+  invitations,
+  notices,
   tokens,
   projects,
   browse,

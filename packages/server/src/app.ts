@@ -3,6 +3,8 @@ import { openApiDocument } from '@svc/contract/openapi'
 import { errorClass, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes.ts'
+import { invitationRoutes } from './accounts/invitations/routes.ts'
+import { noticeRoutes } from './accounts/notices/routes.ts'
 import { oidcRoutes } from './accounts/oidc/routes.ts'
 import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
@@ -47,6 +49,8 @@ export function buildApp(deps: Deps): App {
   mount(app, deps, [
     ...systemRoutes(deps),
     ...accountRoutes(deps),
+    ...invitationRoutes(deps),
+    ...noticeRoutes(deps),
     ...tokenRoutes(deps),
     ...projectRoutes(deps),
     ...secretRoutes(deps),

@@ -5,7 +5,7 @@ import { mintToken } from './tokens/mint.ts'
 
 export interface StartupHooks {
   /** Keeps the owner's token for the client of this machine; never over one that is there. Answers where, or null when it was left alone. */
-  rememberOwner: (owner: { url: string; token: string }) => Promise<string | null>
+  rememberOwner: (owner: { url: string; token: string; dataDir: string }) => Promise<string | null>
 }
 
 /** Makes the owner at the first start and hands their token to the client. Answers with the lines a person starting the server reads. */
@@ -26,7 +26,8 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       },
       deps.config.bootstrapToken ?? undefined,
     )
-    const kept = await hooks.rememberOwner({ url: deps.config.publicUrl, token: token.secret_key })
+    const { publicUrl: url, dataDir } = deps.config
+    const kept = await hooks.rememberOwner({ url, token: token.secret_key, dataDir })
     if (kept !== null) lines.push(`  Client       signed in (${kept})`)
     else lines.push(`  Client       left as it is: it holds another token for this host. To use this server: svc login`)
   }

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { type OwnerSocket, serveOwnerSocket } from './accounts/owner-socket.ts'
 import { buildApp } from './app.ts'
 import { appDoor } from './apps/door.ts'
 import { greet, type StartupHooks } from './banner.ts'
@@ -59,6 +60,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   })
   const { deps } = built
   let life: Life | null = null
+  let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await endOtherInstances(deps)
     life = await beginLife(deps)
@@ -68,6 +70,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     relay.answerWith((request, env) => app.fetch(request, env))
     // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
     const greeting = await greet(deps, hooks, commandName())
+    owners = await serveOwnerSocket(deps)
     door.answerWith(
       (request, env) => app.fetch(request, env),
       [appDoor(deps), previewDoor(deps), sandboxDoor(deps), terminalDoor(deps)],
@@ -80,7 +83,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await Promise.all([door.close(), deps.apps.close(), deps.checks.close(), deps.keeper.close(), deps.events.close()])
     await working
   } finally {
-    await Promise.all([door.close(), relay.close()])
+    await Promise.all([door.close(), relay.close(), owners?.close()])
     await life?.end()
     await built.close()
   }

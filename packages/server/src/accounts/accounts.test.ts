@@ -11,7 +11,10 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const ourPage = () => ({ origin: app.deps.config.publicUrl })
-const newLink = () => app.request<{ url: string; expires_at: string }>('POST', '/v1/accounts/owner-links')
+async function newLink() {
+  const headers = await app.browser()
+  return app.request<{ url: string; expires_at: string }>('POST', '/v1/accounts/owner-links', { token: null, headers })
+}
 const newCode = async () => (await newLink()).body.url.split('#')[1]!
 const signIn = (code: string, headers: Record<string, string> = ourPage()) =>
   app.request<{ ok?: true; code?: string }>('POST', '/v1/sign-in', { token: null, body: { code }, headers })
@@ -109,7 +112,8 @@ describe('the cookie', () => {
   test('of a server behind https has the __Host- prefix, and is sent over nothing else', async () => {
     const secure = await makeTestApp({ configure: { publicUrl: 'https://svc.example' } })
     try {
-      const link = await secure.request<{ url: string }>('POST', '/v1/accounts/owner-links')
+      const headers = await secure.browser()
+      const link = await secure.request<{ url: string }>('POST', '/v1/accounts/owner-links', { token: null, headers })
       const reply = await secure.request('POST', '/v1/sign-in', {
         token: null,
         body: { code: link.body.url.split('#')[1] },

@@ -112,7 +112,7 @@ describe('a password', () => {
     const oldLink = await browserOf(user_id)
     await app.deps.db
       .updateTable('dashboard_sessions')
-      .set({ created_at: new Date(Date.now() - 16 * 60_000) })
+      .set({ confirmed_at: new Date(Date.now() - 11 * 60_000) })
       .where('user_id', '=', user_id)
       .execute()
     expect((await set(oldLink, another)).status).toBe(400)

@@ -2,7 +2,8 @@
 import { ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
-import { endOtherDashboardSessions } from '../auth/dashboard-session.ts'
+import { confirmDashboardSession, endOtherDashboardSessions } from '../auth/dashboard-session.ts'
+import { isFresh, requireBrowser, requireFresh } from '../auth/fresh-sign-in.ts'
 import { sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { onUser } from './on-user.ts'
@@ -17,8 +18,6 @@ let hashes = 0
 const windowMinutes = 15
 /** Someone who tries to remember theirs, one address that tries many people's, and many addresses that try one person's. */
 const triesMax = { emailAndAddress: 10, address: 100, email: 100 }
-/** After a fresh owner link a forgotten password can be replaced without it. */
-const linkMinutes = 15
 
 /** The user of an e-mail address and its password. Throws the same refusal for every way this can be wrong. */
 export async function checkPassword(
@@ -37,6 +36,29 @@ export async function checkPassword(
   return found.user_id
 }
 
+/** The password once more, in a browser that is signed in: account changes ask for it. */
+export async function confirmPassword(
+  deps: Pick<Deps, 'db' | 'now' | 'newId'>,
+  caller: Caller<UserActor>,
+  password: string,
+): Promise<void> {
+  const session = requireBrowser(caller.actor)
+  const found = await findPassword(deps.db, { user_id: caller.actor.user_id })
+  if (found?.hash == null)
+    throw new ServiceError('conflict', 'You have no password yet.', {
+      hint: 'Set one on your profile, right after signing in by a link, or sign in by single sign-on.',
+    })
+  await checkPassword(deps, { email: found.email ?? '', password, address: caller.address })
+  await deps.db.transaction().execute(async (trx) => {
+    await confirmDashboardSession(trx, session.id, deps.now())
+    await recordAudit(trx, caller, {
+      ...(await onUser(trx, 'dashboard_session.confirm', caller.actor.user_id)),
+      object_type: 'dashboard_session',
+      object_id: session.id,
+    })
+  })
+}
+
 export async function setPassword(
   deps: Pick<Deps, 'db' | 'now' | 'newId'>,
   caller: Caller<UserActor>,
@@ -50,9 +72,10 @@ export async function setPassword(
     })
   const before = await findPassword(deps.db, { user_id: userId })
   if (before?.email != null && before.email !== input.email) await refuseOtherAddress(deps, userId)
-  const cameByLink =
-    session.began_by === 'link' && Date.parse(session.created_at) > deps.now().getTime() - linkMinutes * 60_000
-  if (before?.hash != null && !cameByLink) {
+  // A forgotten password can be replaced right after a sign-in that did not need it.
+  const cameOtherwise = isFresh(deps, session) && session.confirmed_by !== 'password'
+  if (before?.hash == null) requireFresh(deps, caller.actor, 'any sign-in')
+  else if (!cameOtherwise) {
     if (input.current_password === undefined)
       throw new ServiceError('invalid', 'The current password is missing.', {
         detail: { issues: [{ path: 'current_password', message: 'is missing' }] },
@@ -65,6 +88,8 @@ export async function setPassword(
   }
   const hash = await hashPassword(input.password)
   await deps.db.transaction().execute(async (trx) => {
+    // It was chosen here and now, so this browser has proved who it is.
+    await confirmDashboardSession(trx, session.id, deps.now())
     await setUserPassword(trx, { user_id: userId, email: input.email, hash, changed_at: deps.now() })
     await endOtherDashboardSessions(trx, { userId, keep: session.id })
     await recordAudit(trx, caller, {

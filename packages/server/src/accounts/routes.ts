@@ -1,6 +1,7 @@
 import {
   addMemberRoute,
   changeRoleRoute,
+  confirmSignInRoute,
   createOwnerLinkRoute,
   endDashboardSessionRoute,
   getMeRoute,
@@ -32,10 +33,12 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import type { RequestInfo } from '../http/request-info.ts'
-import { addMember, changeRole, removeMember } from './members.ts'
+import { signUp } from './invitations/accept.ts'
+import { invite } from './invitations/invite.ts'
+import { changeRole, removeMember } from './members.ts'
 import { onUser } from './on-user.ts'
-import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
-import { checkPassword, setPassword } from './password.ts'
+import { createOwnerLink, redeemOwnerLink } from './owner-link.ts'
+import { checkPassword, confirmPassword, setPassword } from './password.ts'
 import { accountsOfUser, findPassword, getUser, listMembers } from './store.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
@@ -50,7 +53,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listMembers(deps.db, account.account_id, query)
       return new Page(rows, next)
     }),
-    handle(addMemberRoute, async ({ account, body, caller }) => addMember(deps, { account, caller, ...body })),
+    handle(addMemberRoute, ({ account, body, caller }) => invite(deps, { account, caller, ...body })),
     handle(changeRoleRoute, async ({ account, body, caller, params }) =>
       changeRole(deps, { account, caller, userId: params.userId, role: body.role }),
     ),
@@ -68,30 +71,20 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listAudit(deps.db, of, query)
       return new Page(rows, next)
     }),
-    handle(createOwnerLinkRoute, async ({ caller }) => {
-      const accounts = await accountsOfUser(deps.db, caller.actor.user_id)
-      const owned = accounts.find((account) => account.role === 'owner')
-      if (owned === undefined)
-        throw new ServiceError('forbidden', 'Only an owner of the account may make an owner link.')
-      return deps.db.transaction().execute(async (trx) => {
-        const link = await makeOwnerLink({ ...deps, db: trx }, caller.actor.user_id)
-        await recordAudit(trx, caller, {
-          account_id: owned.account_id,
-          project_id: null,
-          action: 'owner_link.create',
-          object_type: 'user',
-          object_id: caller.actor.user_id,
-        })
-        return link
-      })
-    }),
+    handle(createOwnerLinkRoute, ({ caller }) => createOwnerLink(deps, caller)),
     handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
     handle(signInRoute, async ({ body, request }) => {
       refuseForeignOrigin(originOf(request))
       return deps.db.transaction().execute(async (trx) => {
-        const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
-        await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'link')))
+        const inTrx = { ...deps, db: trx }
+        const callerOf = (userId: string) => pageCaller(userId, request)
+        const userId = (await redeemOwnerLink(inTrx, body.code)) ?? (await signUp(deps, trx, { ...body, callerOf }))
+        if (userId === null) throw spentLink()
+        await recordAudit(trx, callerOf(userId), {
+          ...(await onUser(trx, 'user.sign_in', userId)),
+          after: { by: 'link' },
+        })
+        return withCookie(await startDashboardSession(inTrx, userId, browserOf(request, 'link')))
       })
     }),
     handle(signInWithPasswordRoute, async ({ body, request }) => {
@@ -108,6 +101,10 @@ export function accountRoutes(deps: Deps): Mounted[] {
     }),
     handle(setPasswordRoute, async ({ caller, body }) => {
       await setPassword(deps, caller, body)
+      return { ok: true }
+    }),
+    handle(confirmSignInRoute, async ({ caller, body }) => {
+      await confirmPassword(deps, caller, body.password)
       return { ok: true }
     }),
     handle(listDashboardSessionsRoute, async ({ caller: { actor } }) => {
@@ -140,6 +137,12 @@ export function accountRoutes(deps: Deps): Mounted[] {
       })
     }),
   ]
+}
+
+function spentLink(): ServiceError {
+  return new ServiceError('unauthenticated', 'This link was used already or has expired.', {
+    hint: 'An owner makes a new one: `svc self-host owner-link` where the server runs, or an invitation on the page Members.',
+  })
 }
 
 function browserOf(request: RequestInfo, began_by: SignInWay) {

@@ -87,6 +87,10 @@ export async function getMember(db: DbOrTransaction, accountId: string, userId: 
   return (await members(db, accountId).where('users.user_id', '=', userId).executeTakeFirst()) ?? null
 }
 
+export async function memberByEmail(db: DbOrTransaction, accountId: string, email: string) {
+  return (await members(db, accountId).where('users.email', '=', email).executeTakeFirst()) ?? null
+}
+
 /** Changes of who is in an account take turns, until the transaction ends: two owners who remove each other would leave none. */
 export async function holdMembers(trx: DbOrTransaction, accountId: string): Promise<void> {
   await trx.selectFrom('accounts').select('account_id').where('account_id', '=', accountId).forUpdate().execute()
@@ -115,17 +119,22 @@ export async function deleteMember(db: DbOrTransaction, accountId: string, userI
   await db.deleteFrom('account_members').where('account_id', '=', accountId).where('user_id', '=', userId).execute()
 }
 
-/** The user of an address, made when there is none; two who ask at once get the same one. */
-export async function ensureUser(
+/** The address is the user's when it is free, and nobody's otherwise. */
+export async function insertUser(
   db: DbOrTransaction,
-  user: { user_id: string; email: string; name: string },
-): Promise<{ user_id: string }> {
-  await db
+  user: { user_id: string; email: string | null; name: string },
+): Promise<void> {
+  const inserted = await db
     .insertInto('users')
     .values(user)
     .onConflict((conflict) => conflict.column('email').doNothing())
-    .execute()
-  return db.selectFrom('users').select('user_id').where('email', '=', user.email).executeTakeFirstOrThrow()
+    .returning('user_id')
+    .executeTakeFirst()
+  if (inserted === undefined)
+    await db
+      .insertInto('users')
+      .values({ ...user, email: null })
+      .execute()
 }
 
 /** Whether this user was ever here: signing in leaves an audit row, as every change does. */

@@ -127,7 +127,11 @@ class Visits {
       // The address of a page that is open already: whoever is in stays in.
       if ((await this.#viewerOf(request, app)) === null) return page(request, { kind: 'used', slug: app.slug })
     } else {
-      const value = await grant(this.#deps, app, { userId: taken.user_id, isTicket: false })
+      const value = await grant(this.#deps, app, {
+        userId: taken.user_id,
+        tokenId: taken.token_id,
+        isTicket: false,
+      })
       const secure = this.#isSecure() ? '; Secure' : ''
       headers.set(
         'set-cookie',

@@ -51,7 +51,8 @@ const table: Record<Access, Record<Kind, Verdict>> = {
 
 /** Where a route has a rule of its own beside its access. */
 const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
-  createOwnerLink: { viewer: 403, member: 403, admin: 403 },
+  // No token, and no browser that came by a link alone: accounts/fresh-sign-in.test.ts.
+  createOwnerLink: { ...{ stranger: 403, viewer: 403, member: 403, admin: 403, owner: 403, cookie: 403 } },
   // Everybody may leave; somebody else is removed by an owner or admin.
   removeMember: { viewer: 403, member: 403 },
   // Asks for a request of our own page, whoever it is from.

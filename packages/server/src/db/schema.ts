@@ -171,6 +171,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     user_id: string
     created_at: Now
     expires_at: Timestamp
+    token_id: string | null
   }
   tokens: {
     token_id: string
@@ -184,6 +185,8 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     revoked_at: Timestamp | null
     created_at: Now
     last_used_at: Timestamp | null
+    minted_by: string | null
+    mints_once: Default<boolean>
   }
   sandbox_credentials: {
     credential_id: string

@@ -76,8 +76,7 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
   if (key === null || actor === null) return await reply(route, request, await run(input))
-  const scope =
-    actor.kind === 'user' ? `user ${actor.user_id}` : `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''}`
+  const scope = scopeOf(actor)
   const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
   const replayed = { 'idempotency-replayed': 'true' }
   if (claim.replay !== null && !route.secretReply)
@@ -104,6 +103,12 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   } finally {
     endClaim(deps, { scope, key })
   }
+}
+
+/** Whose keys are one set: a user's by user tokens, a user's by tokens of a project, and a session's. */
+function scopeOf(actor: Actor): string {
+  if (actor.kind === 'user') return `user ${actor.user_id}`
+  return `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''} ${actor.user_id}`
 }
 
 function searchOf(url: string): URLSearchParams {

@@ -139,7 +139,8 @@ export function sessionRoutes(deps: Deps): Mounted[] {
     handle(listUnfinishedWorkRoute, async ({ project }) => wipOfProject(deps.db, project.project_id)),
     handle(getPreviewRoute, async ({ project, params, query, caller }) => {
       const { session_id: sessionId } = await find(project.project_id, params.sessionId)
-      return { url: await openPreview(deps, { sessionId, port: query.port, userId: caller.actor.user_id }) }
+      const { user_id: userId, token_id: tokenId } = caller.actor
+      return { url: await openPreview(deps, { sessionId, port: query.port, userId, tokenId }) }
     }),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)

@@ -1,7 +1,7 @@
 /** Signing in at an OpenID Connect provider: a link leaves for it, and its redirect comes back with who it was. */
 import { parse } from 'hono/utils/cookie'
 import { AuthorizationResponseError } from 'openid-client'
-import { refuseForeignOrigin, startDashboardSession } from '../../auth/dashboard-session.ts'
+import { refuseForeignOrigin, startDashboardSession, userOfCookie } from '../../auth/dashboard-session.ts'
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../http/mount.ts'
 import { type AppContext, clientAddress, credentialsOf } from '../../http/request-info.ts'
@@ -37,13 +37,16 @@ export function oidcRoutes(app: App, deps: Deps): void {
     const gone = journeyCookie(deps, null)
     try {
       const person = await provider.finish(new URL(c.req.url).search, journey)
+      const signedInAs = await userOfCookie(deps, c.req.header('cookie'))
       const signedIn = await deps.db.transaction().execute(async (trx) => {
-        const found = await userOfPerson(trx, person)
+        const found = await userOfPerson(deps, trx, person, signedInAs)
         if (typeof found === 'string') return { problem: found }
         await recordSignIn(trx, pageCaller(c, found.user_id), person)
-        return { cookie: await startDashboardSession({ ...deps, db: trx }, found.user_id, browserOf(c)) }
+        const cookie = await startDashboardSession({ ...deps, db: trx }, found.user_id, browserOf(c))
+        // Somebody who belongs to no account has one page: their invitations.
+        return { cookie, next: found.isMember ? journey.next : '/invitations' }
       })
-      if (signedIn.problem === undefined) return go(journey.next, [gone, signedIn.cookie])
+      if (signedIn.problem === undefined) return go(signedIn.next, [gone, signedIn.cookie])
       deps.log.info({ issuer: person.issuer, problem: signedIn.problem }, 'a sign-in was refused')
       return back(signedIn.problem, gone)
     } catch (error) {
