@@ -2756,6 +2756,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2839,6 +2847,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2910,6 +2926,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2991,6 +3015,10 @@ export interface operations {
                         git_api_url?: string | null;
                         model_tokens_per_session?: number | null;
                         model_tokens_per_month?: number | null;
+                        session_depth_max?: number;
+                        session_descendants_max?: number;
+                        webhook_sessions_max?: number;
+                        webhook_fires_per_hour_max?: number;
                     };
                 };
             };
@@ -3037,6 +3065,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3667,6 +3703,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3748,6 +3785,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3817,6 +3855,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3928,6 +3967,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4147,6 +4187,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4214,6 +4255,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4286,6 +4328,7 @@ export interface operations {
                                 generation: number;
                             } | null;
                             created_by: string | null;
+                            parent_session_id: string | null;
                             metadata: {
                                 [key: string]: unknown;
                             };

@@ -4,6 +4,11 @@ import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type PreviewGrant = Row<'preview_grants'>
 
+/** Of a grant that was opened with a token. */
+const isTokenAlive = sql<boolean>`(token_id is null or exists (select 1 from tokens
+  where tokens.token_id = preview_grants.token_id and tokens.revoked_at is null
+    and (tokens.expires_at is null or tokens.expires_at > now())))`
+
 export async function insertGrant(db: DbOrTransaction, row: NewRow<'preview_grants'>): Promise<void> {
   // What has run out goes when something new comes, so the table stays as small as what is in use.
   await db
@@ -19,6 +24,7 @@ export async function takeTicket(db: DbOrTransaction, sha256: Buffer): Promise<P
     .deleteFrom('preview_grants')
     .where('sha256', '=', sha256)
     .where('is_ticket', '=', true)
+    .where(isTokenAlive)
     .returningAll()
     .executeTakeFirst()
   return row === undefined || Date.parse(row.expires_at) < Date.now() ? null : row
@@ -31,6 +37,7 @@ export async function findGrant(db: DbOrTransaction, sha256: Buffer): Promise<Pr
     .where('sha256', '=', sha256)
     .where('is_ticket', '=', false)
     .where('expires_at', '>', sql<string>`now()`)
+    .where(isTokenAlive)
     .executeTakeFirst()
   return row ?? null
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '@svc/contract'
 import { parse } from 'hono/utils/cookie'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
+import { boundSession, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { allow, isUuid } from '../auth/allow.ts'
 import { sha256 } from '../auth/credentials.ts'
 import { headerLines } from '@svc/contract/raw-headers'
@@ -42,16 +43,19 @@ export function previewOrigin(deps: Pick<Deps, 'config'>, { port, sessionId }: P
 /** An address that lets the browser that opens it first see that port. */
 export async function openPreview(
   deps: Pick<Deps, 'db' | 'config' | 'now' | 'randomBytes'>,
-  input: Place & { userId: string },
+  input: Place & { actor: UserActor | ProjectActor },
 ): Promise<string> {
   const ticket = Buffer.from(deps.randomBytes(24)).toString('base64url')
-  await grant(deps, { ...input, value: ticket, isTicket: true, ms: ticketMs })
+  const { actor, ...place } = input
+  // What an agent opens ends with its token: a view must not outlive what it was opened with.
+  const tokenId = boundSession(actor) === null ? null : actor.token_id
+  await grant(deps, { ...place, userId: actor.user_id, tokenId, value: ticket, isTicket: true, ms: ticketMs })
   return `${previewOrigin(deps, input)}/?${ticketName}=${ticket}`
 }
 
 async function grant(
   deps: Pick<Deps, 'db' | 'now'>,
-  input: Place & { userId: string; value: string; isTicket: boolean; ms: number },
+  input: Place & { userId: string; tokenId: string | null; value: string; isTicket: boolean; ms: number },
 ): Promise<void> {
   await insertGrant(deps.db, {
     sha256: sha256(input.value),
@@ -59,6 +63,7 @@ async function grant(
     session_id: input.sessionId,
     port: input.port,
     user_id: input.userId,
+    token_id: input.tokenId,
     expires_at: new Date(deps.now().getTime() + input.ms),
   })
 }
@@ -151,7 +156,8 @@ class Previews {
       if ((await this.#viewerOf(request, place)) === null) return this.#page(request, { kind: 'used', ...place })
     } else {
       const value = Buffer.from(this.#deps.randomBytes(32)).toString('base64url')
-      await grant(this.#deps, { ...place, userId: taken.user_id, value, isTicket: false, ms: cookieMs })
+      const { user_id: userId, token_id: tokenId } = taken
+      await grant(this.#deps, { ...place, userId, tokenId, value, isTicket: false, ms: cookieMs })
       const secure = this.#isSecure() ? '; Secure' : ''
       headers.set(
         'set-cookie',
@@ -179,7 +185,8 @@ class Previews {
     if (session === null) return null
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
-      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId: session.project_id })
+      const { project_id: projectId, session_id: sessionId } = session
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId })
       return project === null ? null : { userId, role: project.role }
     } catch (error) {
       if (error instanceof ServiceError) return null
