@@ -17,7 +17,10 @@ export async function refuseAgentMerge(
   if (sessionId === null) return
   const family = await familyOf(db, project.project_id, sessionId)
   const isItsOwn = family.some(
-    (one) => cr.origin_session_id === one.session_id || isSameBranch(cr.head_ref, one.branch_name),
+    (one) =>
+      cr.origin_session_id === one.session_id ||
+      isSameBranch(cr.head_ref, one.session_id) ||
+      isSameBranch(cr.head_ref, one.branch_name),
   )
   if (isItsOwn)
     throw forbidden(
