@@ -63,6 +63,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
   created_by: ids.user,
+  parent_session_id: null,
   metadata: {},
   created_at: at(600),
   updated_at: at(60),

@@ -1797,6 +1797,7 @@ export interface components {
                     generation: number;
                 } | null;
                 created_by: string | null;
+                parent_session_id: string | null;
                 metadata: {
                     [key: string]: unknown;
                 };
@@ -3362,6 +3363,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3445,6 +3454,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3516,6 +3533,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3597,6 +3622,10 @@ export interface operations {
                         git_api_url?: string | null;
                         model_tokens_per_session?: number | null;
                         model_tokens_per_month?: number | null;
+                        session_depth_max?: number;
+                        session_descendants_max?: number;
+                        webhook_sessions_max?: number;
+                        webhook_fires_per_hour_max?: number;
                     };
                 };
             };
@@ -3643,6 +3672,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -4273,6 +4310,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4354,6 +4392,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4423,6 +4462,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4534,6 +4574,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4753,6 +4794,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4820,6 +4862,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };

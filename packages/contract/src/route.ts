@@ -41,6 +41,8 @@ export interface Route<
   /** `:name` marks a parameter. */
   path: string
   access: A
+  /** Its path names a session, so the token of a sandbox reaches it only for its own session and those it started. Follows from the path: a route cannot leave it out. */
+  session: boolean
   params: Params
   query: Query
   body: Body | null
@@ -94,6 +96,7 @@ export function route<
     method: def.method,
     path: def.path,
     access: def.access,
+    session: names.includes('sessionId'),
     params: params as unknown as z.ZodObject<ParamsOf<Path>>,
     query: (def.query ?? noQuery) as Query,
     body: def.body ?? null,

@@ -43,6 +43,8 @@ export const session = z.object({
     })
     .nullable(),
   created_by: uuid.nullable(),
+  /** The session whose agent started this one; null: a person or a clock did, or that session was deleted. */
+  parent_session_id: uuid.nullable(),
   metadata: z.record(z.string(), z.json()),
   created_at: timestamp,
   updated_at: timestamp,

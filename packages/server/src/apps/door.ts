@@ -158,7 +158,7 @@ class Visits {
   async #mayRead(userId: string, projectId: string): Promise<Viewer | null> {
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
-      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId })
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId: null })
       return project === null ? null : { userId, role: project.role }
     } catch (error) {
       if (error instanceof ServiceError) return null

@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Access, makeToken, type Project } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
+import { buildApp } from '../app.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { type Family, makeFamily } from '../sessions/testing-family.ts'
 import { startDashboardSession } from './dashboard-session.ts'
 import { answers } from './testing-answers.ts'
+import * as reach from './testing-session-reach.ts'
 
 const kinds = [
   // Nobody, and credentials that are none.
@@ -60,11 +63,13 @@ const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
 }
 
 let app: SessionApp
+let served: ReturnType<typeof buildApp>
 let sandboxId: string
 const secrets = {} as Record<Kind, string>
 
 beforeAll(async () => {
   app = await makeSessionApp()
+  served = buildApp(app.deps)
   const { project } = app
   const session = await app.running()
   sandboxId = session.sandbox!.sandbox_id
@@ -198,6 +203,53 @@ describe('each route of the contract', () => {
     if (name === 'signOut') Object.assign(secrets, await newCookie())
     expect(wrong).toEqual([])
   })
+})
+
+describe('the token of a sandbox', () => {
+  let family: Family
+  beforeAll(async () => {
+    family = await makeFamily(app)
+  }, 120_000)
+
+  test('has its reach written down for every route and every other entry', () => {
+    const lists = [Object.keys(reach.ofSession), reach.acrossSessions, reach.startsSession]
+    const named = [...lists, reach.forPeople, reach.reachesNone].flat()
+    expect(named.toSorted()).toEqual(routes.map((route) => route.name).toSorted())
+    const refused = routes.filter(({ access }) => table[access].bound === 403).map((route) => route.name)
+    expect(reach.forPeople).toEqual(expect.arrayContaining(refused))
+    const ofSession = routes.filter(({ path, session }) => session || /:(session|sandbox)/i.test(path))
+    expect(Object.keys(reach.ofSession).toSorted()).toEqual(ofSession.map((route) => route.name).toSorted())
+    const known = new Set(routes.map((route) => route.path))
+    const others = new Set(served.routes.map(({ path }) => path).filter((path) => !known.has(path)))
+    expect([...others].toSorted()).toEqual(Object.keys(reach.entries).toSorted())
+  })
+
+  test.each(routes.filter(({ session }) => session).map((route) => [route.name, route] as const))(
+    '%s: its own session and those it started, and no other',
+    async (name, route) => {
+      const { own, child, other, token } = reach.ends.includes(name) ? await makeFamily(app) : family
+      const ask = async ({ session_id }: { session_id: string }) => {
+        const path = route.path.replace(':projectId', app.project.project_id).replace(':sessionId', session_id)
+        const { publicUrl } = app.deps.config
+        const body = reach.bodies[name]
+        const reply = await served.request(publicUrl + path, {
+          method: route.method,
+          headers: {
+            ...{ host: new URL(publicUrl).host, authorization: `Bearer ${token}` },
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        await reply.body?.cancel()
+        return reply.status
+      }
+      // Its own last: that may end the token.
+      const answers = { other: await ask(other), descendant: await ask(child), own: await ask(own) }
+      const expected = reach.ofSession[name]!
+      expect(answers).toEqual({ other: 403, descendant: expected, own: expected })
+    },
+    120_000,
+  )
 })
 
 /** git sends Basic; a cookie or a Bearer header is nothing to it. */

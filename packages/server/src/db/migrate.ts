@@ -20,6 +20,7 @@ import identities from './migrations/0018_identities.sql' with { type: 'text' }
 import rootKey from './migrations/0019_root_key.sql' with { type: 'text' }
 import checks from './migrations/0020_checks.sql' with { type: 'text' }
 import heads from './migrations/0021_heads.sql' with { type: 'text' }
+import sessionAncestors from './migrations/0023_session_ancestors.sql' with { type: 'text' }
 import tokenBounds from './migrations/0025_token_bounds.sql' with { type: 'text' }
 import invitations from './migrations/0026_invitations.sql' with { type: 'text' }
 
@@ -46,6 +47,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 19, name: 'root key', sql: rootKey },
   { version: 20, name: 'checks', sql: checks },
   { version: 21, name: 'heads', sql: heads },
+  { version: 23, name: 'session ancestors', sql: sessionAncestors },
   { version: 25, name: 'token bounds', sql: tokenBounds },
   { version: 26, name: 'invitations', sql: invitations },
 ]

@@ -84,6 +84,8 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     metadata: Json
     asked_as: string | null
     is_busy: Default<boolean>
+    parent_session_id: string | null
+    ancestors: Default<string[]>
     created_at: Now
     updated_at: Now
     last_active_at: Now

@@ -67,7 +67,7 @@ function leftEarly(error: unknown): ServiceError {
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   const params = c.req.param() as Record<string, string>
-  const { actor, project, account } = await authorize(deps, route.access, c.req.raw, request.path, params)
+  const { actor, project, account } = await authorize(deps, route, c.req.raw, request.path, params)
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
   const bytes = route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw)
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
@@ -118,10 +118,10 @@ function searchOf(url: string): URLSearchParams {
 
 async function authorize(
   deps: Deps,
-  access: Access,
+  { access, session }: Pick<Route, 'access' | 'session'>,
   raw: Request,
   path: string,
-  { projectId, accountId }: Record<string, string>,
+  { projectId, accountId, sessionId = '' }: Record<string, string>,
 ): Promise<Allowed & { actor: Actor | null }> {
   if (access === 'public') return { actor: null, project: null, account: null }
   const credentials = credentialsOf(raw)
@@ -130,7 +130,10 @@ async function authorize(
       ? { actor: await authenticateSandbox(deps, credentials), read: null }
       : await authenticateOn(deps, credentials, projectId)
   refuseByPath(actor, path)
-  return { actor, ...(await allow(deps, { access, actor, projectId, accountId, read })) }
+  return {
+    actor,
+    ...(await allow(deps, { access, actor, projectId, accountId, sessionId: session ? sessionId : null, read })),
+  }
 }
 
 async function reply(route: Route, request: RequestInfo, result: unknown): Promise<Response> {

@@ -25,6 +25,10 @@ export interface EditProject {
         git_api_url?: string | null | undefined
         model_tokens_per_session?: number | null | undefined
         model_tokens_per_month?: number | null | undefined
+        session_depth_max?: number | undefined
+        session_descendants_max?: number | undefined
+        webhook_sessions_max?: number | undefined
+        webhook_fires_per_hour_max?: number | undefined
       }
     | undefined
 }

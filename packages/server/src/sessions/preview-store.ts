@@ -20,6 +20,7 @@ export async function takeTicket(db: DbOrTransaction, sha256: Buffer): Promise<P
     .deleteFrom('preview_grants')
     .where('sha256', '=', sha256)
     .where('is_ticket', '=', true)
+    .where(tokenHolds(sql.ref('preview_grants.token_id')))
     .returningAll()
     .executeTakeFirst()
   return row === undefined || Date.parse(row.expires_at) < Date.now() ? null : row

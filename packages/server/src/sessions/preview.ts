@@ -182,7 +182,8 @@ class Previews {
     if (session === null) return null
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
-      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId: session.project_id })
+      const { project_id: projectId, session_id: sessionId } = session
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId })
       return project === null ? null : { userId, role: project.role }
     } catch (error) {
       if (error instanceof ServiceError) return null

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
 import { terminalPath, terminalRoute } from '@svc/contract/terminal'
 import { recordAudit } from '../audit/record.ts'
-import { boundSession, type Caller } from '../auth/actor.ts'
+import type { Caller } from '../auth/actor.ts'
 import { allow, isUuid, notFound, refuseByPath } from '../auth/allow.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -41,9 +41,7 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
   const [, projectId = '', sessionId = ''] = pattern.exec(request.url ?? '') ?? []
   const actor = await authenticate(deps, credentialsOfUpgrade(deps, request))
   refuseByPath(actor, `/v1/projects/${projectId}`)
-  const { project } = await allow(deps, { access: 'project-write', actor, projectId })
-  if (boundSession(actor) !== null)
-    throw new ServiceError('forbidden', 'An agent has a shell of its own; a terminal is for people.')
+  const { project } = await allow(deps, { access: 'project-write', actor, projectId, sessionId })
   const session = isUuid(sessionId) ? await getSession(deps.db, projectId, sessionId) : null
   if (session === null || project === null) throw notFound('session')
   if (session.status !== 'running')
