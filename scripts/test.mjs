@@ -9,7 +9,7 @@ import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 import { readReport } from './junit.mjs'
-import { ensureSshd, ensureTestMachine } from './machine.mjs'
+import { ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
 
 /** What all of it may take on two cores; more is said, since a slow machine is no failure of what is tested. */
 const budgetMs = 25 * 60_000
@@ -36,6 +36,7 @@ await main(async () => {
   if (results[0].outcome === 'failed') return summarise(results)
   await ensureTestMachine()
   await ensureSshd()
+  await ensureReverseProxies()
   results.push(await attempt('build', ensureBuilt))
   if (filters.length === 0)
     for (const stage of stages) results.push(await attempt(stage.name, () => run(stage.command())))

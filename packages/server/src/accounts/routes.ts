@@ -37,6 +37,7 @@ import { onUser } from './on-user.ts'
 import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
 import { checkPassword, setPassword } from './password.ts'
 import { accountsOfUser, findPassword, getUser, listMembers } from './store.ts'
+import { deviceOf, trustDevice } from './trusted-devices.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
@@ -87,19 +88,27 @@ export function accountRoutes(deps: Deps): Mounted[] {
     }),
     handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
     handle(signInRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
         await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'link')))
+        return withCookies(
+          await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'link')),
+          await trustDevice({ ...deps, db: trx }, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(signInWithPasswordRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
-      const userId = await checkPassword(deps, { ...body, address: request.address })
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
+      const device = deviceOf(deps.config.publicUrl, request.headers.get('cookie'))
+      const by = { address: request.address, device: device === null ? null : { kind: 'cookie' as const, id: device } }
+      const userId = await checkPassword(deps, { ...body, by })
       return deps.db.transaction().execute(async (trx) => {
         await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')))
+        return withCookies(
+          await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')),
+          await trustDevice({ ...deps, db: trx }, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(getPasswordRoute, async ({ caller }) => {
@@ -131,12 +140,12 @@ export function accountRoutes(deps: Deps): Mounted[] {
       return { ok: true }
     }),
     handle(signOutRoute, async ({ request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const { cookie, userId } = await endDashboardSession({ ...deps, db: trx }, request.headers.get('cookie'))
         if (userId !== null)
           await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_out', userId))
-        return withCookie(cookie)
+        return withCookies(cookie)
       })
     }),
   ]
@@ -161,6 +170,8 @@ function originOf(request: { method: string; headers: Headers }) {
   }
 }
 
-function withCookie(cookie: string): Response {
-  return Response.json({ ok: true }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
+function withCookies(...cookies: string[]): Response {
+  const headers = new Headers({ 'cache-control': 'no-store' })
+  for (const cookie of cookies) headers.append('set-cookie', cookie)
+  return Response.json({ ok: true }, { headers })
 }

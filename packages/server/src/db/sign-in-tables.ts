@@ -26,4 +26,6 @@ export interface SignInTables {
   }
   user_identities: { issuer: string; subject: string; user_id: string; created_at: Now }
   sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
+  sign_in_limits: { sha256: Buffer; tries: number; allowed_at: Timestamp; expires_at: Timestamp }
+  trusted_devices: { sha256: Buffer; user_id: string; created_at: Now; expires_at: Timestamp }
 }

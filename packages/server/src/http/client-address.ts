@@ -54,3 +54,16 @@ export function plainAddress(text: string): string | null {
   const address = host.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
   return isIP(address) === 0 ? null : address.toLowerCase()
 }
+
+/** Whom a limit counts: one subscriber commonly has a whole IPv6 /64. */
+export function clientNetwork(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [left = '', right = ''] = address.split('%')[0]!.split('::')
+  const head = left.split(':').filter((group) => group !== '')
+  const tail = right.split(':').filter((group) => group !== '')
+  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0') : []
+  return `${[...head, ...zeros, ...tail]
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
+}

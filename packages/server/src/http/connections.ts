@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { ServiceError } from '@svc/contract'
 import type { NetworkConfig } from '../config-network.ts'
-import { plainAddress } from './client-address.ts'
+import { clientNetwork, plainAddress } from './client-address.ts'
 
 interface Connection {
   peer: string
@@ -36,8 +36,9 @@ export class Connections {
   /** Counts a new connection, or ends it at a cap. */
   add(socket: Socket): void {
     const { limits, trustsProxy } = this.#config
-    const peer = plainAddress(socket.remoteAddress ?? '') ?? 'unknown'
-    const isProxy = peer !== 'unknown' && trustsProxy(peer)
+    const address = plainAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    const isProxy = address !== 'unknown' && trustsProxy(address)
+    const peer = clientNetwork(address)
     if (!isProxy && this.#plain.of(peer) >= limits.connectionsPerAddress)
       return this.#refuse(socket, `${peer} has ${limits.connectionsPerAddress} connections open`)
     if (this.#plain.total >= limits.connections) {
@@ -63,10 +64,11 @@ export class Connections {
   }
 
   /** From now on the connection carries a stream of that client. Throws at the cap. */
-  beginStream(socket: Socket, client: string): void {
+  beginStream(socket: Socket, address: string): void {
     const connection = this.#open.get(socket)
     if (connection === undefined || connection.streamOf !== null) return
     const { limits } = this.#config
+    const client = clientNetwork(address)
     if (this.#streams.of(client) >= limits.streamsPerAddress || this.#streams.total >= limits.streams)
       throw new ServiceError('limit_reached', 'Too many event streams and WebSockets are open.', {
         hint: 'Close some, or ask the operator to raise SVC_STREAMS_PER_ADDRESS or SVC_STREAMS_MAX.',

@@ -17,6 +17,8 @@ export class SlowBodies {
   readonly #limits: Pick<NetworkLimits, 'bodyIdleMs' | 'bodyBytesPerSecond'>
   /** A connection carries one request at a time. */
   readonly #bodies = new Map<Socket, Body>()
+  /** Connections whose end is listened for. */
+  readonly #seen = new WeakSet<Socket>()
   #timer: ReturnType<typeof setInterval> | null = null
 
   constructor(limits: Pick<NetworkLimits, 'bodyIdleMs' | 'bodyBytesPerSecond'>) {
@@ -30,7 +32,10 @@ export class SlowBodies {
     if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return
     const body: Body = { request, response, bytes: 0, waitedMs: 0, idleMs: 0 }
     this.#bodies.set(socket, body)
-    socket.once('close', () => this.#forget(socket, body))
+    if (!this.#seen.has(socket)) {
+      this.#seen.add(socket)
+      socket.once('close', () => this.#bodies.delete(socket))
+    }
     // Bun counts no `bytesRead` on these sockets, and a `data` listener would start the flow before the handler reads.
     const push = request.push.bind(request)
     request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
