@@ -98,8 +98,6 @@ for (const name of ['nginx', 'caddy'] as ProxyName[])
       const path = `/v1/projects/${project.project_id}/events`
       const stream = send([`GET ${path} HTTP/1.1`, authorized(), 'Accept: text/event-stream'])
       await until('its head is here', async () => stream.text().includes('text/event-stream'))
-      const session = { name: 'announced' }
-      await app.request('POST', `/v1/projects/${project.project_id}/secrets`, { body: session })
       await until('bytes of the stream are here', async () => (stream.text().split('\r\n\r\n')[1] ?? '').length > 0)
       stream.close()
     })
