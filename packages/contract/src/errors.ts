@@ -34,6 +34,7 @@ export const classOfCode = {
   concurrent_session_limit: 'limit_reached',
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
+  request_timeout: 'invalid',
   method_not_allowed: 'invalid',
   base_busy: 'unavailable',
   repository_unreachable: 'unavailable',
@@ -48,6 +49,7 @@ export type ErrorCode = ErrorClass | keyof typeof classOfCode
 /** The codes whose status HTTP itself names more narrowly than their class does. */
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
+  request_timeout: 408,
   method_not_allowed: 405,
   repository_unreachable: 502,
   preview_unreachable: 502,

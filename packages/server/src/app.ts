@@ -19,6 +19,7 @@ import { eventRoutes } from './events/routes.ts'
 import { hostWebhookDoor } from './host-webhooks/door.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
+import { refuseInSandbox } from './http/inside-sandbox.ts'
 import { type App, mount } from './http/mount.ts'
 import { replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
@@ -45,6 +46,7 @@ export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
   app.use(refuseForeignHost(deps))
+  app.use(refuseInSandbox())
   app.get('/v1/openapi.json', (c) => c.json(openApiDocument(version)))
   mount(app, deps, [
     ...systemRoutes(deps),

@@ -10,7 +10,9 @@ import { keepEmbeddedPostgres } from './db/embedded-kept.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
+import { publicInternet } from './egress/dial.ts'
 import { closingEgress, makeEgressGate } from './egress/gate.ts'
+import { exceptThisServer } from './egress/this-server.ts'
 import { EventWire } from './events/wire.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { forgettingKeys } from './redaction/forgetting-driver.ts'
@@ -39,7 +41,12 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     await migrate(url)
     const database = openDatabase(url, log)
     const keyring = watchedKeyring(await openKeyring({ config, db: database.db, log }), redaction)
-    const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
+    const egress = makeEgressGate({
+      folder: join(runDir, 'egress'),
+      operator: config.egress,
+      log,
+      dial: exceptThisServer(publicInternet, config),
+    })
     const driver = await chooseDriver(config, runDir, log)
     const base = {
       config,

@@ -7,6 +7,7 @@ import { type FileRepositories, type GitHostConfig, readFileRepositories, readGi
 import { type GitHubConfig, readGitHub } from './config-github.ts'
 import { type OidcConfig, readOidc } from './config-oidc.ts'
 import { type ModelConfig, readModels } from './config-models.ts'
+import { type NetworkConfig, readNetwork } from './config-network.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
@@ -18,6 +19,7 @@ export interface Config extends ModelConfig {
   runtimeDir: string | null
   /** Without a trailing slash and without /v1. */
   publicUrl: string
+  network: NetworkConfig
   databaseUrl: string | null
   bootstrapToken: string | null
   sandboxDriver: 'auto' | 'local' | 'container' | 'none'
@@ -172,6 +174,7 @@ export function parseConfig(env: Env): Config {
     runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     publicUrl:
       url('SVC_PUBLIC_URL') ?? `http://${isLoopback ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`,
+    network: readNetwork(env, problems, (name, fallback, min, max) => read(name, fallback, integer(min, max))),
     databaseUrl,
     bootstrapToken,
     sandboxDriver: read<Config['sandboxDriver']>(

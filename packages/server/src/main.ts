@@ -50,10 +50,14 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const log = makeLog(config.log, (text) => redaction.everything(text))
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
-  const door = new Listener({ fromSandbox: false })
+  const door = new Listener({
+    fromSandbox: false,
+    network: config.network,
+    onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
+  })
   const port = await door.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
-  const relay = new Listener({ fromSandbox: true })
+  const relay = new Listener({ fromSandbox: true, network: config.network })
   const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
     await door.close()
     throw error

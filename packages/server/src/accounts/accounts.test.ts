@@ -103,7 +103,7 @@ describe('an owner link', () => {
 
 describe('the cookie', () => {
   test('is for our pages alone: HttpOnly, SameSite, no domain', async () => {
-    const header = (await signIn(await newCode())).headers.get('set-cookie')!
+    const header = (await signIn(await newCode())).headers.getSetCookie()[0]!
     const [pair, ...attributes] = header.split('; ')
     expect(pair).toMatch(/^svc_session=[0-9A-Za-z]{40}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])

@@ -40,6 +40,7 @@ import { onUser } from './on-user.ts'
 import { createOwnerLink, redeemOwnerLink } from './owner-link.ts'
 import { checkPassword, confirmPassword, setPassword } from './password.ts'
 import { accountsOfUser, findPassword, getUser, listMembers } from './store.ts'
+import { deviceOf, trustDevice } from './trusted-devices.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
@@ -74,7 +75,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
     handle(createOwnerLinkRoute, ({ caller }) => createOwnerLink(deps, caller)),
     handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
     handle(signInRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const inTrx = { ...deps, db: trx }
         const callerOf = (userId: string) => pageCaller(userId, request)
@@ -84,15 +85,23 @@ export function accountRoutes(deps: Deps): Mounted[] {
           ...(await onUser(trx, 'user.sign_in', userId)),
           after: { by: 'link' },
         })
-        return withCookie(await startDashboardSession(inTrx, userId, browserOf(request, 'link')))
+        return withCookies(
+          await startDashboardSession(inTrx, userId, browserOf(request, 'link')),
+          await trustDevice(inTrx, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(signInWithPasswordRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
-      const userId = await checkPassword(deps, { ...body, address: request.address })
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
+      const device = deviceOf(deps.config.publicUrl, request.headers.get('cookie'))
+      const by = { address: request.address, device: device === null ? null : { kind: 'cookie' as const, id: device } }
+      const userId = await checkPassword(deps, { ...body, by })
       return deps.db.transaction().execute(async (trx) => {
         await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')))
+        return withCookies(
+          await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')),
+          await trustDevice({ ...deps, db: trx }, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(getPasswordRoute, async ({ caller }) => {
@@ -128,12 +137,12 @@ export function accountRoutes(deps: Deps): Mounted[] {
       return { ok: true }
     }),
     handle(signOutRoute, async ({ request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const { cookie, userId } = await endDashboardSession({ ...deps, db: trx }, request.headers.get('cookie'))
         if (userId !== null)
           await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_out', userId))
-        return withCookie(cookie)
+        return withCookies(cookie)
       })
     }),
   ]
@@ -164,6 +173,8 @@ function originOf(request: { method: string; headers: Headers }) {
   }
 }
 
-function withCookie(cookie: string): Response {
-  return Response.json({ ok: true }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
+function withCookies(...cookies: string[]): Response {
+  const headers = new Headers({ 'cache-control': 'no-store' })
+  for (const cookie of cookies) headers.append('set-cookie', cookie)
+  return Response.json({ ok: true }, { headers })
 }

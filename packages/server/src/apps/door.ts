@@ -83,7 +83,7 @@ class Visits {
     const app = await this.#appOf(label)
     if (app === null) return page(request, { kind: 'unknown' })
     const { slug } = app
-    if (isForeign(request)) return page(request, { kind: 'foreign' })
+    if (isForeign(this.#deps.config.publicUrl, request)) return page(request, { kind: 'foreign' })
     const url = new URL(request.url ?? '/', 'http://app')
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, app, url, ticket)

@@ -4,6 +4,7 @@ import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
+import { isOriginOf } from '../http/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
 
 const sessionDays = 30
@@ -25,7 +26,7 @@ export async function actorOfCookie(
 ): Promise<UserActor> {
   const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
   if (value === undefined) throw unauthenticated('This needs a token.')
-  refuseForeignOrigin(request)
+  refuseForeignOrigin(deps.config.publicUrl, request)
   const row = await sessionOfValue(deps, value)
   if (row === undefined)
     throw unauthenticated(
@@ -88,16 +89,18 @@ function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
 }
 
 /** A cookie travels with requests other sites make; those are told apart by where they come from. */
-export function refuseForeignOrigin(request: {
-  method: string
-  origin: string | null
-  secFetchSite: string | null
-  host: string | null
-}): void {
+export function refuseForeignOrigin(
+  publicUrl: string,
+  request: {
+    method: string
+    origin: string | null
+    secFetchSite: string | null
+    host: string | null
+  },
+): void {
   const site = request.secFetchSite
   const sameSite = site === null || site === 'same-origin' || site === 'none'
-  const sameOrigin =
-    request.origin === null || (URL.canParse(request.origin) && new URL(request.origin).host === request.host)
+  const sameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')
   const safe = request.method === 'GET' || request.method === 'HEAD'
   if (!sameSite || !sameOrigin || (!safe && request.origin === null && site === null))
     throw new ServiceError('forbidden', 'This request comes from another site, so the cookie is not accepted.')

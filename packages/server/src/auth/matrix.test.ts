@@ -21,12 +21,16 @@ const kinds = [
   ...(['stranger', 'viewer', 'member', 'admin', 'owner'] as const),
   // The owner's cookie, and ways a foreign page would send it.
   ...(['cookie', 'cookieForeign', 'cookieCrossSite', 'cookieNullOrigin', 'cookieNoOrigin', 'cookieUnknown'] as const),
+  ...(['cookieOtherScheme', 'cookieOtherPort'] as const),
 ] as const
 type Kind = (typeof kinds)[number]
 type Verdict = 'in' | 401 | 403
 
 const all = (verdict: Verdict) => Object.fromEntries(kinds.map((kind) => [kind, verdict])) as Record<Kind, Verdict>
-const foreignCookies = { cookieForeign: 403, cookieCrossSite: 403, cookieNullOrigin: 403 } as const
+const foreignCookies = {
+  ...({ cookieForeign: 403, cookieCrossSite: 403, cookieNullOrigin: 403 } as const),
+  ...({ cookieOtherScheme: 403, cookieOtherPort: 403 } as const),
+}
 const users = { stranger: 'in', viewer: 'in', member: 'in', admin: 'in', owner: 'in', cookie: 'in' } as const
 const projectTokens = { bound: 'in', unbound: 'in', viewersProjectToken: 'in' } as const
 const outsiders = { otherProject: 403, otherAccountsProject: 403, stranger: 403 } as const
@@ -117,7 +121,8 @@ afterAll(() => app.close())
 
 async function newCookie() {
   const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
-  return { cookie, cookieForeign: cookie, cookieCrossSite: cookie, cookieNullOrigin: cookie, cookieNoOrigin: cookie }
+  const foreign = { cookieForeign: cookie, cookieCrossSite: cookie, cookieNullOrigin: cookie }
+  return { cookie, ...foreign, cookieNoOrigin: cookie, cookieOtherScheme: cookie, cookieOtherPort: cookie }
 }
 
 function headersOf(kind: Kind): Record<string, string> {
@@ -131,6 +136,8 @@ function headersOf(kind: Kind): Record<string, string> {
     cookieCrossSite: { cookie: secrets.cookie, origin: own, 'sec-fetch-site': 'cross-site' },
     cookieNullOrigin: { cookie: secrets.cookie, origin: 'null' },
     cookieNoOrigin: { cookie: secrets.cookie },
+    cookieOtherScheme: { cookie: secrets.cookie, origin: own.replace('http:', 'https:') },
+    cookieOtherPort: { cookie: secrets.cookie, origin: own.replace(/:\d+$/, ':1') },
     cookieUnknown: { cookie: secrets.cookieUnknown, origin: own },
   }
   return from[kind] ?? { authorization: `Bearer ${secrets[kind]}` }

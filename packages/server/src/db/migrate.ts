@@ -23,6 +23,7 @@ import heads from './migrations/0021_heads.sql' with { type: 'text' }
 import sessionAncestors from './migrations/0023_session_ancestors.sql' with { type: 'text' }
 import tokenBounds from './migrations/0025_token_bounds.sql' with { type: 'text' }
 import invitations from './migrations/0026_invitations.sql' with { type: 'text' }
+import signInLimits from './migrations/0029_sign_in_limits.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -50,6 +51,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 23, name: 'session ancestors', sql: sessionAncestors },
   { version: 25, name: 'token bounds', sql: tokenBounds },
   { version: 26, name: 'invitations', sql: invitations },
+  { version: 29, name: 'sign-in limits', sql: signInLimits },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -43,4 +43,6 @@ export interface SignInTables {
   }
   notices_seen: { user_id: string; event_id: number }
   sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
+  sign_in_limits: { sha256: Buffer; tries: number; allowed_at: Timestamp; expires_at: Timestamp }
+  trusted_devices: { sha256: Buffer; user_id: string; created_at: Now; expires_at: Timestamp }
 }

@@ -129,7 +129,7 @@ describe('signing in', () => {
       headers: { ...origin, 'sec-fetch-site': 'same-origin' },
     })
     expect(signedIn.text).toBe('{"ok":true}')
-    const cookie = signedIn.headers.get('set-cookie')!
+    const cookie = signedIn.headers.getSetCookie()[0]!
     expect(cookie).toContain('HttpOnly')
     expect(cookie).toContain('SameSite=Lax')
     // What the page then asks for, as a browser asks for it.

@@ -109,7 +109,7 @@ class Previews {
 
   async judge(request: IncomingMessage, place: Place | null): Promise<Outcome> {
     if (place === null) return this.#page(request, { kind: 'unknown' })
-    if (isForeign(request)) return this.#page(request, { kind: 'foreign' })
+    if (isForeign(this.#deps.config.publicUrl, request)) return this.#page(request, { kind: 'foreign' })
     const url = new URL(request.url ?? '/', 'http://preview')
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, place, url, ticket)

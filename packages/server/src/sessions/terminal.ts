@@ -8,6 +8,7 @@ import type { Caller } from '../auth/actor.ts'
 import { allow, isUuid, notFound, refuseByPath } from '../auth/allow.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
+import { addressOf } from '../http/client-address.ts'
 import type { Door } from '../http/door.ts'
 import { auditOf } from './audit.ts'
 import type { DaemonAddress } from './daemon-client.ts'
@@ -50,7 +51,7 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
     })
   const daemon = deps.keeper.daemonOf(session.session_id)
   if (daemon === null) throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
-  const address = request.socket.remoteAddress ?? 'unknown'
+  const address = addressOf(request)
   return { session, daemon, caller: { actor, requestId, address }, role: project.role }
 }
 

@@ -5,6 +5,7 @@ import { refuseForeignOrigin, startDashboardSession, userOfCookie } from '../../
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../http/mount.ts'
 import { type AppContext, clientAddress, credentialsOf } from '../../http/request-info.ts'
+import { trustDevice } from '../trusted-devices.ts'
 import { recordSignIn, type Unknown, userOfPerson } from './identities.ts'
 import { type Journey, OidcProvider } from './provider.ts'
 
@@ -21,7 +22,7 @@ export function oidcRoutes(app: App, deps: Deps): void {
 
   app.get('/sign-in/oidc', async (c) => {
     // A page elsewhere that could begin this would sign people in whenever it likes.
-    refuseForeignOrigin(credentialsOf(c.req.raw))
+    refuseForeignOrigin(deps.config.publicUrl, credentialsOf(c.req.raw))
     try {
       const { url, journey } = await provider.begin(ownPath(c.req.query('next')))
       return go(url.href, [journeyCookie(deps, journey)])
@@ -42,11 +43,13 @@ export function oidcRoutes(app: App, deps: Deps): void {
         const found = await userOfPerson(deps, trx, person, signedInAs)
         if (typeof found === 'string') return { problem: found }
         await recordSignIn(trx, pageCaller(c, found.user_id), person)
-        const cookie = await startDashboardSession({ ...deps, db: trx }, found.user_id, browserOf(c))
-        // Somebody who belongs to no account has one page: their invitations.
-        return { cookie, next: found.isMember ? journey.next : '/invitations' }
+        const on = { ...deps, db: trx }
+        const session = await startDashboardSession(on, found.user_id, browserOf(c))
+        const device = await trustDevice(on, found.user_id, c.req.header('cookie') ?? null)
+        // A user of no account has one page: their invitations.
+        return { cookies: [session, device], next: found.isMember ? journey.next : '/invitations' }
       })
-      if (signedIn.problem === undefined) return go(signedIn.next, [gone, signedIn.cookie])
+      if (signedIn.problem === undefined) return go(signedIn.next, [gone, ...signedIn.cookies])
       deps.log.info({ issuer: person.issuer, problem: signedIn.problem }, 'a sign-in was refused')
       return back(signedIn.problem, gone)
     } catch (error) {
