@@ -27,4 +27,10 @@ export const settings: Project['settings'] = {
   git_api_url: null,
   model_tokens_per_session: null,
   model_tokens_per_month: null,
+  quota_repository_bytes: null,
+  quota_push_bytes: null,
+  quota_unfinished_work_bytes: null,
+  quota_transcript_bytes: null,
+  quota_check_log_bytes: null,
+  quota_app_archive_bytes: null,
 }

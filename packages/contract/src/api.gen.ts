@@ -718,7 +718,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the models and sandboxes of a project were used for */
+        /** What the models and sandboxes of a project were used for, and how much storage it takes */
         get: operations["projectUsage"];
         put?: never;
         post?: never;
@@ -1685,6 +1685,10 @@ export interface operations {
                         };
                         /** @enum {string} */
                         model: "upstream" | "scripted" | "none";
+                        disk: {
+                            ready: boolean;
+                            problem: string | null;
+                        };
                         providers: {
                             /** @enum {string} */
                             apps: "local" | "none";
@@ -2756,6 +2760,18 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2839,6 +2855,18 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2910,6 +2938,18 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2991,6 +3031,12 @@ export interface operations {
                         git_api_url?: string | null;
                         model_tokens_per_session?: number | null;
                         model_tokens_per_month?: number | null;
+                        quota_repository_bytes?: number | null;
+                        quota_push_bytes?: number | null;
+                        quota_unfinished_work_bytes?: number | null;
+                        quota_transcript_bytes?: number | null;
+                        quota_check_log_bytes?: number | null;
+                        quota_app_archive_bytes?: number | null;
                     };
                 };
             };
@@ -3037,6 +3083,18 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -4531,6 +4589,12 @@ export interface operations {
                             tokens: number;
                             tokens_taken: number;
                         }[];
+                        storage: {
+                            repository_bytes: number;
+                            unfinished_work_bytes: number;
+                            transcript_bytes: number;
+                            limit_bytes: number;
+                        };
                     };
                 };
             };

@@ -33,6 +33,7 @@ export const classOfCode = {
   concurrent_session_limit: 'limit_reached',
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
+  quota_exceeded: 'limit_reached',
   method_not_allowed: 'invalid',
   base_busy: 'unavailable',
   repository_unreachable: 'unavailable',
@@ -47,6 +48,7 @@ export type ErrorCode = ErrorClass | keyof typeof classOfCode
 /** The codes whose status HTTP itself names more narrowly than their class does. */
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
+  quota_exceeded: 413,
   method_not_allowed: 405,
   repository_unreachable: 502,
   preview_unreachable: 502,

@@ -1,8 +1,22 @@
 import { z } from 'zod'
 import { ok, page, route, timestamp, uuid } from './route.ts'
+import type { QuotaSetting } from './quotas.ts'
 import { tokenCap } from './usage.ts'
 
 export const gitHosts = ['auto', 'plain', 'github'] as const
+
+/** Null: the quota of the operator, which no project exceeds. */
+const quota = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullable()
+const quotas = {
+  quota_repository_bytes: quota,
+  quota_push_bytes: quota,
+  quota_unfinished_work_bytes: quota,
+  quota_transcript_bytes: quota,
+  quota_check_log_bytes: quota,
+  quota_app_archive_bytes: quota,
+} satisfies Record<QuotaSetting, typeof quota>
+const eachQuota = <T>(of: (one: typeof quota) => T) =>
+  Object.fromEntries(Object.entries(quotas).map(([name, one]) => [name, of(one)])) as Record<QuotaSetting, T>
 
 export const projectSettings = z.object({
   /** Whether agents may merge into the default branch. Kept in the database, never in svc.toml, which agents can edit. */
@@ -16,6 +30,7 @@ export const projectSettings = z.object({
   /** Tokens of models, in and out together; null: no cap. */
   model_tokens_per_session: tokenCap.default(null),
   model_tokens_per_month: tokenCap.default(null),
+  ...eachQuota((one) => one.default(null)),
 })
 export type ProjectSettings = z.infer<typeof projectSettings>
 
@@ -121,6 +136,7 @@ export const updateProjectRoute = route({
         git_api_url: z.string().trim().min(1).max(2048).nullable().optional(),
         model_tokens_per_session: tokenCap.optional(),
         model_tokens_per_month: tokenCap.optional(),
+        ...eachQuota((one) => one.optional()),
       })
       .optional(),
   }),

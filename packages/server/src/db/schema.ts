@@ -84,6 +84,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     metadata: Json
     asked_as: string | null
     is_busy: Default<boolean>
+    unkept_work: Default<string | null>
     created_at: Now
     updated_at: Now
     last_active_at: Now
@@ -150,6 +151,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     error: string | null
     parts: Json<object[]>
     updated_at: Now
+    bytes: Default<number | null>
   }
   session_wip: {
     session_id: string
@@ -162,6 +164,13 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     notes: Json<string[]>
     saved_at: Now
     recovered_at: Timestamp | null
+  }
+  session_snapshots: {
+    project_id: string
+    session_id: string
+    commit_sha: string
+    bytes: number
+    kept_at: Now
   }
   preview_grants: {
     sha256: Buffer

@@ -12,6 +12,7 @@ import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { getSession } from '../sessions/store.ts'
+import { storageOf } from './storage.ts'
 import { accountCap, capsOf, setAccountCap, usageOf, type UsageScope } from './store.ts'
 
 export function usageRoutes(deps: Deps): Mounted[] {
@@ -40,10 +41,13 @@ export function usageRoutes(deps: Deps): Mounted[] {
     }),
     handle(projectUsageRoute, async ({ project, query }) => {
       const { account_id, project_id } = project
-      const usage = await readUsage(deps, { project_id }, query.days)
+      const [usage, storage] = await Promise.all([
+        readUsage(deps, { project_id }, query.days),
+        storageOf(deps, project),
+      ])
       const nobody = '00000000-0000-0000-0000-000000000000'
       const caps = await capsOf(deps.db, { account_id, project_id, session_id: nobody })
-      return { ...usage, caps: caps.filter(({ scope }) => scope === 'project').map(shownCap) }
+      return { ...usage, caps: caps.filter(({ scope }) => scope === 'project').map(shownCap), storage }
     }),
     handle(sessionUsageRoute, async ({ project, params, query }) => {
       const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null

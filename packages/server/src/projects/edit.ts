@@ -1,4 +1,4 @@
-import { projectSettings, ServiceError } from '@svc/contract'
+import { projectSettings, type QuotaSetting, ServiceError } from '@svc/contract'
 import { probeRemote, readTips } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import { apiOfProject, isOfSameHost } from './github.ts'
 import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
+import { requireLowerQuotas } from './quotas.ts'
 import { type ProjectRow, updateProject } from './store.ts'
 
 export interface EditProject {
@@ -17,14 +18,14 @@ export interface EditProject {
   git_username?: string | undefined
   git_ssh_key?: 'generate' | undefined
   settings?:
-    | {
+    | ({
         agent_merge?: 'allow' | 'deny' | undefined
         manifest_gate?: 'on' | 'off' | undefined
         git_host?: 'auto' | 'plain' | 'github' | undefined
         git_api_url?: string | null | undefined
         model_tokens_per_session?: number | null | undefined
         model_tokens_per_month?: number | null | undefined
-      }
+      } & Partial<Record<QuotaSetting, number | null | undefined>>)
     | undefined
 }
 
@@ -35,6 +36,7 @@ export async function editProject(
   const { project } = input
   const isGiven = input.git_token !== undefined || input.git_username !== undefined
   await requireHonestApi(deps, input)
+  if (input.settings !== undefined) requireLowerQuotas(deps.config, input.settings)
   const made = input.git_ssh_key === undefined ? null : await makeKey(deps, input)
   const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)

@@ -58,6 +58,12 @@ describe('a managed project', () => {
         git_api_url: null,
         model_tokens_per_session: null,
         model_tokens_per_month: null,
+        quota_repository_bytes: null,
+        quota_push_bytes: null,
+        quota_unfinished_work_bytes: null,
+        quota_transcript_bytes: null,
+        quota_check_log_bytes: null,
+        quota_app_archive_bytes: null,
       },
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -270,6 +276,12 @@ describe('editing a project', () => {
       git_api_url: null,
       model_tokens_per_session: null,
       model_tokens_per_month: null,
+      quota_repository_bytes: null,
+      quota_push_bytes: null,
+      quota_unfinished_work_bytes: null,
+      quota_transcript_bytes: null,
+      quota_check_log_bytes: null,
+      quota_app_archive_bytes: null,
     })
   })
 

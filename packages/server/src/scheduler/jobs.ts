@@ -69,7 +69,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
     { name: 'settle model calls', everyMs: 30_000, run: () => settleForsaken(deps, deps.pulse.deadAfterSeconds()) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
-    { name: 'prune replaced work', everyMs: 3_600_000, run: (signal) => pruneWip(deps, signal) },
+    { name: 'prune replaced work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]
 }

@@ -9,7 +9,7 @@ import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeForsakenSl
 
 export type FireDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
 >
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }

@@ -15,6 +15,12 @@ export const meaning: Record<string, string> = {
   agent_merge: 'whether agents may merge into the default branch: deny, allow',
   model_tokens_per_session: 'tokens of models that one session may use; none: no cap',
   model_tokens_per_month: 'tokens of models that the project may use in a month; none: no cap',
+  quota_repository_bytes: 'what the repository may take; 2GiB, or none: the quota of the server',
+  quota_push_bytes: 'what one push may take',
+  quota_unfinished_work_bytes: 'what the unfinished work of one session may take',
+  quota_transcript_bytes: 'what the transcript of one session may take',
+  quota_check_log_bytes: 'what is kept of the log of one check',
+  quota_app_archive_bytes: 'what the files of an app or a check may take',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
 }
 

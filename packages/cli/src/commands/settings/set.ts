@@ -1,3 +1,4 @@
+import { bytesOf } from '@svc/contract/quotas'
 import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
@@ -41,8 +42,9 @@ export const set = command({
   },
 })
 
-/** Caps are numbers on the wire, and no cap is null. */
+/** Caps and quotas are numbers on the wire, and none is null. */
 function typed(key: string, value: string): string | number | null {
+  if (/^quota_\w+_bytes$/.test(key)) return value === 'none' ? null : (bytesOf(value) ?? value)
   if (!key.startsWith('model_tokens_')) return value
   return value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
 }
