@@ -4,13 +4,30 @@ import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { RunRow } from './store.ts'
 
+/** So that what is cut is little more than what is too much. */
+const chunkBytesMax = 32 * 1024
+
 export async function appendLog(db: DbOrTransaction, runId: string, lines: CheckLogLine[]): Promise<void> {
-  if (lines.length === 0) return
-  const text = JSON.stringify(lines)
-  // A run that was deleted with its project meanwhile takes no more of it.
-  await sql`
-    insert into check_log_chunks (run_id, lines, bytes)
-    select run_id, ${text}::jsonb, ${Buffer.byteLength(text)} from check_runs where run_id = ${runId}`.execute(db)
+  for (const text of inChunks(lines))
+    // A run that was deleted with its project meanwhile takes no more of it.
+    await sql`
+      insert into check_log_chunks (run_id, lines, bytes)
+      select run_id, ${text}::jsonb, ${Buffer.byteLength(text)} from check_runs where run_id = ${runId}`.execute(db)
+}
+
+function inChunks(lines: CheckLogLine[]): string[] {
+  const chunks: string[][] = []
+  let left = 0
+  for (const line of lines) {
+    const text = JSON.stringify(line)
+    left -= Buffer.byteLength(text)
+    if (left >= 0) chunks.at(-1)?.push(text)
+    else {
+      chunks.push([text])
+      left = chunkBytesMax - Buffer.byteLength(text)
+    }
+  }
+  return chunks.map((chunk) => `[${chunk.join(',')}]`)
 }
 
 export async function trimLog(db: DbOrTransaction, runId: string, bytesMax: number): Promise<void> {

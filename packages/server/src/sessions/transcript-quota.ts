@@ -9,11 +9,12 @@ import type { DbOrTransaction } from '../db/schema.ts'
 /** For the mark, and for the ends of messages that are cut. */
 const reservedBytes = 1024
 
-/** The figure in a row of its own and in no column of the table: rows of older servers have none. */
+/** Rows of older servers have no figure. */
 const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
 
 export class TranscriptQuota {
   readonly #quotaBytes: number
+  /** What each message counts as. */
   readonly #kept: Map<string, number>
   #bytes: number
   #cut: { messageId: string; parts: MessagePart[] } | null = null
@@ -43,19 +44,21 @@ export class TranscriptQuota {
 
   /** The message as it is kept: whole, cut where the quota ends, or null once nothing more is. */
   fit(message: Message): { message: Message; bytes: number } | null {
-    const before = this.#kept.get(message.message_id)
-    if (this.#cut?.messageId === message.message_id) return this.#settle({ ...message, parts: this.#cut.parts })
-    const left = this.#quotaBytes - reservedBytes - this.#bytes + (before ?? 0)
-    if (bytesOf(message.parts) <= left) return this.#settle(message)
-    // What grew no further stays as it was kept; a new message after the cut is not kept at all.
-    if (this.#cut !== null || left + reservedBytes < 0) return null
-    const parts = [...cutParts(message.parts, Math.max(0, left)), this.#mark(message)]
-    this.#cut = { messageId: message.message_id, parts }
-    return this.#settle({ ...message, parts })
+    const { message_id: id } = message
+    const others = this.#bytes - (this.#kept.get(id) ?? 0)
+    if (this.#cut?.messageId === id)
+      return this.#settle({ ...message, parts: this.#cut.parts }, this.#quotaBytes - others)
+    const left = this.#quotaBytes - reservedBytes - others
+    const bytes = bytesOf(message.parts)
+    if (bytes <= left) return this.#settle(message, bytes)
+    // The one that is cut fills the quota up, so this is a later one, or a restart after it.
+    if (left < 0) return null
+    const parts = [...cutParts(message.parts, left), this.#mark(message)]
+    this.#cut = { messageId: id, parts }
+    return this.#settle({ ...message, parts }, this.#quotaBytes - others)
   }
 
-  #settle(message: Message): { message: Message; bytes: number } {
-    const bytes = bytesOf(message.parts)
+  #settle(message: Message, bytes: number): { message: Message; bytes: number } {
     this.#bytes += bytes - (this.#kept.get(message.message_id) ?? 0)
     this.#kept.set(message.message_id, bytes)
     return { message, bytes }
