@@ -4,6 +4,7 @@ export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, 
 export { closedNetwork } from './addresses.ts'
 export { ArchiveTooLarge, streamArchive } from './archive.ts'
 export { overBeforehand, type OverQuota, type PushQuota } from './push-quota.ts'
+export { reclaimStore, settleReclaimed, type ReclaimOutcome } from './reclaim.ts'
 export { storeBytes } from './store-size.ts'
 export { pinnedFetch } from './pinned-fetch.ts'
 export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlVerdict } from './url.ts'

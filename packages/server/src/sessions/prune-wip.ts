@@ -76,7 +76,7 @@ async function letGoOfDeleted(deps: Pick<Deps, 'db' | 'now'>, projectId: string,
 }
 
 /** By what lies on the disk: a project without a store has no work, and one without sessions may. */
-async function projectsWithStore(deps: Pick<Deps, 'config'>): Promise<string[]> {
+export async function projectsWithStore(deps: Pick<Deps, 'config'>): Promise<string[]> {
   const folders = ['repositories', 'mirrors'].map((name) => join(deps.config.dataDir, name))
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(whenAbsent)))
   return [...new Set(names.flat().flatMap((name) => /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? []))]
