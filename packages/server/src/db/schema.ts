@@ -84,7 +84,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     metadata: Json
     asked_as: string | null
     is_busy: Default<boolean>
-    unkept_work: Default<string | null>
+    unkept_work: string | null
     created_at: Now
     updated_at: Now
     last_active_at: Now
@@ -151,7 +151,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     error: string | null
     parts: Json<object[]>
     updated_at: Now
-    bytes: Default<number | null>
+    bytes: number | null
   }
   session_wip: {
     session_id: string
