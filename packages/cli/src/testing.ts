@@ -180,7 +180,7 @@ export const usual: Answers = {
     status: 'ready',
     version: '0.1.0',
     sandbox: { driver: 'fake', ready: true, problem: null, install: null },
-    ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' } },
+    ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' }, disk: { ready: true, problem: null } },
   }),
   whoAmI: () => ({
     kind: 'user',

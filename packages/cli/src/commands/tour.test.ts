@@ -78,6 +78,7 @@ describe('svc tour', () => {
         status: 'ready',
         version: '1',
         sandbox: { driver: 'x', ready: true, problem: null, install: null },
+        disk: { ready: true, problem: null },
         providers: { apps: 'none', connectors: 'none' },
         model: 'upstream',
       }),
@@ -92,6 +93,7 @@ describe('svc tour', () => {
         version: '1',
         model: 'none',
         sandbox: { driver: 'none', ready: false, problem: 'bubblewrap is missing', install: 'apt install bubblewrap' },
+        disk: { ready: true, problem: null },
         providers: { apps: 'none', connectors: 'none' },
       }),
     })
