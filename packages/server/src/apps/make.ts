@@ -3,6 +3,7 @@ import { type AppSpec, appPortDefault, fillAppEnv } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import '../failpoint.ts'
 import { readManifestAt } from '../projects/manifest.ts'
+import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
@@ -42,7 +43,8 @@ export async function makeApp(
     ...{ static_dir: definition.static_dir, port: definition.port ?? appPortDefault, env },
     ...{ build_ms_max: buildMsMax, start_ms_max: startMsMax },
   }
-  await sendFiles(daemon, spec, { repository, commit }, signal)
+  const { appArchiveBytes: bytesMax } = quotasOf(deps.config, project)
+  await sendFiles(daemon, spec, { repository, commit, bytesMax }, signal)
   await failpoint('app.deploy.after_files')
   return daemon
 }

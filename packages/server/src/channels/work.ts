@@ -11,7 +11,7 @@ import { sayTo } from './say.ts'
 import { type ChannelRow, forgetUnbegun, getChannel } from './store.ts'
 
 export type WorkDeps = MergeDeps &
-  Pick<Deps, 'instanceId' | 'pulse' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes' | 'redaction'>
+  Pick<Deps, 'instanceId' | 'pulse' | 'keeper' | 'warm' | 'feed' | 'disk' | 'sandboxes' | 'randomBytes' | 'redaction'>
 
 /** What came of one: `later` is tried again. */
 export type Worked = { kind: 'done' } | { kind: 'refused'; reason: string } | { kind: 'later'; reason: string }

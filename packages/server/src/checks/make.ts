@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { bring } from '../projects/bring.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
+import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
@@ -44,7 +45,8 @@ export async function makeCheck(
     ...{ slug: run.name, commit: run.tree_sha, build: run.command, command: null, static_dir: null, port: 0, env: {} },
     ...{ build_ms_max: deps.config.checks.minutesMax * 60_000, start_ms_max: 0 },
   }
-  await sendFiles(daemon, spec, { repository, commit }, signal)
+  const { appArchiveBytes: bytesMax } = quotasOf(deps.config, project)
+  await sendFiles(daemon, spec, { repository, commit, bytesMax }, signal)
   await failpoint('check.after_files')
   return daemon
 }

@@ -24,6 +24,7 @@ import sessionAncestors from './migrations/0023_session_ancestors.sql' with { ty
 import tokenBounds from './migrations/0025_token_bounds.sql' with { type: 'text' }
 import invitations from './migrations/0026_invitations.sql' with { type: 'text' }
 import signInLimits from './migrations/0029_sign_in_limits.sql' with { type: 'text' }
+import quotas from './migrations/0027_quotas.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -52,6 +53,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 25, name: 'token bounds', sql: tokenBounds },
   { version: 26, name: 'invitations', sql: invitations },
   { version: 29, name: 'sign-in limits', sql: signInLimits },
+  { version: 27, name: 'quotas', sql: quotas },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

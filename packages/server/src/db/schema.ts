@@ -86,6 +86,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     is_busy: Default<boolean>
     parent_session_id: string | null
     ancestors: Default<string[]>
+    unkept_work: string | null
     created_at: Now
     updated_at: Now
     last_active_at: Now
@@ -152,6 +153,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     error: string | null
     parts: Json<object[]>
     updated_at: Now
+    bytes: number | null
   }
   session_wip: {
     session_id: string
@@ -164,6 +166,13 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     notes: Json<string[]>
     saved_at: Now
     recovered_at: Timestamp | null
+  }
+  session_snapshots: {
+    project_id: string
+    session_id: string
+    commit_sha: string
+    bytes: number
+    kept_at: Now
   }
   preview_grants: {
     sha256: Buffer

@@ -8,6 +8,7 @@ import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { requireDiskRoom } from '../disk-watch.ts'
 import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
 import { auditOf } from './audit.ts'
@@ -36,7 +37,7 @@ export interface CreateSession {
 
 type CreateDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
 >
 
 export const defaultAgent = 'build'
@@ -137,7 +138,12 @@ async function fingerprintWanted(
 }
 
 /** Refuses when the account has as many live sessions as it may. Inside a transaction: the account stays locked until it ends. */
-export async function requireRoom(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, accountId: string): Promise<void> {
+export async function requireRoom(
+  deps: Pick<Deps, 'config' | 'disk'>,
+  trx: DbOrTransaction,
+  accountId: string,
+): Promise<void> {
+  requireDiskRoom(deps)
   const { active, plan } = await countLiveLocked(trx, accountId)
   const limit = deps.config.sessionLimit ?? planLimits[plan]
   if (limit === null || active < limit) return

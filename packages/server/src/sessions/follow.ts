@@ -1,4 +1,5 @@
 /** Follows the conversation in one sandbox: keeps it in the database and tells the feed. */
+import type { Message } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../deps.ts'
 import { setBusy } from './activity-store.ts'
@@ -8,8 +9,9 @@ import type { Redactor } from '../redaction/redaction.ts'
 import { pause } from '../pause.ts'
 import { Said } from './said.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
+import { TranscriptQuota } from './transcript-quota.ts'
 
-type FollowDeps = Pick<Deps, 'db' | 'feed' | 'now' | 'log'>
+type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'log'>
 
 const feedMs = 40
 const keepMs = 1_000
@@ -51,6 +53,7 @@ export class Follower {
   /** As the database has it, for the sweeps of other servers. */
   #busyKept = false
   #followed: Promise<void> = Promise.resolve()
+  #quota: TranscriptQuota | null = null
 
   constructor(
     deps: FollowDeps,
@@ -281,8 +284,7 @@ export class Follower {
       try {
         for (const id of ids) {
           const message = this.#conversation.message(id)
-          if (message !== null)
-            await upsertMessage(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, message)
+          if (message !== null) await this.#keepMessage(message)
         }
         const isBusy = this.turn === 'busy'
         const ended = [...this.#ended]
@@ -300,6 +302,14 @@ export class Follower {
       }
     })
     return this.#keeping
+  }
+
+  async #keepMessage(message: Message): Promise<void> {
+    const { db, config } = this.#deps
+    const { sessionId, generation } = this.#daemon
+    this.#quota ??= await TranscriptQuota.open(db, config, sessionId)
+    const kept = this.#quota.fit(message)
+    if (kept !== null) await upsertMessage(db, sessionId, generation, kept)
   }
 
   async #noteActivity(): Promise<void> {

@@ -287,7 +287,9 @@ export class SessionKeeper {
       missedAt: null,
       redactor,
       follower,
-      wip: new WipWatch(this.#deps, daemon),
+      wip: new WipWatch(this.#deps, daemon, () =>
+        this.#record(session.session_id, () => this.#announce(session.session_id)),
+      ),
     })
     follower.start()
   }

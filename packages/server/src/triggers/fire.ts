@@ -11,7 +11,7 @@ import { requireWebhookRoom } from './webhook-limits.ts'
 
 export type FireDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
 >
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }

@@ -1,3 +1,4 @@
+import { bytesOf } from '@svc/contract/quotas'
 import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
@@ -42,11 +43,14 @@ export const set = command({
   },
 })
 
-/** Caps and limits are numbers on the wire, and no cap is null. */
+/** Caps, limits and quotas are numbers on the wire; no cap and no quota of the project's own is null. */
 function typed({ settings }: Project, key: string, value: string): string | number | null {
-  const isCap = key.startsWith('model_tokens_')
+  const isQuota = /^quota_\w+_bytes$/.test(key)
+  const isCap = isQuota || key.startsWith('model_tokens_')
+  if (isCap && value === 'none') return null
+  if (isQuota) return bytesOf(value) ?? value
   if (!isCap && typeof settings[key as keyof Project['settings']] !== 'number') return value
-  return isCap && value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
+  return /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
 /** Never repeats the value in a message. */
