@@ -62,7 +62,7 @@ export function buildApp(deps: Deps): App {
     ...hostWebhookRoutes(deps),
     ...connectorRoutes(deps),
   ])
-  gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
+  gitGatewayRoutes(app, deps, (...of) => inspectPushes(deps, ...of))
   triggerDoor(app, deps)
   hostWebhookDoor(app, deps)
   channelDoorRoutes(app, deps)

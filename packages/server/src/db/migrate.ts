@@ -20,6 +20,7 @@ import identities from './migrations/0018_identities.sql' with { type: 'text' }
 import rootKey from './migrations/0019_root_key.sql' with { type: 'text' }
 import checks from './migrations/0020_checks.sql' with { type: 'text' }
 import heads from './migrations/0021_heads.sql' with { type: 'text' }
+import givenSecrets from './migrations/0022_given_secrets.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -44,6 +45,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 19, name: 'root key', sql: rootKey },
   { version: 20, name: 'checks', sql: checks },
   { version: 21, name: 'heads', sql: heads },
+  { version: 22, name: 'given secrets', sql: givenSecrets },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -198,6 +198,15 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     revoked_at: Timestamp | null
     created_at: Now
   }
+  kept_secrets: {
+    project_id: string
+    sealed_sha256: Buffer
+    name: string
+    version: number
+    sealed: Buffer
+    kept_at: Now
+  }
+  given_secrets: { session_id: string; project_id: string; sealed_sha256: Buffer; given_at: Now }
   secrets: {
     project_id: string
     name: string

@@ -3,6 +3,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { modelOfPattern, parseUpstreams, type UpstreamConfig } from '../config-models.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { withholding } from '../redaction/withhold.ts'
+
+export const withheldAnswer = 'The model upstream answered with a text that holds its key, so the text is not shown.'
 
 export type Shape = UpstreamConfig['shape']
 
@@ -12,6 +15,7 @@ const lookEveryMs = 1_000
 
 export class Upstreams {
   #list: UpstreamConfig[]
+  #guard: { list: UpstreamConfig[]; text: (text: string) => string } | null = null
   readonly #config: Pick<Config, 'modelUpstreams'>
   readonly #file: string | null
   #readOf = ''
@@ -36,6 +40,19 @@ export class Upstreams {
   all(deps: Pick<Deps, 'log' | 'redaction'>): UpstreamConfig[] {
     this.#lookAgain(deps)
     return this.#list
+  }
+
+  /** Replaces a complete text that holds any of the keys. */
+  get guard(): (text: string) => string {
+    if (this.#guard?.list !== this.#list)
+      this.#guard = {
+        list: this.#list,
+        text: withholding(
+          this.#list.flatMap(({ keys }) => keys),
+          withheldAnswer,
+        ),
+      }
+    return this.#guard.text
   }
 
   /** Those that work first; what was refused lately last, so that one call tries each once. */

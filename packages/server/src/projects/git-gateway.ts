@@ -1,7 +1,7 @@
 /** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
 import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
 import { allowOnlyBranch, type PushGate, type PushInspector, readTips, type Repository, serveGateway } from '@svc/git'
-import type { Actor } from '../auth/actor.ts'
+import { type Actor, boundSession } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import {
   actorOfSandboxCredential,
@@ -19,7 +19,11 @@ import { getProject } from './store.ts'
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
 /** What is looked for in a push to a project; given from outside, since secrets are not a project's to know. */
-export type InspectPushes = (project: AuthorizedProject, repository: Repository) => PushInspector
+export type InspectPushes = (
+  project: AuthorizedProject,
+  repository: Repository,
+  sessionId: string | null,
+) => PushInspector
 
 export function gitGatewayRoutes(app: App, deps: Deps, inspect: InspectPushes): void {
   for (const service of Object.keys(services) as (keyof typeof services)[]) {
@@ -53,7 +57,7 @@ async function serve(
   if (project === null) throw unauthenticated('This needs a credential.')
   const repository = await openRepository(deps, project)
   return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
-    inspect: inspect(project, repository),
+    inspect: inspect(project, repository, boundSession(actor)),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
 }
