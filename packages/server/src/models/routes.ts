@@ -167,7 +167,7 @@ async function passOn(
     const text = (await wholeOf(response)).toString('utf8')
     return guard(text) === text ? new Response(text, { status, headers }) : withheld(shape, status)
   }
-  if (body !== null && (ask.stream || type.includes('event-stream')))
+  if (body !== null && (type.includes('event-stream') || (ask.stream && !type.includes('json'))))
     return new Response(meteredStream(body, metering), { status, headers })
   const whole = await wholeOf(response).catch((error: unknown) => {
     settle(null)

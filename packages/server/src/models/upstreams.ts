@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { modelOfPattern, parseUpstreams, type UpstreamConfig } from '../config-models.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { shortCredential } from '../redaction/short-credential.ts'
 import { withholding } from '../redaction/withhold.ts'
 
 export const withheldAnswer = 'The model upstream answered with a text that holds its key, so the text is not shown.'
@@ -20,6 +21,8 @@ export class Upstreams {
   readonly #file: string | null
   #readOf = ''
   #lookedAt = 0
+  /** The list whose short keys the operator was warned of. */
+  #judged: UpstreamConfig[] | null = null
   /** Keys that were refused or had enough, and until when. */
   readonly #resting = new Map<string, number>()
 
@@ -39,6 +42,10 @@ export class Upstreams {
 
   all(deps: Pick<Deps, 'log' | 'redaction'>): UpstreamConfig[] {
     this.#lookAgain(deps)
+    if (this.#judged !== this.#list)
+      for (const [what, key] of keysOf(this.#list))
+        for (const warning of shortCredential(`The ${what}`, key)) deps.log.warn(warning)
+    this.#judged = this.#list
     return this.#list
   }
 

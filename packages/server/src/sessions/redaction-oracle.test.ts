@@ -133,12 +133,10 @@ test('a script that writes guesses and reads them back recovers no key, credenti
       while (known.length < secret.length - 1) {
         const hidden = new Map<string, number>()
         for (const letter of letters) hidden.set(letter, await ask(known + letter))
-        // A letter that is withheld otherwise than the rest continues a secret.
-        const [odd, ...more] = letters.filter(
-          (letter) => letters.filter((other) => hidden.get(other) === hidden.get(letter)).length === 1,
-        )
-        if (odd === undefined || more.length > 0) break
-        known += odd
+        // The letter with which all of the guess is withheld, while more is shown with each other letter.
+        const [most = '', next = ''] = letters.toSorted((one, other) => hidden.get(other)! - hidden.get(one)!)
+        if (hidden.get(most) === hidden.get(next)) break
+        known += most
       }
       recovered[secret] = known.slice(9)
     }
