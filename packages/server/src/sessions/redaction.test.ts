@@ -48,10 +48,10 @@ afterAll(async () => {
 })
 
 /** The fake runtime says what it was asked, in words that come one after the other. */
-async function say(text: string, of = session, at: Pick<SessionApp, 'request' | 'deps'> = app): Promise<Message> {
-  expect((await at.request('POST', app.path(of.session_id, 'prompt'), { body: { text } })).status).toBe(202)
+async function say(text: string, of = session): Promise<Message> {
+  expect((await app.request('POST', app.path(of.session_id, 'prompt'), { body: { text } })).status).toBe(202)
   return until('the answer is kept', async () => {
-    if (at.deps.keeper.turnOf(of.session_id) !== 'idle') return null
+    if (app.deps.keeper.turnOf(of.session_id) !== 'idle') return null
     const { body } = await app.request<{ messages: Message[] }>('GET', app.path(of.session_id, 'transcript'))
     const last = body.messages.at(-1)
     if (last?.role !== 'assistant' || last.completed_at === null) return null
@@ -176,7 +176,15 @@ test('a secret that was replaced and deleted stays out of the session that was g
     expect((await other.request('POST', app.path(given.session_id, 'restart'))).status).toBeLessThan(300)
     await app.reaches(given.session_id, 'running')
     await other.deps.keeper.settle(given.session_id)
-    expect(JSON.stringify(await say(text, given, other))).toContain(clean)
+    const prompt = { body: { text: `again ${text}` } }
+    expect((await other.request('POST', app.path(given.session_id, 'prompt'), prompt)).status).toBe(202)
+    const transcript = await until('the answer is kept', async () => {
+      const reply = await app.request<{ messages: Message[] }>('GET', app.path(given.session_id, 'transcript'))
+      const last = reply.body.messages.findLast(({ parts }) => JSON.stringify(parts).includes('again'))
+      return last?.role === 'assistant' && last.completed_at !== null ? reply.text : null
+    })
+    expect(transcript).toContain(`again ${clean}`)
+    for (const value of values) expect(transcript).not.toContain(value)
   } finally {
     await other.close()
   }
