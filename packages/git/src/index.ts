@@ -1,6 +1,14 @@
 export { isDiskFull } from './disk-full.ts'
 export { GitError } from './git.ts'
-export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
+export {
+  isSha,
+  type CallOptions,
+  type RefUpdate,
+  type Remote,
+  type Repository,
+  type Sha,
+  withheldText,
+} from './repository.ts'
 export { closedNetwork } from './addresses.ts'
 export { ArchiveTooLarge, streamArchive } from './archive.ts'
 export { overBeforehand, type OverQuota, type PushQuota } from './push-quota.ts'

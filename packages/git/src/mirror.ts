@@ -240,14 +240,14 @@ export async function fetchRefspecs(
       if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
       if (error.failure === 'timeout')
         return { reason: 'The git host did not finish sending in time.', isOfContent: false }
-      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(error)
+      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(remote, error)
     }
   }
 }
 
-function failureOf(error: GitError): FetchFailure {
-  if (!isRefusalOfContent(error)) return { reason: hostWords(error.stderr), isOfContent: false }
-  const words = error.failure === 'limit' ? overLimits : hostWords(error.stderr)
+function failureOf(remote: Remote, error: GitError): FetchFailure {
+  if (!isRefusalOfContent(error)) return { reason: hostWords(error.stderr, remote), isOfContent: false }
+  const words = error.failure === 'limit' ? overLimits : hostWords(error.stderr, remote)
   return { reason: words === overLimits ? words : `what its host sent was refused. ${words}`, isOfContent: true }
 }
 

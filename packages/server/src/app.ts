@@ -70,7 +70,7 @@ export function buildApp(deps: Deps): App {
     ...connectorRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, {
-    inspect: (project, repository) => inspectPushes(deps, project, repository),
+    inspect: (...of) => inspectPushes(deps, ...of),
     unfinishedBytes: (projectId) => unfinishedBytesOf(deps.db, projectId),
   })
   triggerDoor(app, deps)

@@ -114,7 +114,7 @@ export class CheckKeeper {
   async #run(driver: SandboxDriver, run: RunRow): Promise<void> {
     const { newId, instanceId, redaction } = this.#deps
     const sandboxId = `check-${newId().replaceAll('-', '')}`
-    const redactor = redaction.of(run.project_id, sandboxId)
+    const redactor = redaction.of(sandboxId)
     const kept: Kept = { run, sandboxId, abort: new AbortController(), redactor }
     const held = { runId: run.run_id, instanceId, starts: run.starts }
     this.#kept.set(run.run_id, kept)

@@ -10,7 +10,7 @@ import {
   type Repository,
   serveGateway,
 } from '@svc/git'
-import type { Actor } from '../auth/actor.ts'
+import { type Actor, boundSession } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import {
   actorOfSandboxCredential,
@@ -30,8 +30,8 @@ const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-p
 
 /** What a push needs of resources that a project does not know. */
 export interface PushParts {
-  /** What is looked for in a push. */
-  inspect: (project: AuthorizedProject, repository: Repository) => PushInspector
+  /** What is looked for in a push; secrets are not a project's to know. */
+  inspect: (project: AuthorizedProject, repository: Repository, sessionId: string | null) => PushInspector
   /** How much of the store is unfinished work of sessions. */
   unfinishedBytes: (projectId: string) => Promise<number>
 }
@@ -68,7 +68,7 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
     path === 'git-receive-pack' ? pushQuota(deps, project, await parts.unfinishedBytes(project.project_id)) : null
   if (quota !== null) await refuseBeforehand(deps, c, { project, repository, quota })
   return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
-    inspect: parts.inspect(project, repository),
+    inspect: parts.inspect(project, repository, boundSession(actor)),
     ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })

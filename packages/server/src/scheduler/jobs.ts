@@ -20,6 +20,7 @@ import { upstreamsOf } from '../models/upstreams.ts'
 import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
+import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
 import { pruneWip } from '../sessions/prune-wip.ts'
 import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
@@ -72,6 +73,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
     { name: 'reclaim storage', everyMs: 600_000, run: (signal) => reclaimStorage(deps, signal) },
     { name: 'prune replaced work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal) },
+    { name: 'forget given secrets', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]
 }

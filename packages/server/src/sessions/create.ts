@@ -3,7 +3,7 @@ import type { Repository } from '@svc/git'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { redactorFor } from '../secrets/redactor-for.ts'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
@@ -68,7 +68,7 @@ export async function createSession(
   await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
   const model = input.model ?? manifest.runtime.model ?? null
   const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
-  const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt) : null
+  const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt, caller) : null
   await failpoint('session.create.before_row')
   const { sessionId, isWarm } = await deps.db.transaction().execute(async (trx) => {
     const parentId = input.parentSessionId ?? boundSession(caller.actor)
@@ -157,11 +157,19 @@ export async function requireRoom(
   )
 }
 
-/** The prompt is delivered as it was typed; what every list shows is without the secrets in it. */
-async function nameFromPrompt(deps: CreateDeps, project: ProjectRow, prompt = ''): Promise<string | null> {
-  if (prompt.trim() === '') return null
-  await openSecrets(deps, project)
-  const line = deps.redaction.of(project.project_id).text(prompt).trim().split('\n')[0]?.trim()
+/**
+ * The prompt is delivered as it was typed; the name that lists show holds none of the secrets in it. An agent that starts a
+ * session wrote the prompt and reads the name, so its prompt is searched for what the agent's own session was given.
+ */
+async function nameFromPrompt(
+  deps: CreateDeps,
+  project: ProjectRow,
+  prompt: string | undefined,
+  author: Caller,
+): Promise<string | null> {
+  if (prompt === undefined || prompt.trim() === '') return null
+  const redactor = await redactorFor(deps, project, author)
+  const line = redactor.text(prompt).trim().split('\n')[0]?.trim()
   if (!line) return null
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`
 }

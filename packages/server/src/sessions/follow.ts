@@ -7,13 +7,15 @@ import { Conversation } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { pause } from '../pause.ts'
-import { Said } from './said.ts'
+import { quietMs, Said } from './said.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'log'>
 
 const feedMs = 40
+/** A little later than a text counts as quiet, so that one look shows it. */
+const releaseMs = quietMs + 10
 const keepMs = 1_000
 const activityMs = 10_000
 const reconnectMsMax = 2_000
@@ -42,6 +44,9 @@ export class Follower {
   readonly #unfed = new Set<string>()
   readonly #unkept = new Set<string>()
   #feedTimer: NodeJS.Timeout | null = null
+  /** Messages whose last characters stay back until more follows, or nothing does. */
+  readonly #heldBack = new Set<string>()
+  #releaseTimer: NodeJS.Timeout | null = null
   #keepTimer: NodeJS.Timeout | null = null
   #keeping: Promise<void> = Promise.resolve()
   readonly #on: RuntimeEvents
@@ -70,7 +75,7 @@ export class Follower {
     this.#deps = deps
     this.#daemon = daemon
     this.#userId = input.userId
-    this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor))
+    this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor, deps.now))
     this.turn = input.turn
     if (this.turn === 'busy') this.#keepSoon()
   }
@@ -106,7 +111,12 @@ export class Follower {
     this.#stop.abort()
     await this.#followed
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
     if (this.#keepTimer !== null) clearTimeout(this.#keepTimer)
+    for (const messageId of this.#conversation.end()) {
+      this.#unfed.add(messageId)
+      this.#unkept.add(messageId)
+    }
     this.#feed()
     await this.#keep()
   }
@@ -266,8 +276,19 @@ export class Follower {
     for (const messageId of this.#unfed) {
       const message = this.#conversation.message(messageId)
       if (message !== null) this.#deps.feed.publish(this.#daemon.sessionId, { type: 'message', message })
+      if (this.#conversation.holdsBack(messageId)) this.#heldBack.add(messageId)
     }
     this.#unfed.clear()
+    if (this.#heldBack.size > 0 && !this.#stop.signal.aborted)
+      this.#releaseTimer ??= setTimeout(() => this.#release(), releaseMs)
+  }
+
+  /** Shows what silence shows; what has grown meanwhile waits again. */
+  #release(): void {
+    this.#releaseTimer = null
+    const messageIds = [...this.#heldBack]
+    this.#heldBack.clear()
+    for (const messageId of messageIds) if (this.#conversation.holdsBack(messageId)) this.#touch(messageId)
   }
 
   #keepSoon(): void {

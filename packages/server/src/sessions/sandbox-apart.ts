@@ -30,8 +30,8 @@ export async function makeSandboxApart(
   const { kind, sandboxId, projectId, repository, commit, settings } = input
   const { setup: _, ...limits } = settings
   const key = sandboxKey(deps, sandboxId)
-  // Also so that a value that is replaced while it runs is still looked for in what it says.
-  deps.redaction.sandboxBegins(projectId, sandboxId, { SVC_TOKEN: key })
+  // It has no session: its log is searched for what this one sandbox is given.
+  deps.redaction.sandboxBegins(sandboxId, sandboxId, { SVC_TOKEN: key })
   const sandbox = await makeSandbox(
     deps,
     driver,

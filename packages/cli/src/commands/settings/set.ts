@@ -1,5 +1,5 @@
 import { bytesOf } from '@svc/contract/quotas'
-import { reply } from '../../api.ts'
+import { replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
@@ -27,7 +27,7 @@ export const set = command({
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
     const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(before, key, value)])
-    const project = await reply(
+    const { data: project, warnings } = await replyWarned(
       api.PATCH('/v1/projects/{projectId}', {
         params: { path: { projectId } },
         body: {
@@ -37,6 +37,7 @@ export const set = command({
         },
       }),
     )
+    for (const warning of warnings) ctx.out.warn(warning)
     if (ctx.out.json) return ctx.out.document(project)
     for (const { key, value } of pairs)
       ctx.out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : value} now`)
