@@ -94,7 +94,7 @@ test.each([
     '/v1/sign-in/',
     '/v1/%73ign-in',
   ],
-  ...['/v1/channels/slack/x/events', '/v1/projects/x/host-webhook', '/v1/projects/x/triggers/y/webhook'],
+  ...['/v1/channels/slack/x/events', '/v1/projects/x/host-webhook'],
 ])('%s is refused', async (path) => {
   for (const method of ['GET', 'POST'])
     expect(await send(method, path, bearer(app.ownerToken))).toMatchObject({

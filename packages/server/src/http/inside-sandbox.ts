@@ -29,6 +29,8 @@ const otherPaths = [
   /^\/v1\/llm\//,
   /^\/v1\/mcp(\/|$)/,
   /^\/v1\/sandboxes\//,
+  // Takes the session's token from there, so that what it starts counts as started by that session.
+  /^\/v1\/projects\/[^/]+\/triggers\/[^/]+\/webhook$/,
 ]
 
 /** People sign in with a browser, and none of theirs runs in a sandbox. */

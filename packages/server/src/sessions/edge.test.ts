@@ -112,6 +112,14 @@ describe('what comes out', () => {
       expect([name, headers.get(name)]).toEqual([name, null])
   })
 
+  test('is no page of a browser', async () => {
+    const reply = await app.request<{ code: string; hint: string }>('GET', `${base}/`, {
+      headers: { 'sec-fetch-mode': 'navigate' },
+    })
+    expect([reply.status, reply.body.code]).toEqual([403, 'forbidden'])
+    expect(reply.body.hint).toContain('svc sessions preview')
+  })
+
   test('of a port where nothing listens is told by the daemon', async () => {
     const reply = await app.request<{ code: string }>('GET', `${base}/proxy/3001/`)
     expect([reply.status, reply.body.code]).toEqual([502, 'nothing_listens'])

@@ -25,6 +25,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
   const url = new URL(c.req.url)
   const admitted = await admit(deps, { sandboxId, url, method: c.req.method, credentials: credentialsOf(c.req.raw) })
   if (admitted.kind === 'health') return health(admitted.endpoint)
+  refuseNavigation(c.req.raw.headers)
   const { daemon, path, userId, role } = admitted
   const upstream = await askRuntime(daemon, {
     method: c.req.method,
@@ -44,6 +45,14 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
     },
+  })
+}
+
+/** On the dashboard's own origin a page of an agent could pass for a page of the service, even without scripts. */
+function refuseNavigation(headers: Headers): void {
+  if (headers.get('sec-fetch-mode') !== 'navigate') return
+  throw new ServiceError('forbidden', 'A browser does not open a sandbox on this address as a page.', {
+    hint: 'Open the port as a preview: svc sessions preview <id> <port>',
   })
 }
 
@@ -111,5 +120,7 @@ function passed(headers: Headers, onward: (rawHeaders: string[]) => string[]): R
   for (let i = 0; i + 1 < raw.length; i += 2) kept.append(raw[i]!, raw[i + 1]!)
   kept.delete('content-length')
   kept.delete('set-cookie')
+  // A browser would ask for a password in our name.
+  kept.delete('www-authenticate')
   return Object.fromEntries(kept)
 }

@@ -57,13 +57,13 @@ async function signIn(change: (query: URLSearchParams) => void = () => {}) {
   }
 }
 
-test('the same provider signs a member in when it is honest', async () => {
-  expect(await signIn()).toEqual({ page: '/', isIn: true })
+test('the same provider signs an invited person in when it is honest', async () => {
+  expect(await signIn()).toEqual({ page: '/invitations', isIn: true })
   email = `${randomUUID()}@example.test`
   await addMember(app, email)
   provider.lies = { claims: { aud: ['svc'], email: undefined, sub: 'honest' } }
   provider.lies.userinfo = { sub: 'honest', email, email_verified: true }
-  expect(await signIn()).toEqual({ page: '/', isIn: true })
+  expect(await signIn()).toEqual({ page: '/invitations', isIn: true })
 })
 
 const now = () => Math.floor(Date.now() / 1000)
