@@ -7,7 +7,7 @@ import { findBun } from './bun.mjs'
 import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
-import { ensureSshd, ensureTestMachine } from './machine.mjs'
+import { ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
 import { describeFlaky, run, runTestFiles } from './test-files.mjs'
 
 /** The goal for all of it on two cores. Missing it is reported and is no failure: the machine may be slow. */
@@ -35,6 +35,7 @@ await main(async () => {
   if (results[0].outcome === 'failed') return summarise(results, [])
   await ensureTestMachine()
   await ensureSshd()
+  await ensureReverseProxies()
   results.push(await attempt('build', ensureBuilt))
   if (filters.length === 0) for (const stage of stages) results.push(await attempt(stage.name, () => runStage(stage)))
   const tests = await runTests(filters)

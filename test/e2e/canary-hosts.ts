@@ -42,7 +42,7 @@ export async function startCanaryHosts(folder: string, origin: string): Promise<
       // The names of this test lead to this machine, and they alone may.
       dial: {
         resolve: async (host) => (host.endsWith('.canary.test') ? ['127.0.0.1'] : []),
-        closed: (address) => (address === '127.0.0.1' ? null : publicInternet.closed(address)),
+        closed: (address, port) => (address === '127.0.0.1' ? null : publicInternet.closed(address, port)),
       },
     }),
     port: plain.port!,

@@ -64,6 +64,7 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   ],
   connectors: ({ slug }) => [{ at: `/projects/${slug}/connectors`, reads: poison }],
   home: () => [{ at: '/', reads: poison }],
+  invitations: () => [{ at: '/invitations', reads: /No invitations/ }],
   signIn: () => [
     {
       at: '/sign-in?next=javascript:alert(1)&problem=__proto__#%3Cimg%20src=x%20onerror=alert(1)%3E',

@@ -173,6 +173,7 @@ const addresses = (slug: string) => ({
   'new-change-request': `/projects/${slug}/change-requests/new?head=other`,
   'new-project': '/projects/new',
   members: '/account/members',
+  invitations: '/invitations',
   tokens: '/account/tokens',
   audit: '/account/audit',
   'account-usage': '/account/usage',

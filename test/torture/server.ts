@@ -92,7 +92,7 @@ export class TortureServer {
         SVC_ALLOW_PRIVATE_GIT_HOSTS: '1',
         SVC_WARM_SANDBOXES: options.warm === true ? '1' : '0',
         SVC_LOG: 'json',
-        ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl }),
+        ...(this.#databaseUrl === null ? {} : { DATABASE_URL: this.#databaseUrl, SVC_FILE_REPOSITORY_ROOTS: tmpdir() }),
         ...(this.#clockFile === null ? {} : { TORTURE_CLOCK_FILE: this.#clockFile }),
         ...(options.failpoints === undefined ? {} : { SVC_FAILPOINTS: options.failpoints }),
       },

@@ -11,6 +11,8 @@ export interface Config {
   hosts: Record<string, { url: string }>
   /** By origin (`https://example.com`), so that a token can only go where it came from. */
   tokens: Record<string, { token: string }>
+  /** The data folder of a server that was first started by this user, by origin. */
+  data_dirs?: Record<string, string>
 }
 
 const bytesMax = 1024 * 1024
@@ -87,6 +89,8 @@ function shape(path: string, json: Record<string, unknown>): Config {
     if (!isRecord(entry) || typeof entry.token !== 'string') throw broken(path, `tokens of ${origin} has no token`)
     config.tokens[origin] = { ...entry, token: entry.token }
   }
+  for (const [origin, folder] of entries(path, json, 'data_dirs'))
+    if (typeof folder === 'string') (config.data_dirs ??= {})[origin] = folder
   return config
 }
 

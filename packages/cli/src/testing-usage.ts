@@ -27,4 +27,8 @@ export const settings: Project['settings'] = {
   git_api_url: null,
   model_tokens_per_session: null,
   model_tokens_per_month: null,
+  session_depth_max: 3,
+  session_descendants_max: 10,
+  webhook_sessions_max: 10,
+  webhook_fires_per_hour_max: 120,
 }

@@ -63,6 +63,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
   created_by: ids.user,
+  parent_session_id: null,
   metadata: {},
   created_at: at(600),
   updated_at: at(60),
@@ -179,7 +180,7 @@ export const usual: Answers = {
   getReady: () => ({
     status: 'ready',
     version: '0.1.0',
-    sandbox: { driver: 'fake', ready: true, problem: null, install: null },
+    sandbox: { driver: 'fake', ready: true, problem: null, install: null, missing_limits: [] },
     ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' } },
   }),
   whoAmI: () => ({
@@ -197,9 +198,11 @@ export const usual: Answers = {
     account: anAccount,
     accounts: [anAccount],
   }),
+  listInvitations: () => ({ invitations: [] }),
   listMembers: () => [aMember(), aMember({ user_id: ids.token, name: 'Bo', email: 'bo@example.com', role: 'viewer' })],
   addMember: ({ body }) => ({
     member: aMember({ ...(body as { email: string }), user_id: ids.sandbox }),
+    invitation_id: ids.sandbox,
     sign_in: { url: 'http://127.0.0.1:8420/sign-in#abc', expires_at: at(-86_400) },
   }),
   changeRole: ({ body }) => aMember(body as { role: 'admin' }),
@@ -213,7 +216,6 @@ export const usual: Answers = {
   revokeUserToken: () => ({ ok: true }),
   revokeProjectToken: () => ({ ok: true }),
   updateProject: ({ body }) => aProject(body as Partial<Project>),
-  createOwnerLink: () => ({ url: 'http://127.0.0.1:8420/sign-in#abc', expires_at: at(-600) }),
   createProject: ({ body }) => aProject(body as Partial<Project>),
   listProjects: () => [aProject()],
   getProject: () => aProject(),

@@ -1,9 +1,9 @@
 /** What the service answers, as its document says it: types only, so that no schema is loaded. */
-import type { operations } from '@svc/contract/api'
+import type { components, operations } from '@svc/contract/api'
 
 type Body<Name extends keyof operations> = operations[Name]['responses'] extends infer Responses
   ? Responses extends { 200: { content: infer Content } } | { 201: { content: infer Content } }
-    ? Content[keyof Content]
+    ? Content[keyof Content & 'application/json']
     : never
   : never
 
@@ -25,7 +25,7 @@ export type Usage = Body<'accountUsage'>
 export type ProjectEvent = Body<'streamProjectEvents'>['events'][number]
 export type Webhook = Body<'listWebhooks'>['webhooks'][number]
 export type WebhookDelivery = Body<'listDeliveries'>['deliveries'][number]
-export type SessionEvent = Body<'streamSessionEvents'>
+export type SessionEvent = components['schemas']['SessionEvent']
 export type Message = Body<'getTranscript'>['messages'][number]
 export type MessagePart = Message['parts'][number]
 export type Phase = Body<'getTimeline'>['phases'][number]

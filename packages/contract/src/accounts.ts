@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
@@ -37,19 +37,21 @@ export const listMembersRoute = route({
 
 export const addMemberRoute = route({
   name: 'addMember',
-  summary: 'Add a member by e-mail address; somebody who never signed in gets a one-time link',
+  summary: 'Invite a person by e-mail address; they join when they accept, within seven days',
   method: 'POST',
   path: '/v1/accounts/:accountId/members',
   access: 'account-admin',
   body: z.object({
     email: z.email().max(254).toLowerCase(),
-    name: z.string().trim().min(1).max(100).optional(),
+    name: line(100).optional(),
     role: z.enum(roles).default('member'),
   }),
   status: 201,
   reply: z.object({
+    /** The member they become by signing up with the link; `user_id` is the invitation's id until then. */
     member,
-    /** To be handed over by whoever added them: the service sends no mail. Null for somebody who has signed in before. */
+    invitation_id: uuid,
+    /** The inviter hands it over: the service sends no mail. Null with an API token: a browser makes the link. */
     sign_in: z.object({ url: z.string(), expires_at: timestamp }).nullable(),
   }),
 })
@@ -109,7 +111,8 @@ export const listAuditRoute = route({
 
 export const createOwnerLinkRoute = route({
   name: 'createOwnerLink',
-  summary: 'Make a one-time link that signs its opener in to the dashboard as the caller',
+  summary:
+    'Make a one-time link that signs its opener in as the caller, in a browser that gave its password or came by single sign-on within ten minutes; never with an API token',
   method: 'POST',
   path: '/v1/accounts/owner-links',
   access: 'account',
@@ -119,7 +122,8 @@ export const createOwnerLinkRoute = route({
 
 export const signInRoute = route({
   name: 'signInWithOwnerLink',
-  summary: 'Exchange the code of an owner link for a dashboard cookie; the code works once',
+  summary:
+    'Exchange the code of an owner link or invitation for a dashboard cookie; the code works once. An invitation makes a new user',
   method: 'POST',
   path: '/v1/sign-in',
   access: 'public',
@@ -177,6 +181,16 @@ export const setPasswordRoute = route({
   path: '/v1/accounts/password',
   access: 'account',
   body: z.object({ email, password, current_password: z.string().max(200).optional() }),
+  reply: ok,
+})
+
+export const confirmSignInRoute = route({
+  name: 'confirmSignIn',
+  summary: 'Give the password once more in this browser: account changes ask for it after ten minutes',
+  method: 'POST',
+  path: '/v1/accounts/confirm',
+  access: 'account',
+  body: z.object({ password: z.string().min(1).max(200) }),
   reply: ok,
 })
 

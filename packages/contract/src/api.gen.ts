@@ -44,7 +44,7 @@ export interface paths {
         /** The members of an account with their roles, in the order in which they joined */
         get: operations["listMembers"];
         put?: never;
-        /** Add a member by e-mail address; somebody who never signed in gets a one-time link */
+        /** Invite a person by e-mail address; they join when they accept, within seven days */
         post: operations["addMember"];
         delete?: never;
         options?: never;
@@ -70,6 +70,23 @@ export interface paths {
         patch: operations["changeRole"];
         trace?: never;
     };
+    "/v1/accounts/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the password once more in this browser: account changes ask for it after ten minutes */
+        post: operations["confirmSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/owner-links": {
         parameters: {
             query?: never;
@@ -79,7 +96,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a one-time link that signs its opener in to the dashboard as the caller */
+        /** Make a one-time link that signs its opener in as the caller, in a browser that gave its password or came by single sign-on within ten minutes; never with an API token */
         post: operations["createOwnerLink"];
         delete?: never;
         options?: never;
@@ -183,7 +200,7 @@ export interface paths {
         /** The ways to sign in to the dashboard besides an owner link */
         get: operations["getSignInMethods"];
         put?: never;
-        /** Exchange the code of an owner link for a dashboard cookie; the code works once */
+        /** Exchange the code of an owner link or invitation for a dashboard cookie; the code works once. An invitation makes a new user */
         post: operations["signInWithOwnerLink"];
         delete?: never;
         options?: never;
@@ -219,6 +236,142 @@ export interface paths {
         put?: never;
         /** End this dashboard session */
         post: operations["signOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept an invitation as the signed-in person, in a browser: by the code of its link, or by id for a verified address */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/invitations/{invitationId}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the one-time link of an invitation, in a browser that signed in within ten minutes; an earlier link ends */
+        post: operations["linkInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pending invitations of an account, the newest first */
+        get: operations["listInvitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Pending invitations of the address that the sign-in provider verified for the caller */
+        get: operations["listReceivedInvitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The account, role and inviter behind the code of an invitation link; the code is not spent */
+        post: operations["readInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/invitations/{invitationId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a pending invitation; its link ends */
+        delete: operations["revokeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/notices/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Dismiss notices up to one, in a browser; a token cannot hide what it did */
+        post: operations["dismissNotices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Credentials and invitations made in your name since you last dismissed these notices, the newest first */
+        get: operations["listNotices"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1616,6 +1769,86 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        SessionEvent: {
+            /** @constant */
+            type: "session";
+            session: {
+                /** Format: uuid */
+                session_id: string;
+                /** Format: uuid */
+                account_id: string;
+                /** Format: uuid */
+                project_id: string;
+                name: string;
+                branch_name: string;
+                base_ref: string;
+                agent_name: string;
+                model: string | null;
+                /** @enum {string} */
+                status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+                error: string | null;
+                sandbox_url: string | null;
+                sandbox: {
+                    /** Format: uuid */
+                    sandbox_id: string;
+                    driver: string;
+                    /** @enum {string} */
+                    status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                    generation: number;
+                } | null;
+                created_by: string | null;
+                parent_session_id: string | null;
+                metadata: {
+                    [key: string]: unknown;
+                };
+                /** Format: date-time */
+                created_at: string;
+                /** Format: date-time */
+                updated_at: string;
+                /** Format: date-time */
+                last_active_at: string;
+                is_busy?: boolean;
+            };
+        } | {
+            /** @constant */
+            type: "message";
+            message: {
+                message_id: string;
+                /** @enum {string} */
+                role: "user" | "assistant";
+                /** Format: date-time */
+                created_at: string;
+                completed_at: string | null;
+                error: string | null;
+                parts: ({
+                    /** @constant */
+                    type: "text";
+                    id: string;
+                    text: string;
+                } | {
+                    /** @constant */
+                    type: "reasoning";
+                    id: string;
+                    text: string;
+                } | {
+                    /** @constant */
+                    type: "tool";
+                    id: string;
+                    tool: string;
+                    /** @enum {string} */
+                    status: "pending" | "running" | "completed" | "error";
+                    title: string;
+                    input: string;
+                    output: string;
+                })[];
+            };
+        } | {
+            /** @constant */
+            type: "turn";
+            /** @enum {string} */
+            status: "busy" | "idle" | "error";
+            error: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -1682,6 +1915,7 @@ export interface operations {
                             ready: boolean;
                             problem: string | null;
                             install: string | null;
+                            missing_limits: ("memory" | "cpu" | "processes")[];
                         };
                         /** @enum {string} */
                         model: "upstream" | "scripted" | "none";
@@ -1789,6 +2023,8 @@ export interface operations {
                             /** Format: date-time */
                             created_at: string;
                         };
+                        /** Format: uuid */
+                        invitation_id: string;
                         sign_in: {
                             url: string;
                             /** Format: date-time */
@@ -1877,6 +2113,44 @@ export interface operations {
                         role: "owner" | "admin" | "member" | "viewer";
                         /** Format: date-time */
                         created_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    confirmSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
                     };
                 };
             };
@@ -2307,6 +2581,339 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                } | {
+                    /** Format: uuid */
+                    invitation_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        account_id: string;
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    linkInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                accountId: string;
+                invitationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        url: string;
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        invitations: {
+                            /** Format: uuid */
+                            invitation_id: string;
+                            email: string;
+                            name: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                            invited_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            expires_at: string;
+                            has_link: boolean;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listReceivedInvitations: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        invitations: {
+                            /** Format: uuid */
+                            invitation_id: string;
+                            account_name: string;
+                            invited_by: string | null;
+                            email: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                            /** Format: date-time */
+                            expires_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        invitation_id: string;
+                        account_name: string;
+                        invited_by: string | null;
+                        email: string;
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
+                        /** Format: date-time */
+                        expires_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    revokeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                accountId: string;
+                invitationId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    dismissNotices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    up_to: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listNotices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        notices: {
+                            notice_id: number;
+                            /** Format: date-time */
+                            at: string;
+                            action: string;
+                            name: string | null;
+                            address: string | null;
+                            token_name: string | null;
+                        }[];
                     };
                 };
             };
@@ -2756,6 +3363,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2839,6 +3454,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2910,6 +3533,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -2991,6 +3622,10 @@ export interface operations {
                         git_api_url?: string | null;
                         model_tokens_per_session?: number | null;
                         model_tokens_per_month?: number | null;
+                        session_depth_max?: number;
+                        session_descendants_max?: number;
+                        webhook_sessions_max?: number;
+                        webhook_fires_per_hour_max?: number;
                     };
                 };
             };
@@ -3037,6 +3672,14 @@ export interface operations {
                             model_tokens_per_session: number | null;
                             /** @default null */
                             model_tokens_per_month: number | null;
+                            /** @default 3 */
+                            session_depth_max: number;
+                            /** @default 10 */
+                            session_descendants_max: number;
+                            /** @default 10 */
+                            webhook_sessions_max: number;
+                            /** @default 120 */
+                            webhook_fires_per_hour_max: number;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3667,6 +4310,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3748,6 +4392,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3817,6 +4462,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -3928,6 +4574,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4147,6 +4794,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4214,6 +4862,7 @@ export interface operations {
                             generation: number;
                         } | null;
                         created_by: string | null;
+                        parent_session_id: string | null;
                         metadata: {
                             [key: string]: unknown;
                         };
@@ -4259,83 +4908,9 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": {
-                        /** @constant */
-                        type: "session";
-                        session: {
-                            /** Format: uuid */
-                            session_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            name: string;
-                            branch_name: string;
-                            base_ref: string;
-                            agent_name: string;
-                            model: string | null;
-                            /** @enum {string} */
-                            status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                            error: string | null;
-                            sandbox_url: string | null;
-                            sandbox: {
-                                /** Format: uuid */
-                                sandbox_id: string;
-                                driver: string;
-                                /** @enum {string} */
-                                status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                                generation: number;
-                            } | null;
-                            created_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                            /** Format: date-time */
-                            last_active_at: string;
-                            is_busy?: boolean;
-                        };
-                    } | {
-                        /** @constant */
-                        type: "message";
-                        message: {
-                            message_id: string;
-                            /** @enum {string} */
-                            role: "user" | "assistant";
-                            /** Format: date-time */
-                            created_at: string;
-                            completed_at: string | null;
-                            error: string | null;
-                            parts: ({
-                                /** @constant */
-                                type: "text";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "reasoning";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "tool";
-                                id: string;
-                                tool: string;
-                                /** @enum {string} */
-                                status: "pending" | "running" | "completed" | "error";
-                                title: string;
-                                input: string;
-                                output: string;
-                            })[];
-                        };
-                    } | {
-                        /** @constant */
-                        type: "turn";
-                        /** @enum {string} */
-                        status: "busy" | "idle" | "error";
-                        error: string | null;
+                        event: string;
+                        id?: string;
+                        data: string;
                     };
                 };
             };
@@ -4645,7 +5220,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": string;
+                    "application/x-git-bundle": string;
                 };
             };
             /** @description Refused or failed */
@@ -5028,6 +5603,7 @@ export interface operations {
                             conflicts: string[];
                         };
                     };
+                    "text/x-diff": string;
                 };
             };
             /** @description Refused or failed */
@@ -6248,6 +6824,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/event-stream": {
+                        event: string;
+                        id?: string;
+                        data: string;
+                    };
                     "application/json": {
                         events: ({
                             id: number;
@@ -7719,6 +8300,11 @@ export interface operations {
                             text: string;
                         }[];
                         truncated: boolean;
+                    };
+                    "text/event-stream": {
+                        event: string;
+                        id?: string;
+                        data: string;
                     };
                 };
             };

@@ -151,6 +151,7 @@ export const readAppLogsRoute = route({
     deploy: z.string().max(64).optional(),
     lines: z.coerce.number().int().min(0).max(appLogLinesMax).default(500),
   }),
+  replyTypes: ['application/json', 'text/event-stream'],
   reply: z.object({
     deploy: appDeploy.nullable(),
     lines: z.array(appLogLine),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { mergeEffects } from './effects.ts'
 import { changeRequestStatuses } from './change-request-moves.ts'
 import { branchName } from './projects.ts'
-import { bytesAtMost, metadata, page, route, sha, timestamp, uuid } from './route.ts'
+import { bytesAtMost, line, metadata, page, route, sha, timestamp, uuid } from './route.ts'
 
 export {
   changeRequestMoves,
@@ -16,7 +16,7 @@ export const titleMax = 256
 export const descriptionBytesMax = 64 * 1024
 export const mergeMessageBytesMax = 16 * 1024
 
-const title = z.string('is required').trim().min(1, 'is required').max(titleMax)
+const title = line(titleMax)
 const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
 
 /** Exactly the fields of the table. */
@@ -160,6 +160,7 @@ export const diffChangeRequestRoute = route({
     since: sha.optional(),
   }),
   stream: true,
+  replyTypes: ['application/json', 'text/x-diff'],
   reply: diff,
 })
 

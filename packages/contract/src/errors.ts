@@ -22,6 +22,7 @@ export const classOfCode = {
   repository_refused: 'invalid',
   agent_merge_forbidden: 'forbidden',
   spend_cap_reached: 'forbidden',
+  confirmation_needed: 'forbidden',
   merge_conflict: 'conflict',
   merge_rejected: 'conflict',
   head_moved: 'conflict',
@@ -33,6 +34,7 @@ export const classOfCode = {
   concurrent_session_limit: 'limit_reached',
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
+  request_timeout: 'invalid',
   method_not_allowed: 'invalid',
   base_busy: 'unavailable',
   repository_unreachable: 'unavailable',
@@ -47,6 +49,7 @@ export type ErrorCode = ErrorClass | keyof typeof classOfCode
 /** The codes whose status HTTP itself names more narrowly than their class does. */
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
+  request_timeout: 408,
   method_not_allowed: 405,
   repository_unreachable: 502,
   preview_unreachable: 502,

@@ -112,6 +112,7 @@ export const streamProjectEventsRoute = route({
   path: '/v1/projects/:projectId/events',
   access: 'project-read',
   stream: true,
+  replyTypes: ['text/event-stream', 'application/json'],
   query: z.object({
     after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
     limit: z.coerce.number().int().min(1).max(1000).default(100),

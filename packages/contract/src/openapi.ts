@@ -11,6 +11,8 @@ import * as connectors from './connectors.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
+import * as invitations from './invitations.ts'
+import * as notices from './notices.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
 import * as sessions from './sessions.ts'
@@ -24,6 +26,8 @@ import * as webhooks from './webhooks.ts'
 const modules = [
   system,
   accounts,
+  invitations,
+  notices,
   tokens,
   projects,
   browse,
@@ -69,7 +73,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     info: { title: 'svc', version },
     paths,
     components: {
-      schemas: { Error: error },
+      schemas: { Error: error, SessionEvent: jsonSchema(sessions.sessionEvent, 'output') },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
     security: [{ token: [] }],
@@ -104,11 +108,7 @@ function operation(route: Route) {
     responses: {
       [route.status]: {
         description: 'Success',
-        content: {
-          [route.name === 'streamSessionEvents' ? 'text/event-stream' : 'application/json']: {
-            schema: jsonSchema(route.reply, 'output'),
-          },
-        },
+        content: Object.fromEntries(route.replyTypes.map((type) => [type, { schema: schemaOf(route, type) }])),
       },
       default: {
         description: 'Refused or failed',
@@ -117,6 +117,20 @@ function operation(route: Route) {
     },
     ...(route.access === 'public' ? { security: [] } : {}),
   }
+}
+
+/** `reply` describes JSON, or the only type there is; an event of a stream carries JSON in `data`. */
+function schemaOf(route: Route, type: string) {
+  const isOnlyType = route.replyTypes.length === 1
+  const schema = type === 'application/json' || isOnlyType ? jsonSchema(route.reply, 'output') : {}
+  if (type !== 'text/event-stream') return type === 'application/json' ? schema : { type: 'string' }
+  const data = {
+    type: 'string',
+    contentMediaType: 'application/json',
+    ...(isOnlyType ? { contentSchema: schema } : {}),
+  }
+  const text = { type: 'string' }
+  return { type: 'object', properties: { event: text, id: text, data }, required: ['event', 'data'] }
 }
 
 function queryParameters(route: Route) {

@@ -1,8 +1,12 @@
 import { z } from 'zod'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, route, timestamp, uuid } from './route.ts'
 import { tokenCap } from './usage.ts'
 
 export const gitHosts = ['auto', 'plain', 'github'] as const
+
+const sessionDepth = z.number().int().min(0).max(10)
+const sessionCount = z.number().int().min(0).max(1000)
+const firesPerHour = z.number().int().min(1).max(1800)
 
 export const projectSettings = z.object({
   /** Whether agents may merge into the default branch. Kept in the database, never in svc.toml, which agents can edit. */
@@ -16,6 +20,14 @@ export const projectSettings = z.object({
   /** Tokens of models, in and out together; null: no cap. */
   model_tokens_per_session: tokenCap.default(null),
   model_tokens_per_month: tokenCap.default(null),
+  /** How deep agents start sessions: 1 is those that the session of a person starts. 0: none. */
+  session_depth_max: sessionDepth.default(3),
+  /** Living sessions that agents started from the same first session, directly or through each other. */
+  session_descendants_max: sessionCount.default(10),
+  /** Living sessions that one webhook trigger started. */
+  webhook_sessions_max: sessionCount.default(10),
+  /** Sessions that one webhook trigger starts within an hour. */
+  webhook_fires_per_hour_max: firesPerHour.default(120),
 })
 export type ProjectSettings = z.infer<typeof projectSettings>
 
@@ -58,7 +70,7 @@ export const branchName = z
     'has a part of more than 250 bytes',
   )
 
-const name = z.string().trim().min(1).max(100)
+const name = line(100)
 
 export const createProjectRoute = route({
   name: 'createProject',
@@ -121,6 +133,10 @@ export const updateProjectRoute = route({
         git_api_url: z.string().trim().min(1).max(2048).nullable().optional(),
         model_tokens_per_session: tokenCap.optional(),
         model_tokens_per_month: tokenCap.optional(),
+        session_depth_max: sessionDepth.optional(),
+        session_descendants_max: sessionCount.optional(),
+        webhook_sessions_max: sessionCount.optional(),
+        webhook_fires_per_hour_max: firesPerHour.optional(),
       })
       .optional(),
   }),

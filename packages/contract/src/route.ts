@@ -41,6 +41,8 @@ export interface Route<
   /** `:name` marks a parameter. */
   path: string
   access: A
+  /** Its path names a session, so the token of a sandbox reaches it only for its own session and those it started. Follows from the path: a route cannot leave it out. */
+  session: boolean
   params: Params
   query: Query
   body: Body | null
@@ -52,6 +54,8 @@ export interface Route<
   secretReply: boolean
   /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
   stream: boolean
+  /** The content types of the reply; `reply` describes the JSON one. */
+  replyTypes: string[]
 }
 
 const noQuery = z.object({})
@@ -82,6 +86,7 @@ export function route<
   idempotent?: boolean
   secretReply?: boolean
   stream?: boolean
+  replyTypes?: string[]
 }): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
@@ -91,6 +96,7 @@ export function route<
     method: def.method,
     path: def.path,
     access: def.access,
+    session: names.includes('sessionId'),
     params: params as unknown as z.ZodObject<ParamsOf<Path>>,
     query: (def.query ?? noQuery) as Query,
     body: def.body ?? null,
@@ -99,12 +105,19 @@ export function route<
     idempotent: def.idempotent ?? false,
     secretReply: def.secretReply ?? false,
     stream: def.stream ?? false,
+    replyTypes: def.replyTypes ?? ['application/json'],
   }
 }
 
 export const uuid = z.uuid()
 export const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
 export const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
+
+/** Line ends and other control characters become a space: in a commit, a log or a card a second line would speak for itself. */
+export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+/** A name or a title. */
+export const line = (max: number) => z.string('is required').overwrite(oneLine).min(1, 'is required').max(max)
+
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const ok = z.object({ ok: z.literal(true) })
 export const metadata = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { branchName } from './projects.ts'
-import { metadata, ok, page, route, timestamp, uuid } from './route.ts'
+import { line, metadata, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const sessionStatuses = [
   'queued',
@@ -43,6 +43,8 @@ export const session = z.object({
     })
     .nullable(),
   created_by: uuid.nullable(),
+  /** The session whose agent started this one; null: a person or a clock did, or that session was deleted. */
+  parent_session_id: uuid.nullable(),
   metadata: z.record(z.string(), z.json()),
   created_at: timestamp,
   updated_at: timestamp,
@@ -68,7 +70,7 @@ export const createSessionRoute = route({
   access: 'project-write',
   body: z
     .object({
-      name: z.string().trim().min(1).max(200).optional(),
+      name: line(200).optional(),
       agent_name: z
         .string()
         .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
@@ -115,7 +117,7 @@ export const updateSessionRoute = route({
   method: 'PATCH',
   path: `${base}/:sessionId`,
   access: 'project-write',
-  body: z.object({ name: z.string().trim().min(1).max(200).optional(), metadata: metadata.optional() }),
+  body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
   reply: session,
 })
 
@@ -251,6 +253,7 @@ export const streamSessionEventsRoute = route({
   /** As many of the newest messages are told at first, all without it; the transcript has those before them. */
   query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),
   stream: true,
+  replyTypes: ['text/event-stream'],
   reply: sessionEvent,
 })
 

@@ -25,6 +25,8 @@ export const readyRoute = route({
       ready: z.boolean(),
       problem: z.string().nullable(),
       install: z.string().nullable(),
+      /** What a sandbox may use without end on this machine. */
+      missing_limits: z.array(z.enum(['memory', 'cpu', 'processes'])),
     }),
     /** `scripted` is the labelled stand-in of the tour. */
     model: z.enum(['upstream', 'scripted', 'none']),

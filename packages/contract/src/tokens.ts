@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { user } from './accounts.ts'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const token = z.object({
   token_id: uuid,
@@ -17,7 +17,7 @@ export type Token = z.infer<typeof token>
 export const mintedToken = token.omit({ last_used_at: true }).extend({ secret_key: z.string() })
 export type MintedToken = z.infer<typeof mintedToken>
 
-const name = z.string().trim().min(1).max(100)
+const name = line(100)
 const expires = z.iso.datetime({ offset: true }).nullable().optional()
 
 export const whoAmIRoute = route({

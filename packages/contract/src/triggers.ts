@@ -10,8 +10,6 @@ export const signatureHeaders = ['x-svc-signature', 'x-hub-signature-256'] as co
 export const deliveryHeaders = ['x-svc-delivery', 'x-github-delivery', 'idempotency-key'] as const
 export const webhooksPerMinuteMax = 30
 export const firesPerMinuteMax = 30
-/** A session that a trigger started may fire triggers, and theirs may too: so deep and no deeper. */
-export const fireDepthMax = 3
 
 export const triggerSlot = z.object({
   slot_id: uuid,

@@ -68,6 +68,7 @@ export const bundleUnfinishedWorkRoute = route({
     generation: z.coerce.number().int().min(1).optional(),
   }),
   stream: true,
+  replyTypes: ['application/x-git-bundle'],
   reply: z.string(),
 })
 

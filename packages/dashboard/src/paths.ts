@@ -3,6 +3,7 @@ export const paths = {
   home: '/',
   signIn: '/sign-in',
   authorize: '/authorize',
+  invitations: '/invitations',
   projects: '/projects',
   newProject: '/projects/new',
   project: '/projects/$project',

@@ -40,6 +40,13 @@ const authorize = createRoute({
   component: lazyRouteComponent(() => import('./pages/authorize/page.tsx'), 'AuthorizePage'),
 })
 
+/** Outside the shell, which needs an account. */
+const invitations = createRoute({
+  getParentRoute: () => root,
+  path: paths.invitations,
+  component: lazyRouteComponent(() => import('./pages/invitations.tsx'), 'InvitationsPage'),
+})
+
 /** Everything but sign-in asks who it is first. */
 const shell = createRoute({
   getParentRoute: () => root,
@@ -269,6 +276,7 @@ const ofProject = project.addChildren([
 const tree = root.addChildren([
   signIn,
   authorize,
+  invitations,
   shell.addChildren([linkChat, home, projects, newProject, ofProject, members, tokens, audit, usage, profile]),
 ])
 

@@ -280,9 +280,12 @@ export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitEr
   )
 }
 
-/** What git said last, in one line that fits into an answer. */
+/** What git said last, in one line that fits into an answer. A host's own words are among it: nothing in them moves a cursor or turns text around. */
 export function lastWords(stderr: string): string {
-  const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'))
+  const lines = stderr
+    .replaceAll(/[^\P{Cc}\n]|[\p{Cf}\p{Cs}]/gu, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('hint:'))
   const telling = lines.filter((line) => /^(fatal|error|remote):/i.test(line))
   return (telling.length ? telling : lines).slice(-3).join(' ').trim().slice(0, 1000) || 'it gave no reason.'
 }

@@ -9,8 +9,8 @@ export interface Sshd {
   port: number
   /** `ssh://user@127.0.0.1:port`, to put a path behind. */
   origin: string
-  /** Lets a public key in: to everything, or to reading alone. */
-  authorize(publicKey: string, access?: 'write' | 'read'): void
+  /** Lets a public key in: to everything, to reading alone, or to this program instead of the one that is asked for. */
+  authorize(publicKey: string, access?: 'write' | 'read' | { program: string }): void
   /** Ends it and starts another one at the same port with another host key. */
   changeHostKey(): Promise<void>
   close(): Promise<void>
@@ -62,7 +62,8 @@ export async function serveSsh(dir: string): Promise<Sshd> {
     authorize(publicKey, access = 'write') {
       const says = 'ERROR: The key you are authenticating with has been marked as read only.'
       const readOnly = `case "$SSH_ORIGINAL_COMMAND" in git-receive-pack*) echo "${says}" >&2; exit 1;; *) eval "$SSH_ORIGINAL_COMMAND";; esac`
-      const options = access === 'read' ? `restrict,command="${readOnly.replaceAll('"', '\\"')}" ` : 'restrict '
+      const forced = access === 'read' ? readOnly : access === 'write' ? null : access.program
+      const options = forced === null ? 'restrict ' : `restrict,command="${forced.replaceAll('"', '\\"')}" `
       writeFileSync(authorized, `${readFileSync(authorized, 'utf8')}${options}${publicKey.trim()}\n`)
     },
     async changeHostKey() {

@@ -5,7 +5,18 @@ import { closedNetwork } from './addresses.ts'
 
 export type UrlVerdict =
   /** `url` is the normalised form, the one to store and to use; `pin` are the addresses that were checked. */
-  { kind: 'allowed'; url: string; pin: string[]; allowProtocols: string[] } | { kind: 'refused'; reason: string }
+  | { kind: 'allowed'; url: string; pin: string[]; allowProtocols: string[] }
+  /** `isClosed`: the address is well-formed, and the policy is what refuses it. */
+  | { kind: 'refused'; reason: string; isClosed?: true }
+
+export interface UrlPolicy {
+  /** Private addresses, plain http, and the ssh keys of the user the service runs as. */
+  allowPrivate: boolean
+  /** Default: as `allowPrivate`. A path is not judged here: judgeLocalRepository does. */
+  allowFile?: boolean
+  /** Default: as `allowPrivate`. */
+  allowHttp?: boolean
+}
 
 /** All addresses a name resolves to. */
 export type Resolve = (host: string) => Promise<string[]>
@@ -15,21 +26,23 @@ const urlLengthMax = 2048
 /** Decides whether the service may talk to a repository's address, and by which name, addresses and protocol. */
 export async function judgeRepositoryUrl(
   url: string,
-  policy: { allowPrivate: boolean },
+  policy: UrlPolicy,
   resolve: Resolve = resolveAll,
 ): Promise<UrlVerdict> {
   const parsed = parseRepositoryUrl(url)
   if ('reason' in parsed) return { kind: 'refused', reason: parsed.reason }
   const { protocol } = parsed
-  if ((protocol === 'http' || protocol === 'file') && !policy.allowPrivate) {
+  const { allowPrivate, allowFile = allowPrivate, allowHttp = allowPrivate } = policy
+  if ((protocol === 'http' && !allowHttp) || (protocol === 'file' && !allowFile)) {
     return {
       kind: 'refused',
+      isClosed: true,
       reason: `Repository URLs with ${protocol}:// are not allowed here; use https:// or ssh://.`,
     }
   }
   const allowed = { kind: 'allowed' as const, url: parsed.url, pin: [] as string[], allowProtocols: [protocol] }
   // Private addresses are welcome then, so there is nothing to check and nothing to hold on to.
-  if (policy.allowPrivate || parsed.host === null) return allowed
+  if (allowPrivate || parsed.host === null) return allowed
   return judgeHost(parsed.host, allowed, resolve)
 }
 
@@ -60,6 +73,7 @@ async function judgeHost(
   if (/(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|home\.arpa)$/.test(bare) || !bare.includes('.')) {
     return {
       kind: 'refused',
+      isClosed: true,
       reason: `The host ${bare} is a private name, and private git hosts are not allowed here.`,
     }
   }
@@ -77,12 +91,13 @@ async function judgeHost(
   return refuseClosed(bare, addresses) ?? { ...allowed, pin: addresses }
 }
 
-function refuseClosed(host: string, addresses: string[]): UrlVerdict | null {
+function refuseClosed(host: string, addresses: string[]): (UrlVerdict & { kind: 'refused' }) | null {
   for (const address of addresses) {
     const what = closedNetwork(address)
     if (what)
       return {
         kind: 'refused',
+        isClosed: true,
         reason: `The host ${host} leads to ${address}: ${what}. Private git hosts are not allowed here.`,
       }
   }

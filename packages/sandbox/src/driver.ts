@@ -47,8 +47,11 @@ export interface SandboxExit {
   reason: string
 }
 
+/** What a sandbox may use without end on this machine. */
+export type MissingLimit = 'memory' | 'cpu' | 'processes'
+
 export type ProbeOutcome =
-  | { kind: 'ready'; warnings: string[] }
+  | { kind: 'ready'; warnings: string[]; missingLimits: MissingLimit[] }
   /** `install` is the one command that mends it, when there is one. */
   | { kind: 'missing'; problem: string; install: string | null }
 
@@ -66,7 +69,7 @@ export interface SandboxDriver {
   stop(sandboxId: string): Promise<void>
   /** Every living sandbox this driver knows of. */
   list(): Promise<Sandbox[]>
-  /** "out of memory (limit 4 GiB)" when the kernel has ended processes of this living sandbox for that, else null. */
+  /** "out of memory (limit 4 GiB, …)" when the kernel has ended processes of this living sandbox for that, else null. */
   memoryTrouble(sandboxId: string): Promise<string | null>
   /** Calls back when a sandbox ends by itself (not by `stop`). Returns the unsubscriber. */
   onExit(listener: (exit: SandboxExit) => void): () => void

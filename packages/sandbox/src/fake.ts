@@ -121,7 +121,7 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
     name: 'fake',
     options,
     failures: [],
-    probeOutcome: { kind: 'ready', warnings: [] },
+    probeOutcome: { kind: 'ready', warnings: [], missingLimits: [] },
     probe: async () => driver.probeOutcome,
     create,
     crash,

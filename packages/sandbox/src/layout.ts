@@ -52,7 +52,18 @@ export function agentProcessesOf({ processesMax }: { processesMax: number }): nu
   return Math.max(16, Math.floor(processesMax - Math.min(96, processesMax / 4)))
 }
 
-export function memorySentence({ memoryBytesMax }: { memoryBytesMax: number }): string {
-  const gib = memoryBytesMax / 1024 ** 3
-  return `out of memory (limit ${gib >= 1 ? `${Number(gib.toFixed(1))} GiB` : `${Math.round(gib * 1024)} MiB`})`
+/**
+ * Which limit was reached. Files are in memory too, and the kernel counts both together: programs have what the limit
+ * says and, until files take it, the size of the disk besides.
+ */
+export function memorySentence(limits: { memoryBytesMax: number; diskBytesMax: number }): string {
+  return `out of memory (limit ${sizeOf(limits.memoryBytesMax)}, and ${sizeOf(limits.diskBytesMax)} that it shares with its files)`
+}
+
+/** Not by its own doing, perhaps: the largest of all sandboxes is ended. */
+export const sharedMemorySentence = 'out of memory (all sandboxes of this server together)'
+
+function sizeOf(bytes: number): string {
+  const gib = bytes / 1024 ** 3
+  return gib >= 1 ? `${Number(gib.toFixed(1))} GiB` : `${Math.round(gib * 1024)} MiB`
 }

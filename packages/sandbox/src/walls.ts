@@ -8,6 +8,7 @@ import { join } from 'node:path'
 
 import type { Sandbox, SandboxDriver, SandboxSpec } from './driver.ts'
 import { escapeProbes, exhaustionProbes, probeScript, type Targets } from './escape-probes.ts'
+import { memorySentence } from './layout.ts'
 import { processesWith, runIn, testLimits as limits, until } from './testing-sandboxes.ts'
 
 export interface WalledDriver {
@@ -116,8 +117,10 @@ export function sandboxWalls(name: string, make: () => Promise<WalledDriver>): v
       expect(done.stdout).toMatch(/ended with (137|1|12)\n/)
       expect(await isWell(hungry)).toBeTrue()
       expect(await isWell(sandbox)).toBeTrue()
-      expect(await under.driver.memoryTrouble('hungry')).toBe('out of memory (limit 256 MiB)')
-      expect(await under.driver.memoryTrouble('walls')).toBeOneOf([null, 'out of memory (limit 256 MiB)'])
+      const trouble = memorySentence(limits)
+      expect(trouble).toBe('out of memory (limit 256 MiB, and 64 MiB that it shares with its files)')
+      expect(await under.driver.memoryTrouble('hungry')).toBe(trouble)
+      expect(await under.driver.memoryTrouble('walls')).toBeOneOf([null, trouble])
     })
 
     test('a fork bomb leaves the daemon room to answer and ends with the sandbox', async () => {

@@ -3,6 +3,8 @@ import { openApiDocument } from '@svc/contract/openapi'
 import { errorClass, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes.ts'
+import { invitationRoutes } from './accounts/invitations/routes.ts'
+import { noticeRoutes } from './accounts/notices/routes.ts'
 import { oidcRoutes } from './accounts/oidc/routes.ts'
 import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
@@ -17,6 +19,7 @@ import { eventRoutes } from './events/routes.ts'
 import { hostWebhookDoor } from './host-webhooks/door.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
+import { refuseInSandbox } from './http/inside-sandbox.ts'
 import { type App, mount } from './http/mount.ts'
 import { replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
@@ -43,10 +46,13 @@ export function buildApp(deps: Deps): App {
   const app: App = new Hono()
   app.use(requestLog(deps))
   app.use(refuseForeignHost(deps))
+  app.use(refuseInSandbox())
   app.get('/v1/openapi.json', (c) => c.json(openApiDocument(version)))
   mount(app, deps, [
     ...systemRoutes(deps),
     ...accountRoutes(deps),
+    ...invitationRoutes(deps),
+    ...noticeRoutes(deps),
     ...tokenRoutes(deps),
     ...projectRoutes(deps),
     ...secretRoutes(deps),

@@ -5,7 +5,7 @@ import { mintToken } from './tokens/mint.ts'
 
 export interface StartupHooks {
   /** Keeps the owner's token for the client of this machine; never over one that is there. Answers where, or null when it was left alone. */
-  rememberOwner: (owner: { url: string; token: string }) => Promise<string | null>
+  rememberOwner: (owner: { url: string; token: string; dataDir: string }) => Promise<string | null>
 }
 
 /** Makes the owner at the first start and hands their token to the client. Answers with the lines a person starting the server reads. */
@@ -26,7 +26,8 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       },
       deps.config.bootstrapToken ?? undefined,
     )
-    const kept = await hooks.rememberOwner({ url: deps.config.publicUrl, token: token.secret_key })
+    const { publicUrl: url, dataDir } = deps.config
+    const kept = await hooks.rememberOwner({ url, token: token.secret_key, dataDir })
     if (kept !== null) lines.push(`  Client       signed in (${kept})`)
     else lines.push(`  Client       left as it is: it holds another token for this host. To use this server: svc login`)
   }
@@ -46,6 +47,9 @@ async function nobodySignedInYet(deps: Pick<Deps, 'db'>): Promise<boolean> {
 
 async function nextSteps(deps: Deps, command: string): Promise<string[]> {
   const probe = await deps.sandboxes?.probe()
+  // For whoever reads the log and not the terminal.
+  if (probe?.kind === 'ready' && probe.missingLimits.length > 0)
+    deps.log.warn({ missing_limits: probe.missingLimits }, 'sandboxes have no limit on some of what they use')
   if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
   if (probe.kind === 'missing')
     return [
@@ -59,5 +63,12 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
           '  See the whole path without one, in two minutes, with a scripted model:',
         ]
       : [`  Model        ${deps.config.model.name}`, '  See the whole path in two minutes:']
-  return [...model, '', `      ${command} tour`, '', '  Ctrl-C stops everything.']
+  return [
+    ...probe.warnings.map((warning) => `  Warning: ${warning}`),
+    ...model,
+    '',
+    `      ${command} tour`,
+    '',
+    '  Ctrl-C stops everything.',
+  ]
 }

@@ -1,6 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { endStanding } from '@svc/git'
 import type { Logger } from 'pino'
@@ -12,22 +10,20 @@ import { keepEmbeddedPostgres } from './db/embedded-kept.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
+import { publicInternet } from './egress/dial.ts'
 import { closingEgress, makeEgressGate } from './egress/gate.ts'
+import { exceptThisServer } from './egress/this-server.ts'
 import { EventWire } from './events/wire.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { forgettingKeys } from './redaction/forgetting-driver.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
+import { makeRunDir } from './run-dir.ts'
 import { chooseDriver } from './sandbox-driver.ts'
 import { Pulse } from './scheduler/pulse.ts'
 import { SessionFeed } from './sessions/feed.ts'
 import { SessionKeeper } from './sessions/keeper.ts'
 import { WarmPool } from './sessions/warm-pool.ts'
-
-/** The kernel's limit for the path of a unix socket. */
-const socketPathBytesMax = 107
-/** sandboxes/containers/<id>/daemon.sock, as far as it is longer than relay.sock. */
-const longestBelow = 60
 
 export interface Built {
   deps: Deps
@@ -37,7 +33,6 @@ export interface Built {
 
 /** Makes everything the server uses, in the order it depends on one another. What was started is ended again when a later step fails. */
 export async function buildDeps(config: Config, log: Logger, redaction: Redaction): Promise<Built> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   const runDir = await makeRunDir(config)
   const embedded =
     config.databaseUrl === null ? await keepEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log }) : null
@@ -46,7 +41,12 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     await migrate(url)
     const database = openDatabase(url, log)
     const keyring = watchedKeyring(await openKeyring({ config, db: database.db, log }), redaction)
-    const egress = makeEgressGate({ folder: join(runDir, 'egress'), operator: config.egress, log })
+    const egress = makeEgressGate({
+      folder: join(runDir, 'egress'),
+      operator: config.egress,
+      log,
+      dial: exceptThisServer(publicInternet, config),
+    })
     const driver = await chooseDriver(config, runDir, log)
     const base = {
       config,
@@ -82,16 +82,4 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     await embedded?.stop()
     throw error
   }
-}
-
-/** Sockets need a short path; a data folder with a long one gets a folder of its own in the temporary place. */
-export async function makeRunDir(config: Config): Promise<string> {
-  const inData = join(config.dataDir, 'run')
-  const id = createHash('sha256').update(config.dataDir).digest('hex').slice(0, 12)
-  const runDir =
-    Buffer.byteLength(join(inData, 'relay.sock')) < socketPathBytesMax - longestBelow
-      ? inData
-      : join(tmpdir(), `svc-${process.getuid?.() ?? 0}-${id}`)
-  await mkdir(runDir, { recursive: true, mode: 0o700 })
-  return runDir
 }

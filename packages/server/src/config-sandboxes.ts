@@ -21,6 +21,7 @@ export function readSandboxes(
 ): {
   sandboxMax: SandboxMax
   egress: OperatorEgress
+  hiddenPaths: string[]
   containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
 } {
   const size = (name: string, fallback: string): number => {
@@ -43,7 +44,33 @@ export function readSandboxes(
       buildNetwork: readBuildNetwork(env.SVC_BUILD_NETWORK || 'none', problems),
     },
     egress: readEgress(env.SVC_EGRESS || 'any', problems),
+    hiddenPaths: readHiddenPaths(env.SVC_SANDBOX_HIDDEN_PATHS || '', problems),
   }
+}
+
+/** Without these nothing starts in a sandbox. */
+const neededPaths = [
+  '/usr/bin',
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/local/bin',
+  '/etc/ssl',
+  '/bin',
+  '/lib',
+  '/lib64',
+  '/sbin',
+]
+
+function readHiddenPaths(text: string, problems: string[]): string[] {
+  const paths = text.split(':').flatMap((path) => (path === '' ? [] : [path.replace(/\/+$/, '')]))
+  for (const path of paths) {
+    const isNeeded = neededPaths.some((needed) => `${needed}/`.startsWith(`${path}/`))
+    if (!path.startsWith('/') || path.includes('/../') || isNeeded)
+      problems.push(
+        `SVC_SANDBOX_HIDDEN_PATHS has to be absolute paths, separated by colons, that programs do without, but has ${JSON.stringify(path)}.`,
+      )
+  }
+  return paths
 }
 
 function readEgress(text: string, problems: string[]): OperatorEgress {

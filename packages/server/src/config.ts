@@ -3,10 +3,11 @@ import { homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isWellFormedToken } from '@svc/contract/token-format'
 import { type CheckConfig, readChecks } from './config-checks.ts'
-import { type GitHostConfig, readGitHost } from './config-git-host.ts'
+import { type FileRepositories, type GitHostConfig, readFileRepositories, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
 import { type OidcConfig, readOidc } from './config-oidc.ts'
 import { type ModelConfig, readModels } from './config-models.ts'
+import { type NetworkConfig, readNetwork } from './config-network.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
@@ -14,14 +15,19 @@ export interface Config extends ModelConfig {
   host: string
   port: number
   dataDir: string
+  /** A private folder for sockets that the user's login made. */
+  runtimeDir: string | null
   /** Without a trailing slash and without /v1. */
   publicUrl: string
+  network: NetworkConfig
   databaseUrl: string | null
   bootstrapToken: string | null
   sandboxDriver: 'auto' | 'local' | 'container' | 'none'
   /** The most that one sandbox may ask for. */
   sandboxMax: SandboxMax
   egress: OperatorEgress
+  /** What no sandbox may read of this machine. */
+  hiddenPaths: string[]
   /** Where container engines are looked for, and what network a project's Dockerfile is built with. */
   containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
   masterKeyFile: string
@@ -32,6 +38,7 @@ export interface Config extends ModelConfig {
   warmSandboxes: { perProject: number; inAll: number }
   previewDomain: string
   allowPrivateGitHosts: boolean
+  fileRepositories: FileRepositories
   github: GitHubConfig
   hostPatience: HostPatience
   /** How long a merge waits for others into the same base: not until the usual minute of a proxy in between is over. */
@@ -157,12 +164,17 @@ export function parseConfig(env: Env): Config {
       problems.push(`SVC_ROLES knows api and worker, not ${JSON.stringify(role)}.`)
   const isLoopback = host === '127.0.0.1' || host === '::1' || host === 'localhost'
 
+  // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
+  const allowPrivateGitHosts = read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag)
+
   const config: Config = {
     host,
     port,
     dataDir: resolve(env.SVC_DATA_DIR || join(homedir(), '.local/share/svc')),
+    runtimeDir: env.XDG_RUNTIME_DIR?.startsWith('/') ? env.XDG_RUNTIME_DIR : null,
     publicUrl:
       url('SVC_PUBLIC_URL') ?? `http://${isLoopback ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`,
+    network: readNetwork(env, problems, (name, fallback, min, max) => read(name, fallback, integer(min, max))),
     databaseUrl,
     bootstrapToken,
     sandboxDriver: read<Config['sandboxDriver']>(
@@ -184,8 +196,12 @@ export function parseConfig(env: Env): Config {
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
     warmSandboxes: warmSandboxes(read<number | null>('SVC_WARM_SANDBOXES', null, integer(0, 100)), totalmem()),
     previewDomain,
-    // On one's own machine a repository on the same machine is the normal case; on a shared server it is a way in.
-    allowPrivateGitHosts: read('SVC_ALLOW_PRIVATE_GIT_HOSTS', databaseUrl === null && isLoopback, flag),
+    allowPrivateGitHosts,
+    fileRepositories: readFileRepositories(
+      env.SVC_FILE_REPOSITORY_ROOTS,
+      databaseUrl === null && isLoopback && allowPrivateGitHosts,
+      problems,
+    ),
     gitHost: readGitHost(env, problems),
     oidc: readOidc(env, problems),
     slackApiUrl: `${url('SVC_SLACK_API_URL') ?? 'https://slack.com/api'}/`,

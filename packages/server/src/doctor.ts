@@ -1,8 +1,8 @@
 /** `svc server --doctor`: what the sandboxes of a server on this machine would be, without one running. One JSON document. */
 import type { Finding } from '@svc/sandbox'
 import type { Config } from './config.ts'
-import { makeRunDir } from './build-deps.ts'
 import { makeLog } from './log.ts'
+import { makeRunDir } from './run-dir.ts'
 import { chooseDriver, makeDrivers } from './sandbox-driver.ts'
 
 export interface DoctorReport {

@@ -1,14 +1,22 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { errorStatus, ServiceError } from '@svc/contract'
+import { type NetworkConfig, readNetwork } from './config-network.ts'
+import { addressOf, type ListenedRequest, resolveAddress } from './http/client-address.ts'
+import { Connections } from './http/connections.ts'
 import { type Door, writeResponse } from './http/door.ts'
+import { replyWithinCaps } from './http/reply-within-caps.ts'
+import { SlowBodies } from './http/slow-bodies.ts'
+import type { Bindings } from './http/request-info.ts'
 import { StartupError } from './startup-error.ts'
 
-const headersMs = 15_000
 const keepAliveMs = 65_000
 const drainMs = 8_000
+
+const defaults = readNetwork({}, [], (_name, fallback) => fallback)
 
 type Fetch = (request: Request, env: object) => Response | Promise<Response>
 
@@ -17,28 +25,55 @@ export class Listener {
   readonly server: Server
   #listener: RequestListener = notReady
   readonly #fromSandbox: boolean
+  readonly #network: NetworkConfig
+  readonly #connections: Connections
+  readonly #bodies: SlowBodies
 
-  constructor(options: { fromSandbox: boolean }) {
+  constructor(options: { fromSandbox: boolean; network?: NetworkConfig; onRefused?: (reason: string) => void }) {
     this.#fromSandbox = options.fromSandbox
-    this.server = createServer((request, response) => this.#listener(request, response))
-    this.server.headersTimeout = headersMs
+    this.#network = options.network ?? defaults
+    this.#connections = new Connections(this.#network, options.onRefused ?? (() => {}))
+    this.#bodies = new SlowBodies(this.#network.limits)
+    this.server = createServer((request, response) => {
+      this.#note(request)
+      this.#bodies.watch(request, response)
+      this.#listener(request, response)
+    })
+    // Sandboxes share one socket without addresses: it has no caps.
+    if (!this.#fromSandbox) this.server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.server.keepAliveTimeout = keepAliveMs
-    // Large pushes and event streams take as long as they take; slow headers are what the limit above is for.
+    // Large pushes and event streams take as long as they progress: http/slow-bodies.ts and http/connections.ts cut the rest.
     this.server.requestTimeout = 0
+  }
+
+  #note(request: ListenedRequest): void {
+    this.#connections.heard(request.socket)
+    request.svcFromSandbox = this.#fromSandbox
+    request.svcAddress = this.#fromSandbox
+      ? 'sandbox'
+      : resolveAddress(this.#network, request.socket.remoteAddress, request.rawHeaders)
   }
 
   /** `doors` come first, in their order. */
   answerWith(fetch: Fetch, doors: Door[] = []): void {
-    const listener = getRequestListener((request, env) => fetch(request, env), { overrideGlobalObjects: false })
-    const fromSandbox = this.#fromSandbox
-    this.#listener = (request: IncomingMessage & { svcFromSandbox?: boolean }, response: ServerResponse) => {
-      request.svcFromSandbox = fromSandbox
+    const listener = getRequestListener(
+      async (request, env) => replyWithinCaps(this.#connections, await fetch(request, env), env as Bindings),
+      { overrideGlobalObjects: false },
+    )
+    this.#listener = (request: IncomingMessage, response: ServerResponse) => {
       const door = doors.find((each) => each.takes(request, false))
       if (door === undefined) void listener(request, response)
       else void door.request(request, response).catch(() => failed(response))
     }
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy())
+      this.#note(request)
+      try {
+        this.#connections.beginStream(request.socket, addressOf(request))
+      } catch (error) {
+        void refuse(socket, error as ServiceError)
+        return
+      }
       const door = doors.find((each) => each.takes(request, true))
       if (door === undefined) void refuseUpgrade(socket)
       else void door.upgrade(request, socket, head).catch(() => socket.destroy())
@@ -92,6 +127,10 @@ async function refuseUpgrade(socket: Duplex): Promise<void> {
   const error = new ServiceError('invalid', 'This address does not upgrade.', {
     hint: 'Send the request without Upgrade.',
   })
+  await refuse(socket, error)
+}
+
+async function refuse(socket: Duplex, error: ServiceError): Promise<void> {
   await writeResponse(socket, Response.json(error.toBody(), { status: errorStatus(error.code) }))
 }
 

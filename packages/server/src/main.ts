@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { type OwnerSocket, serveOwnerSocket } from './accounts/owner-socket.ts'
 import { buildApp } from './app.ts'
 import { appDoor } from './apps/door.ts'
 import { greet, type StartupHooks } from './banner.ts'
@@ -49,16 +50,21 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const log = makeLog(config.log, (text) => redaction.everything(text))
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
-  const door = new Listener({ fromSandbox: false })
+  const door = new Listener({
+    fromSandbox: false,
+    network: config.network,
+    onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
+  })
   const port = await door.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
-  const relay = new Listener({ fromSandbox: true })
+  const relay = new Listener({ fromSandbox: true, network: config.network })
   const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
     await door.close()
     throw error
   })
   const { deps } = built
   let life: Life | null = null
+  let owners: OwnerSocket | null = null
   try {
     if (config.databaseUrl === null) await endOtherInstances(deps)
     life = await beginLife(deps)
@@ -68,6 +74,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     relay.answerWith((request, env) => app.fetch(request, env))
     // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
     const greeting = await greet(deps, hooks, commandName())
+    owners = await serveOwnerSocket(deps)
     door.answerWith(
       (request, env) => app.fetch(request, env),
       [appDoor(deps), previewDoor(deps), sandboxDoor(deps), terminalDoor(deps)],
@@ -80,7 +87,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await Promise.all([door.close(), deps.apps.close(), deps.checks.close(), deps.keeper.close(), deps.events.close()])
     await working
   } finally {
-    await Promise.all([door.close(), relay.close()])
+    await Promise.all([door.close(), relay.close(), owners?.close()])
     await life?.end()
     await built.close()
   }

@@ -25,7 +25,10 @@ export function makeDrivers(config: Config, runDir: string, log: Logger): Record
     runtimeBinary: findRuntime(config),
     log: (message: string, facts?: Record<string, unknown>) => log.info(facts ?? {}, message),
   }
-  return { local: createLocalDriver(common), container: createContainerDriver({ ...common, ...config.containers }) }
+  return {
+    local: createLocalDriver({ ...common, hiddenPaths: config.hiddenPaths }),
+    container: createContainerDriver({ ...common, ...config.containers }),
+  }
 }
 
 /** The agent runtime npm installed, or one the operator put on the path of the system. */

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Project, Role } from '@svc/contract'
+import type { Project, Role, SignInWay } from '@svc/contract'
 import { commit, type Files, type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
 import type { Repository } from '@svc/git'
 import pino from 'pino'
@@ -10,6 +10,7 @@ import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
 import { AppKeeper } from './apps/keeper.ts'
+import { startDashboardSession } from './auth/dashboard-session.ts'
 import { CheckKeeper } from './checks/keeper.ts'
 import { makeEgressGate } from './egress/gate.ts'
 import { type Config, operatorSecrets, parseConfig } from './config.ts'
@@ -57,6 +58,8 @@ export interface TestApp {
   anotherServer(): Promise<Pick<TestApp, 'deps' | 'request' | 'close'>>
   /** A user of the owner's account, or of one of their own. */
   makeUser(role: Role, account?: 'same' | 'own'): Promise<{ user_id: string; token: string }>
+  /** The headers of a browser in which that user has just signed in; the owner's when left out. */
+  browser(userId?: string, began_by?: SignInWay): Promise<Record<string, string>>
   makeToken(grant: { user_id?: string; project_id?: string; session_id?: string | null }): Promise<string>
   /** A session row without a sandbox, and a token bound to it. */
   makeSession(project: Project): Promise<{ session_id: string; token: string }>
@@ -74,6 +77,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   const { configure, ...replaced } = overrides
   const config: Config = {
     ...parseConfig({ DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_ALLOW_PRIVATE_GIT_HOSTS: '1' }),
+    fileRepositories: { roots: 'owned' },
     sandboxDriver: 'none',
     warmSandboxes: { perProject: 0, inAll: 0 },
     // A host is away when a test says so, and not when the machine is busy with other tests.
@@ -118,6 +122,11 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     ownerToken,
     request: send,
     makeToken,
+    async browser(userId = owner.user_id, began_by = 'password') {
+      const browser = { began_by, address: null, user_agent: null }
+      const cookie = (await startDashboardSession(deps, userId, browser)).split(';')[0]!
+      return { cookie, origin: config.publicUrl }
+    },
     async anotherServer() {
       const other = await startServer(config, { keyring, ...replaced })
       closers.push(other.close)

@@ -4,11 +4,12 @@ import { changeConfig, configPath } from '@svc/cli/config-file'
 const builtInUrl = 'http://127.0.0.1:8420'
 
 /** Stores the owner's token for the host `selfhost`, never over one that is there. Answers with the file, or null when it was left alone. */
-export async function rememberOwner(owner: { url: string; token: string }): Promise<string | null> {
+export async function rememberOwner(owner: { url: string; token: string; dataDir: string }): Promise<string | null> {
   const path = configPath({ env: process.env })
   const { origin } = new URL(owner.url)
   let kept = false
   await changeConfig(path, (config) => {
+    config.data_dirs = { ...config.data_dirs, [origin]: owner.dataDir }
     if (config.tokens[origin] !== undefined) return
     config.tokens[origin] = { token: owner.token }
     // A server at another address is still this machine's own: unless somebody said where selfhost is, it is here.

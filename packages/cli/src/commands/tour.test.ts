@@ -77,7 +77,7 @@ describe('svc tour', () => {
       getReady: () => ({
         status: 'ready',
         version: '1',
-        sandbox: { driver: 'x', ready: true, problem: null, install: null },
+        sandbox: { driver: 'x', ready: true, problem: null, install: null, missing_limits: [] },
         providers: { apps: 'none', connectors: 'none' },
         model: 'upstream',
       }),
@@ -91,7 +91,13 @@ describe('svc tour', () => {
         status: 'ready',
         version: '1',
         model: 'none',
-        sandbox: { driver: 'none', ready: false, problem: 'bubblewrap is missing', install: 'apt install bubblewrap' },
+        sandbox: {
+          driver: 'none',
+          ready: false,
+          problem: 'bubblewrap is missing',
+          install: 'apt install bubblewrap',
+          missing_limits: [],
+        },
         providers: { apps: 'none', connectors: 'none' },
       }),
     })

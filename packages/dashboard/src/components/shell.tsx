@@ -4,6 +4,7 @@ import { paths } from '../paths.ts'
 import { me } from '../queries.ts'
 import { useTitle } from '../ui/title.ts'
 import { Away } from './away.tsx'
+import { Notices } from './notices.tsx'
 import { UserMenu } from './user-menu.tsx'
 
 /** Pages of a project have titles of their own. */
@@ -45,6 +46,7 @@ export function Shell() {
       </header>
       <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6 outline-none">
         <Away />
+        <Notices />
         <Outlet />
       </main>
     </>

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 
 import { answersHealth } from '../daemon-answers.ts'
 import {
+  type MissingLimit,
   type ProbeOutcome,
   type Sandbox,
   type SandboxDriver,
@@ -59,6 +60,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   const live = new Map<string, Live>()
   const listeners = new Set<(exit: SandboxExit) => void>()
   let found: Engine | null = null
+  let lacking: { engine: string; missing: MissingLimit[] } | null = null
   let baseImage: Promise<string> | null = null
 
   const socketOf = (sandboxId: string) => join(runRoot, sandboxId, daemonSocketName)
@@ -95,7 +97,20 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
       : [
           'Root in a container is root of this machine without its rights: turn on userns-remap of the engine, or use the local driver, for the stronger wall.',
         ]
-    return { kind: 'ready', warnings }
+    return { kind: 'ready', warnings, missingLimits: await missingLimits(engine) }
+  }
+
+  /** Asked once of each engine: what its kernel limits does not change below it. */
+  async function missingLimits(engine: Engine): Promise<MissingLimit[]> {
+    if (lacking?.engine === engine.socket) return lacking.missing
+    const info = await engine.json<{ MemoryLimit?: boolean; CpuCfsQuota?: boolean; PidsLimit?: boolean }>(
+      'GET',
+      '/info',
+    )
+    const asked = { memory: info.MemoryLimit, cpu: info.CpuCfsQuota, processes: info.PidsLimit }
+    const missing = (Object.keys(asked) as MissingLimit[]).filter((limit) => asked[limit] === false)
+    lacking = { engine: engine.socket, missing }
+    return missing
   }
 
   async function examine(): Promise<Finding[]> {

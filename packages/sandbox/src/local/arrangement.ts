@@ -3,6 +3,7 @@ import { existsSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { SandboxSpec } from '../driver.ts'
+import type { HiddenPath } from './hidden-paths.ts'
 import {
   agentProcessesOf,
   baseEnvironment,
@@ -33,6 +34,9 @@ export interface Sources {
   etc: string
 }
 
+/** The empty file beside the files of `etc`. */
+export const emptyName = 'empty'
+
 /** Files of the host's /etc that programs in /usr cannot do without and that hold no secret. */
 const hostEtc = [
   'alternatives',
@@ -52,7 +56,11 @@ const hostEtc = [
 
 const megabyte = 1024 * 1024
 
-export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: { singleUid: boolean }): string[] {
+export function bubblewrapArguments(
+  spec: SandboxSpec,
+  from: Sources,
+  options: { singleUid: boolean; hidden?: readonly HiddenPath[] },
+): string[] {
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-ipc', '--unshare-cgroup-try'],
     ...['--die-with-parent', '--new-session', '--as-pid-1', '--hostname', 'sandbox'],
@@ -75,6 +83,7 @@ export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: {
       path,
     ]),
     ...hostEtc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+    ...(options.hidden ?? []).flatMap((hidden) => hiding(hidden, from)),
 
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--size', String(64 * megabyte), '--tmpfs', '/dev/shm'],
     ...['--perms', '0755', '--dir', '/var', '--perms', '0755', '--dir', '/opt', '--perms', '0755', '--dir', '/opt/svc'],
@@ -107,6 +116,13 @@ export function bubblewrapArguments(spec: SandboxSpec, from: Sources, options: {
 
     ...['--chdir', '/', '--clearenv', ...environmentArguments(spec.env)],
   ]
+}
+
+/** An empty folder or file over it. /etc has what is listed above and no more, so there only that can be hidden. */
+function hiding({ path, kind }: HiddenPath, from: Sources): string[] {
+  if (path.startsWith('/etc/') && !hostEtc.some((seen) => `${path}/`.startsWith(`/etc/${seen}/`))) return []
+  if (kind === 'file') return ['--ro-bind', join(from.etc, emptyName), path]
+  return ['--perms', '0555', '--size', '4096', '--tmpfs', path, '--remount-ro', path]
 }
 
 /** The daemon's inner root: it hands files and processes to the agent's uid and ends them, and can do nothing else. */

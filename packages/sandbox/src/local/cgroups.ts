@@ -6,14 +6,23 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { basename, join } from 'node:path'
 
-import type { SandboxLimits } from '../driver.ts'
+import type { MissingLimit, SandboxLimits } from '../driver.ts'
+import { openScopes } from './scopes.ts'
+
+/** Its own limit, or the one of all sandboxes together. */
+export type MemoryTrouble = 'own' | 'shared'
 
 export interface Cgroups {
-  readonly kind: 'v2' | 'v1' | 'none'
+  /** `scope`: groups of systemd's user manager, by systemd-run. */
+  readonly kind: 'v2' | 'v1' | 'scope' | 'none'
   /** Makes the group and answers the files a process writes "0" to in order to enter it. */
   create(sandboxId: string, limits: SandboxLimits): Promise<string[]>
-  /** Times the kernel killed for want of memory in it. */
-  memoryKills(sandboxId: string): Promise<number>
+  /** What the version below it cannot limit. */
+  readonly missing: MissingLimit[]
+  /** Words to put before the program that starts a sandbox. */
+  prefix(sandboxId: string, limits: SandboxLimits): string[]
+  /** Whose limit it was when the kernel killed for want of memory in it; null when it did not. */
+  memoryTrouble(sandboxId: string): Promise<MemoryTrouble | null>
   /** Kills what is in it and removes it. Nothing to do is success. */
   remove(sandboxId: string): Promise<void>
   /** Groups that exist, left-overs included. */
@@ -28,8 +37,9 @@ interface Hierarchy {
   kind: 'v2' | 'v1'
   /** The driver's own groups, one per mounted hierarchy. */
   parents: string[]
+  missing: MissingLimit[]
   create(sandboxId: string, limits: SandboxLimits): Promise<string[]>
-  memoryKills(sandboxId: string): Promise<number>
+  memoryTrouble(sandboxId: string): Promise<MemoryTrouble | null>
 }
 
 /**
@@ -40,14 +50,16 @@ export async function openCgroups(name: string, record: string, procSelf = '/pro
   const mounts = parseMounts(await readFile(join(procSelf, 'mountinfo'), 'utf8').catch(() => ''))
   const own = parseOwn(await readFile(join(procSelf, 'cgroup'), 'utf8').catch(() => ''))
   const hierarchy = (await openV1(name, mounts, own)) ?? (await openV2(name, mounts, own))
-  if (hierarchy === null) return none
+  if (hierarchy === null) return (await openScopes(name)) ?? none
   const former = (await readRecord(record)).filter((path) => basename(path) === name)
   const parents = [...new Set([...hierarchy.parents, ...former])]
   const inTurn = createTurns()
   await removeEmpty(parents)
   return {
     kind: hierarchy.kind,
-    memoryKills: hierarchy.memoryKills,
+    missing: hierarchy.missing,
+    prefix: () => [],
+    memoryTrouble: hierarchy.memoryTrouble,
     list: () => listGroups(parents),
     // In turn with the tidying below, which would take a parent away under a group that is just being made.
     create: (sandboxId, limits) =>
@@ -64,10 +76,21 @@ export async function openCgroups(name: string, record: string, procSelf = '/pro
 
 const none: Cgroups = {
   kind: 'none',
+  missing: ['memory', 'cpu'],
   create: async () => [],
-  memoryKills: async () => 0,
+  prefix: gentlePrefix,
+  memoryTrouble: async () => null,
   remove: async () => {},
   list: async () => [],
+}
+
+/**
+ * Without groups: the others of the machine come first at the processor, and the kernel ends what is in a sandbox before
+ * anything else. No limit of a process helps: runtimes with a compiler reserve many times what they use, and end at once.
+ */
+function gentlePrefix(): string[] {
+  const script = 'echo 800 > /proc/self/oom_score_adj; exec "$@"'
+  return ['nice', '-n', '10', '/bin/sh', '-c', script, 'svc-gentle']
 }
 
 async function readRecord(file: string): Promise<string[]> {
@@ -94,7 +117,7 @@ function createTurns(): <T>(act: () => Promise<T>) => Promise<T> {
 const ceilingBytes = Math.floor(totalmem() * 0.85)
 
 /** The work tree lives in memory (see arrangement.ts), so what it may hold is added to what the programs may take. */
-const memoryBytes = (limits: SandboxLimits) => limits.memoryBytesMax + limits.diskBytesMax
+export const memoryBytes = (limits: SandboxLimits) => limits.memoryBytesMax + limits.diskBytesMax
 
 // ---------------------------------------------------------------- version 1
 
@@ -118,6 +141,7 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
   const folders = (sandboxId: string) => [...parents.values()].map((parent) => join(parent, sandboxId))
   return {
     kind: 'v1',
+    missing: parents.has('cpu') ? [] : ['cpu'],
     parents: [...parents.values()],
     async create(sandboxId, limits) {
       await prepare()
@@ -134,7 +158,10 @@ async function openV1(name: string, mounts: Mount[], own: Map<string, string>): 
       await set(at('cpu', 'cpu.cfs_quota_us'), Math.max(1000, Math.round(limits.cpuMax * 100_000)))
       return folders(sandboxId).map((folder) => join(folder, 'cgroup.procs'))
     },
-    memoryKills: (sandboxId) => counter(join(memory, sandboxId, 'memory.oom_control'), 'oom_kill'),
+    async memoryTrouble(sandboxId) {
+      // Version 1 does not count whose limit it was.
+      return (await counter(join(memory, sandboxId, 'memory.oom_control'), 'oom_kill')) > 0 ? 'own' : null
+    },
   }
 }
 
@@ -148,7 +175,7 @@ async function openV2(name: string, mounts: Mount[], own: Map<string, string>): 
   let path = below(mount.root, own.get('') ?? '/')
   for (;;) {
     const parent = join(mount.path, path, name)
-    if (await usableV2(join(mount.path, path), parent)) return v2(parent)
+    if (await usableV2(join(mount.path, path), parent)) return v2(parent, await controllersBelow(parent))
     if (path === '/' || path === '.') return null
     path = join(path, '..')
   }
@@ -168,14 +195,19 @@ async function enable(folder: string): Promise<boolean> {
   // One by one: a machine without the cpu controller still has the two that matter.
   for (const controller of needed)
     await writeFile(join(folder, 'cgroup.subtree_control'), `+${controller}`).catch(() => {})
-  const enabled = await readFile(join(folder, 'cgroup.subtree_control'), 'utf8').catch(() => '')
-  const words = enabled.trim().split(/\s+/)
+  const words = await controllersBelow(folder)
   return words.includes('memory') && words.includes('pids')
 }
 
-function v2(parent: string): Hierarchy {
+async function controllersBelow(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'cgroup.subtree_control'), 'utf8').catch(() => '')
+  return text.trim().split(/\s+/)
+}
+
+function v2(parent: string, controllers: string[]): Hierarchy {
   return {
     kind: 'v2',
+    missing: controllers.includes('cpu') ? [] : ['cpu'],
     parents: [parent],
     async create(sandboxId, limits) {
       // Made again for each sandbox: it goes with the last one.
@@ -193,7 +225,7 @@ function v2(parent: string): Hierarchy {
       )
       return [join(folder, 'cgroup.procs')]
     },
-    memoryKills: (sandboxId) => counter(join(parent, sandboxId, 'memory.events'), 'oom_kill'),
+    memoryTrouble: (sandboxId) => eventsTrouble(join(parent, sandboxId, 'memory.events')),
   }
 }
 
@@ -247,6 +279,12 @@ async function listGroups(parents: string[]): Promise<string[]> {
     }
   }
   return [...names]
+}
+
+/** Of version 2: `oom` counts only where this group's own limit was reached. */
+export async function eventsTrouble(file: string): Promise<MemoryTrouble | null> {
+  if ((await counter(file, 'oom_kill')) === 0) return null
+  return (await counter(file, 'oom')) > 0 ? 'own' : 'shared'
 }
 
 async function counter(file: string, name: string): Promise<number> {

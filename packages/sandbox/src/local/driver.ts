@@ -16,10 +16,11 @@ import {
   type SandboxLimits,
   type SandboxSpec,
 } from '../driver.ts'
-import { etcFiles, memorySentence } from '../layout.ts'
-import { daemonSocketIn, fds, type Sources } from './arrangement.ts'
+import { etcFiles, memorySentence, sharedMemorySentence } from '../layout.ts'
+import { daemonSocketIn, emptyName, fds, type Sources } from './arrangement.ts'
 import { openCgroups } from './cgroups.ts'
 import { examineLocal } from './examine.ts'
+import { hiddenFrom } from './hidden-paths.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
 import { answersHealth } from '../daemon-answers.ts'
@@ -36,6 +37,8 @@ export interface LocalDriverOptions {
   /** The agent runtime: opencode inside. */
   runtimeBinary: string
   log: (message: string, facts?: Record<string, unknown>) => void
+  /** Files and folders of this machine that no sandbox may read, though it reads what is around them. */
+  hiddenPaths?: readonly string[]
   /** How long a daemon may take to answer for the first time. */
   bootMs?: number
 }
@@ -145,8 +148,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     const cgroupFiles = await groups.create(entry.sandboxId, spec.limits)
     if (entry.stopping) throw aborted()
     const bubblewrap = findProgram('bwrap')!
+    const limitingPrefix = groups.prefix(entry.sandboxId, spec.limits)
+    const hidden = hiddenFrom(options.hiddenPaths ?? [])
     const running = await launch(
-      { spec, sources, stage, identity, slot: entry.slot, bubblewrap, filterFile, cgroupFiles },
+      { spec, sources, hidden, stage, identity, slot: entry.slot, bubblewrap, filterFile, cgroupFiles, limitingPrefix },
       (child) => {
         entry.child = child
         entry.output.follow(child)
@@ -175,6 +180,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     mkdirSync(join(stage, 'etc'), { recursive: true, mode: 0o755 })
     mkdirSync(join(stage, 'run'), { recursive: true, mode: 0o755 })
     for (const name of stagedNames) if (name !== 'run') writeFileSync(join(stage, name), '', { flag: 'a' })
+    writeFileSync(join(stage, 'etc', emptyName), '', { mode: 0o644 })
     for (const [name, text] of Object.entries(etcFiles)) writeFileSync(join(stage, 'etc', name), text, { mode: 0o644 })
 
     const folder = runFolder(entry.sandboxId)
@@ -211,10 +217,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
 
   async function onEnd(entry: Live, code: number | null, signal: string | null): Promise<void> {
     if (!entry.running || entry.stopping) return
-    const isOutOfMemory = (await (await cgroups).memoryKills(entry.sandboxId)) > 0
+    const trouble = await memoryTroubleOf(entry)
     const how = signal === null ? `exit code ${code}` : `signal ${signal}`
     const reason = [
-      `The sandbox ended by itself with ${how}${isOutOfMemory ? `, after it ran ${memorySentence(entry.limits)}` : ''}.`,
+      `The sandbox ended by itself with ${how}${trouble === null ? '' : `, after it ran ${trouble}`}.`,
       entry.output.asSentence(),
     ].join(' ')
     // Told in any case: whoever waits for this sandbox must hear that it is gone.
@@ -226,6 +232,12 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     )
     options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
     for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason: reason.trim() })
+  }
+
+  async function memoryTroubleOf(entry: Live): Promise<string | null> {
+    const trouble = await (await cgroups).memoryTrouble(entry.sandboxId)
+    if (trouble === null) return null
+    return trouble === 'own' ? memorySentence(entry.limits) : sharedMemorySentence
   }
 
   function kill(entry: Live): void {
@@ -294,7 +306,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     async memoryTrouble(sandboxId) {
       const entry = live.get(sandboxId)
       if (entry === undefined) return null
-      return (await (await cgroups).memoryKills(sandboxId)) > 0 ? memorySentence(entry.limits) : null
+      return memoryTroubleOf(entry)
     },
     onExit(listener) {
       listeners.add(listener)

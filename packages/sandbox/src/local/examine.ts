@@ -60,9 +60,16 @@ function limits(cgroups: Cgroups): Finding {
       'control groups are out of reach: memory and processor time of a sandbox are not limited, only its processes and files',
       'systemd-run --user --scope -p Delegate=yes npm start',
     )
+  if (cgroups.missing.length > 0)
+    return weak(
+      'limits',
+      `control groups ${cgroups.kind} do not limit processor time here; memory and processes they do`,
+    )
   return good(
     'limits',
-    `memory, processes and processor time by control groups ${cgroups.kind}; the work tree by its size`,
+    cgroups.kind === 'scope'
+      ? 'memory and processes by scopes of systemd; the work tree by its size'
+      : `memory, processes and processor time by control groups ${cgroups.kind}; the work tree by its size`,
   )
 }
 

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { SandboxSpec } from '../driver.ts'
 import { idsPerSandbox } from '../layout.ts'
 import { bubblewrapArguments, entrypointCommand, fds, type Sources } from './arrangement.ts'
+import type { HiddenPath } from './hidden-paths.ts'
 import { firstUidOf, type Identity } from './ids.ts'
 
 const run = promisify(execFile)
@@ -14,6 +15,7 @@ const run = promisify(execFile)
 export interface Launch {
   spec: SandboxSpec
   sources: Sources
+  hidden?: readonly HiddenPath[]
   /** A folder with an empty place for each source; used when we are root. */
   stage: string
   identity: Identity
@@ -23,6 +25,8 @@ export interface Launch {
   filterFile: string
   /** Files to write "0" to: the control groups of this sandbox. */
   cgroupFiles: string[]
+  /** Before the first program: what limits it where there are no such files. */
+  limitingPrefix: string[]
 }
 
 export interface Running {
@@ -74,16 +78,17 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
     const first = firstUidOf(options.slot)
     const seen = identity.kind === 'ranges' ? stagedFor(options.sources) : options.sources
     const bubblewrap = [options.bubblewrap, '--args', String(fds.args), '--', ...entrypointCommand(spec)]
-    const [program, ...args] = (
-      identity.kind === 'ranges'
+    const [program, ...args] = [
+      ...options.limitingPrefix,
+      ...(identity.kind === 'ranges'
         ? [
             ...['unshare', '--mount', '--propagation', 'private', '/bin/sh', '-c', stageScript, 'svc-launch'],
             ...[...options.cgroupFiles, '--', options.stage],
             ...stagedNames.flatMap((name) => (options.sources[name] === null ? [] : [options.sources[name], name])),
             ...['--', 'setpriv', `--reuid=${first}`, `--regid=${first}`, '--clear-groups', ...bubblewrap],
           ]
-        : ['/bin/sh', '-c', plainScript, 'svc-launch', ...options.cgroupFiles, '--', ...bubblewrap]
-    ) as [string, ...string[]]
+        : ['/bin/sh', '-c', plainScript, 'svc-launch', ...options.cgroupFiles, '--', ...bubblewrap]),
+    ] as [string, ...string[]]
     const child = spawn(program, args, {
       env: launcherEnvironment,
       cwd: '/',
@@ -104,7 +109,9 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
       // EPIPE: bubblewrap ended early. Its exit says so and why.
       pipe(fd).on('error', () => {})
     }
-    pipe(fds.args).end(`${bubblewrapArguments(spec, seen, { singleUid: identity.kind === 'single' }).join('\0')}\0`)
+    pipe(fds.args).end(
+      `${bubblewrapArguments(spec, seen, { singleUid: identity.kind === 'single', ...(options.hidden ? { hidden: options.hidden } : {}) }).join('\0')}\0`,
+    )
     const innerPid = await Promise.race([readInnerPid(child.stdio[fds.info] as Readable), failed])
     // Past this point bubblewrap dies with us. Dying before it leaves a child without maps, which reads the end of
     // this pipe and cannot go on.

@@ -48,7 +48,13 @@ export async function probeMachine(input: ProbeInput): Promise<ProbeOutcome> {
   for (const flag of ['--userns-block-fd', '--size', '--perms']) {
     if (!help.includes(flag)) return missing(`bubblewrap is too old: it has no ${flag}.`, installCommand('bubblewrap'))
   }
-  return (await tryNamespaces(bubblewrap)) ?? { kind: 'ready', warnings: warnings(input) }
+  return (
+    (await tryNamespaces(bubblewrap)) ?? {
+      kind: 'ready',
+      warnings: warnings(input),
+      missingLimits: input.cgroups.missing,
+    }
+  )
 }
 
 /** The same namespaces a sandbox has, around a program that ends at once. */
@@ -98,9 +104,11 @@ function warnings(input: ProbeInput): string[] {
   if (input.cgroups.kind === 'none') {
     found.push(
       'Control groups are out of reach, so memory and processor time of a sandbox are not limited, only its number of ' +
-        'processes and the size of its files.',
+        'processes and the size of its files. Its programs give way to others, and end first when memory runs out. Start the server with: ' +
+        'systemd-run --user --scope -p Delegate=yes npm start',
     )
-  }
+  } else if (input.cgroups.missing.includes('cpu'))
+    found.push('The control group for processor time is out of reach, so a sandbox can take all of it.')
   if (findProgram('rg') === null)
     found.push(`ripgrep is not installed, skills cannot search: ${installCommand('ripgrep')}`)
   return found

@@ -11,7 +11,10 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const ourPage = () => ({ origin: app.deps.config.publicUrl })
-const newLink = () => app.request<{ url: string; expires_at: string }>('POST', '/v1/accounts/owner-links')
+async function newLink() {
+  const headers = await app.browser()
+  return app.request<{ url: string; expires_at: string }>('POST', '/v1/accounts/owner-links', { token: null, headers })
+}
 const newCode = async () => (await newLink()).body.url.split('#')[1]!
 const signIn = (code: string, headers: Record<string, string> = ourPage()) =>
   app.request<{ ok?: true; code?: string }>('POST', '/v1/sign-in', { token: null, body: { code }, headers })
@@ -100,7 +103,7 @@ describe('an owner link', () => {
 
 describe('the cookie', () => {
   test('is for our pages alone: HttpOnly, SameSite, no domain', async () => {
-    const header = (await signIn(await newCode())).headers.get('set-cookie')!
+    const header = (await signIn(await newCode())).headers.getSetCookie()[0]!
     const [pair, ...attributes] = header.split('; ')
     expect(pair).toMatch(/^svc_session=[0-9A-Za-z]{40}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])
@@ -109,7 +112,8 @@ describe('the cookie', () => {
   test('of a server behind https has the __Host- prefix, and is sent over nothing else', async () => {
     const secure = await makeTestApp({ configure: { publicUrl: 'https://svc.example' } })
     try {
-      const link = await secure.request<{ url: string }>('POST', '/v1/accounts/owner-links')
+      const headers = await secure.browser()
+      const link = await secure.request<{ url: string }>('POST', '/v1/accounts/owner-links', { token: null, headers })
       const reply = await secure.request('POST', '/v1/sign-in', {
         token: null,
         body: { code: link.body.url.split('#')[1] },

@@ -1,60 +1,38 @@
 /** Who belongs to an account. Only an owner makes, changes or removes an owner, and the last one stays. */
-import { type Member, type Role, ServiceError } from '@svc/contract'
+import { type Member, type Role, roles, ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
-import type { Caller } from '../auth/actor.ts'
+import type { Caller, UserActor } from '../auth/actor.ts'
 import { mayAdminister } from '../auth/actor.ts'
 import { type AuthorizedAccount, isUuid, notFound } from '../auth/allow.ts'
+import { refuseExpiringToken, requireFresh } from '../auth/fresh-sign-in.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import { forgetIdentities } from './oidc/identities.ts'
-import { makeOwnerLink } from './owner-link.ts'
-import {
-  countOwners,
-  deleteMember,
-  ensureUser,
-  getMember,
-  hasActed,
-  holdMembers,
-  insertMember,
-  setRole,
-} from './store.ts'
+import { pendingById, revokePending, setInvitedRole } from './invitations/store.ts'
+import { countOwners, deleteMember, getMember, holdMembers, setRole } from './store.ts'
 
 interface Change {
   account: AuthorizedAccount
-  caller: Caller
-}
-
-/** Somebody who was never here is given a link to come in by. Whoever was has a way in of their own, and nobody else may have one. */
-export async function addMember(
-  deps: Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes'>,
-  input: Change & { email: string; name?: string | undefined; role: Role },
-): Promise<{ member: Member; sign_in: { url: string; expires_at: string } | null }> {
-  const { account, email, role } = input
-  refuseOwnersMatter(account, role)
-  return deps.db.transaction().execute(async (trx) => {
-    await holdMembers(trx, account.account_id)
-    const name = input.name ?? email.split('@')[0]!.slice(0, 100)
-    const { user_id } = await ensureUser(trx, { user_id: deps.newId(), email, name })
-    const isNew = !(await hasActed(trx, user_id))
-    const already = await getMember(trx, account.account_id, user_id)
-    if (already !== null && (!isNew || already.role !== role)) throw isMember(already)
-    if (already === null) await insertMember(trx, { account_id: account.account_id, user_id, role })
-    const member = already ?? (await memberOf(trx, account, user_id))
-    await record(trx, input, 'member.add', user_id, { after: { email, role } })
-    return { member, sign_in: isNew ? await makeOwnerLink({ ...deps, db: trx }, user_id) : null }
-  })
+  caller: Caller<UserActor>
 }
 
 export async function changeRole(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'now'>,
   input: Change & { userId: string; role: Role },
 ): Promise<Member> {
-  const { account, userId, role } = input
+  const { account, caller, userId, role } = input
+  if (caller.actor.dashboard_session !== undefined) requireFresh(deps, caller.actor, 'any sign-in')
   return deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
-    const before = await memberOf(trx, account, userId)
+    const invited = await invitedMember(deps, trx, account, userId)
+    const before = invited ?? (await memberOf(trx, account, userId))
     refuseOwnersMatter(account, before.role, role)
     if (before.role === role) return before
+    if (roles.indexOf(role) < roles.indexOf(before.role)) refuseExpiringToken(caller.actor, 'the role')
+    if (invited !== null) {
+      await setInvitedRole(trx, userId, role)
+      await record(trx, input, 'invitation.role', userId, { before: { role: before.role }, after: { role } })
+      return { ...before, role }
+    }
     if (before.role === 'owner') await refuseLastOwner(trx, account)
     await setRole(trx, account.account_id, userId, role)
     await record(trx, input, 'member.role', userId, { before: { role: before.role }, after: { role } })
@@ -62,20 +40,38 @@ export async function changeRole(
   })
 }
 
-export async function removeMember(deps: Pick<Deps, 'db'>, input: Change & { userId: string }): Promise<void> {
+export async function removeMember(deps: Pick<Deps, 'db' | 'now'>, input: Change & { userId: string }): Promise<void> {
   const { account, caller, userId } = input
   const leaves = userId.toLowerCase() === caller.actor.user_id
   if (!leaves && !mayAdminister(account.role))
     throw new ServiceError('forbidden', `Your role here is ${account.role}; only owners and admins remove others.`)
   await deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
-    const before = await memberOf(trx, account, userId)
+    const invited = await invitedMember(deps, trx, account, userId)
+    const before = invited ?? (await memberOf(trx, account, userId))
     if (!leaves) refuseOwnersMatter(account, before.role)
+    if (invited !== null) {
+      await revokePending(trx, { accountId: account.account_id, invitationId: userId }, deps.now())
+      await record(trx, input, 'invitation.revoke', userId, { before: { email: before.email, role: before.role } })
+      return
+    }
     if (before.role === 'owner') await refuseLastOwner(trx, account)
     await deleteMember(trx, account.account_id, userId)
-    await forgetIdentities(trx, userId)
     await record(trx, input, 'member.remove', userId, { before: { email: before.email, role: before.role } })
   })
+}
+
+/** Adding a member answers with the id of an invitation until it is accepted; by that id it is changed and removed, too. */
+async function invitedMember(
+  deps: Pick<Deps, 'now'>,
+  trx: DbOrTransaction,
+  { account_id }: AuthorizedAccount,
+  id: string,
+): Promise<Member | null> {
+  const found = isUuid(id) ? await pendingById(trx, account_id, id, deps.now()) : null
+  if (found === null) return null
+  const { invitation_id: user_id, name, email, role, created_at } = found
+  return { user_id, name, email, role, created_at }
 }
 
 async function memberOf(db: DbOrTransaction, account: AuthorizedAccount, userId: string): Promise<Member> {
@@ -93,13 +89,6 @@ async function refuseLastOwner(trx: DbOrTransaction, account: AuthorizedAccount)
   if ((await countOwners(trx, account.account_id)) > 1) return
   throw new ServiceError('conflict', 'This is the last owner of the account.', {
     hint: 'Make somebody else an owner first.',
-  })
-}
-
-function isMember({ role }: Member): ServiceError {
-  return new ServiceError('conflict', `They are a member already, with the role ${role}.`, {
-    hint: 'Change the role of the member instead.',
-    detail: { role },
   })
 }
 

@@ -1,40 +1,63 @@
 /** Passwords of the dashboard: argon2id, one hash at a time per core, and no difference between a wrong password and an unknown address. */
 import { ServiceError } from '@svc/contract'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
-import { endOtherDashboardSessions } from '../auth/dashboard-session.ts'
-import { sha256 } from '../auth/credentials.ts'
+import { confirmDashboardSession, endOtherDashboardSessions } from '../auth/dashboard-session.ts'
+import { isFresh, requireBrowser, requireFresh } from '../auth/fresh-sign-in.ts'
 import type { Deps } from '../deps.ts'
 import { onUser } from './on-user.ts'
+import { countTry, type SignInTry } from './sign-in-limits.ts'
 import { accountsOfUser, findPassword, firstOwner, setUserPassword } from './store.ts'
+import { forgetDevices } from './trusted-devices.ts'
 
 /** OWASP's smallest setting for argon2id; a check takes some 20 ms. */
 const settings = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
-/** Each costs 19 MiB and a core while it runs: more at once would be a way to slow the server for everybody. */
-const hashesMax = 8
-let hashes = 0
-
-const windowMinutes = 15
-/** Someone who tries to remember theirs, one address that tries many people's, and many addresses that try one person's. */
-const triesMax = { emailAndAddress: 10, address: 100, email: 100 }
-/** After a fresh owner link a forgotten password can be replaced without it. */
-const linkMinutes = 15
+/** Each costs 19 MiB and a core while it runs: more at once would be a way to slow the server for everyone. */
+const strangersHashes = pLimit(6)
+/** Strangers cannot fill these. */
+const trustedHashes = pLimit(2)
+const waitingMax = 500
 
 /** The user of an e-mail address and its password. Throws the same refusal for every way this can be wrong. */
 export async function checkPassword(
-  deps: Pick<Deps, 'db' | 'now' | 'newId'>,
-  input: { email: string; password: string; address: string },
+  deps: Pick<Deps, 'db' | 'now'>,
+  input: { email: string; password: string; by: SignInTry },
 ): Promise<string> {
-  await countAttempt(deps, input)
   const found = await findPassword(deps.db, { email: input.email })
+  const tried = await countTry(deps, { ...input.by, email: input.email, userId: found?.user_id ?? null })
   // The hash of nothing in particular is checked too: how long the answer takes must not tell whether the address is known.
-  const fits = await verify(input.password, found?.hash ?? (await nobodysHash()))
+  const fits = await verify(input.password, found?.hash ?? (await dummyHash()), tried.isTrusted)
   if (!fits || found?.hash == null)
     throw new ServiceError('unauthenticated', 'E-mail or password is wrong.', {
       hint: 'An owner who forgot theirs makes a sign-in link with `svc self-host owner-link`.',
     })
-  await forgetAttempts(deps, input)
+  await tried.succeeded()
   return found.user_id
+}
+
+/** The password once more, in a browser that is signed in: account changes ask for it. */
+export async function confirmPassword(
+  deps: Pick<Deps, 'db' | 'now' | 'newId'>,
+  caller: Caller<UserActor>,
+  password: string,
+): Promise<void> {
+  const session = requireBrowser(caller.actor)
+  const found = await findPassword(deps.db, { user_id: caller.actor.user_id })
+  if (found?.hash == null)
+    throw new ServiceError('conflict', 'You have no password yet.', {
+      hint: 'Set one on your profile, right after signing in by a link, or sign in by single sign-on.',
+    })
+  const by = { address: caller.address, device: { kind: 'session', id: session.id } } as const
+  await checkPassword(deps, { email: found.email ?? '', password, by })
+  await deps.db.transaction().execute(async (trx) => {
+    await confirmDashboardSession(trx, session.id, deps.now())
+    await recordAudit(trx, caller, {
+      ...(await onUser(trx, 'dashboard_session.confirm', caller.actor.user_id)),
+      object_type: 'dashboard_session',
+      object_id: session.id,
+    })
+  })
 }
 
 export async function setPassword(
@@ -50,23 +73,24 @@ export async function setPassword(
     })
   const before = await findPassword(deps.db, { user_id: userId })
   if (before?.email != null && before.email !== input.email) await refuseOtherAddress(deps, userId)
-  const cameByLink =
-    session.began_by === 'link' && Date.parse(session.created_at) > deps.now().getTime() - linkMinutes * 60_000
-  if (before?.hash != null && !cameByLink) {
+  // A forgotten password can be replaced right after a sign-in that did not need it.
+  const cameOtherwise = isFresh(deps, session) && session.confirmed_by !== 'password'
+  if (before?.hash == null) requireFresh(deps, caller.actor, 'any sign-in')
+  else if (!cameOtherwise) {
     if (input.current_password === undefined)
       throw new ServiceError('invalid', 'The current password is missing.', {
         detail: { issues: [{ path: 'current_password', message: 'is missing' }] },
       })
-    await checkPassword(deps, {
-      email: before.email ?? '',
-      password: input.current_password,
-      address: caller.address,
-    })
+    const by = { address: caller.address, device: { kind: 'session', id: session.id } } as const
+    await checkPassword(deps, { email: before.email ?? '', password: input.current_password, by })
   }
   const hash = await hashPassword(input.password)
   await deps.db.transaction().execute(async (trx) => {
+    // It was chosen here and now, so this browser has proved who it is.
+    await confirmDashboardSession(trx, session.id, deps.now())
     await setUserPassword(trx, { user_id: userId, email: input.email, hash, changed_at: deps.now() })
     await endOtherDashboardSessions(trx, { userId, keep: session.id })
+    await forgetDevices(trx, userId)
     await recordAudit(trx, caller, {
       ...(await onUser(trx, 'user.set_password', userId)),
       before: { email: before?.email ?? null },
@@ -88,71 +112,23 @@ async function refuseOtherAddress(deps: Pick<Deps, 'db'>, userId: string): Promi
   })
 }
 
-/** Counted before the password is looked at, so that many tries at the same time are as many. */
-async function countAttempt(
-  { db, now, newId }: Pick<Deps, 'db' | 'now' | 'newId'>,
-  input: { email: string; address: string },
-): Promise<void> {
-  const since = new Date(now().getTime() - windowMinutes * 60_000).toISOString()
-  const email = sha256(input.email)
-  await db.deleteFrom('sign_in_attempts').where('at', '<', since).execute()
-  await db
-    .insertInto('sign_in_attempts')
-    .values({ attempt_id: newId(), email_sha256: email, address: input.address, at: now() })
-    .execute()
-  const rows = await db
-    .selectFrom('sign_in_attempts')
-    .select(['email_sha256', 'address', 'at'])
-    .where('at', '>=', since)
-    .where((where) => where.or([where('email_sha256', '=', email), where('address', '=', input.address)]))
-    .orderBy('at', 'desc')
-    .limit(triesMax.address + triesMax.email + 2)
-    .execute()
-  const ofEmail = rows.filter((row) => row.email_sha256.equals(email))
-  const ofAddress = rows.filter((row) => row.address === input.address)
-  const ofBoth = ofEmail.filter((row) => row.address === input.address)
-  const tooMany = [
-    ofBoth.length > triesMax.emailAndAddress ? ofBoth : null,
-    ofAddress.length > triesMax.address ? ofAddress : null,
-    ofEmail.length > triesMax.email ? ofEmail : null,
-  ].find((found) => found !== null)
-  if (tooMany === undefined) return
-  throw new ServiceError('limit_reached', 'Too many tries to sign in. Wait a few minutes.', {
-    hint: 'An owner can make a sign-in link with `svc self-host owner-link`.',
-    detail: { retry_after_seconds: windowMinutes * 60 },
-  })
-}
-
-async function forgetAttempts({ db }: Pick<Deps, 'db'>, input: { email: string; address: string }): Promise<void> {
-  await db
-    .deleteFrom('sign_in_attempts')
-    .where('email_sha256', '=', sha256(input.email))
-    .where('address', '=', input.address)
-    .execute()
-}
-
-async function verify(password: string, hash: string): Promise<boolean> {
-  return bounded(() => Bun.password.verify(password, hash))
+async function verify(password: string, hash: string, isTrusted: boolean): Promise<boolean> {
+  return bounded(isTrusted ? trustedHashes : strangersHashes, () => Bun.password.verify(password, hash))
 }
 
 function hashPassword(password: string): Promise<string> {
-  return bounded(() => Bun.password.hash(password, settings))
+  return bounded(trustedHashes, () => Bun.password.hash(password, settings))
 }
 
-let nobodys: Promise<string> | null = null
-function nobodysHash(): Promise<string> {
-  return (nobodys ??= Bun.password.hash(crypto.randomUUID(), settings))
+let dummy: Promise<string> | null = null
+function dummyHash(): Promise<string> {
+  return (dummy ??= Bun.password.hash(crypto.randomUUID(), settings))
 }
 
-async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (hashes >= hashesMax)
+async function bounded<T>(limit: LimitFunction, work: () => Promise<T>): Promise<T> {
+  if (limit.pendingCount >= waitingMax)
     throw new ServiceError('limit_reached', 'Too many people sign in at this moment. Try again in a few seconds.', {
       detail: { retry_after_seconds: 2 },
     })
-  hashes++
-  try {
-    return await work()
-  } finally {
-    hashes--
-  }
+  return limit(work)
 }

@@ -1,6 +1,7 @@
 import {
   addMemberRoute,
   changeRoleRoute,
+  confirmSignInRoute,
   createOwnerLinkRoute,
   endDashboardSessionRoute,
   getMeRoute,
@@ -32,11 +33,14 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import type { RequestInfo } from '../http/request-info.ts'
-import { addMember, changeRole, removeMember } from './members.ts'
+import { signUp } from './invitations/accept.ts'
+import { invite } from './invitations/invite.ts'
+import { changeRole, removeMember } from './members.ts'
 import { onUser } from './on-user.ts'
-import { makeOwnerLink, redeemOwnerLink } from './owner-link.ts'
-import { checkPassword, setPassword } from './password.ts'
+import { createOwnerLink, redeemOwnerLink } from './owner-link.ts'
+import { checkPassword, confirmPassword, setPassword } from './password.ts'
 import { accountsOfUser, findPassword, getUser, listMembers } from './store.ts'
+import { deviceOf, trustDevice } from './trusted-devices.ts'
 
 export function accountRoutes(deps: Deps): Mounted[] {
   return [
@@ -50,7 +54,7 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listMembers(deps.db, account.account_id, query)
       return new Page(rows, next)
     }),
-    handle(addMemberRoute, async ({ account, body, caller }) => addMember(deps, { account, caller, ...body })),
+    handle(addMemberRoute, ({ account, body, caller }) => invite(deps, { account, caller, ...body })),
     handle(changeRoleRoute, async ({ account, body, caller, params }) =>
       changeRole(deps, { account, caller, userId: params.userId, role: body.role }),
     ),
@@ -68,38 +72,36 @@ export function accountRoutes(deps: Deps): Mounted[] {
       const { rows, next } = await listAudit(deps.db, of, query)
       return new Page(rows, next)
     }),
-    handle(createOwnerLinkRoute, async ({ caller }) => {
-      const accounts = await accountsOfUser(deps.db, caller.actor.user_id)
-      const owned = accounts.find((account) => account.role === 'owner')
-      if (owned === undefined)
-        throw new ServiceError('forbidden', 'Only an owner of the account may make an owner link.')
-      return deps.db.transaction().execute(async (trx) => {
-        const link = await makeOwnerLink({ ...deps, db: trx }, caller.actor.user_id)
-        await recordAudit(trx, caller, {
-          account_id: owned.account_id,
-          project_id: null,
-          action: 'owner_link.create',
-          object_type: 'user',
-          object_id: caller.actor.user_id,
-        })
-        return link
-      })
-    }),
+    handle(createOwnerLinkRoute, ({ caller }) => createOwnerLink(deps, caller)),
     handle(signInMethodsRoute, async () => ({ password: true as const, oidc: deps.config.oidc?.name ?? null })),
     handle(signInRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
-        const userId = await redeemOwnerLink({ ...deps, db: trx }, body.code)
-        await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'link')))
+        const inTrx = { ...deps, db: trx }
+        const callerOf = (userId: string) => pageCaller(userId, request)
+        const userId = (await redeemOwnerLink(inTrx, body.code)) ?? (await signUp(deps, trx, { ...body, callerOf }))
+        if (userId === null) throw spentLink()
+        await recordAudit(trx, callerOf(userId), {
+          ...(await onUser(trx, 'user.sign_in', userId)),
+          after: { by: 'link' },
+        })
+        return withCookies(
+          await startDashboardSession(inTrx, userId, browserOf(request, 'link')),
+          await trustDevice(inTrx, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(signInWithPasswordRoute, async ({ body, request }) => {
-      refuseForeignOrigin(originOf(request))
-      const userId = await checkPassword(deps, { ...body, address: request.address })
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
+      const device = deviceOf(deps.config.publicUrl, request.headers.get('cookie'))
+      const by = { address: request.address, device: device === null ? null : { kind: 'cookie' as const, id: device } }
+      const userId = await checkPassword(deps, { ...body, by })
       return deps.db.transaction().execute(async (trx) => {
         await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_in', userId))
-        return withCookie(await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')))
+        return withCookies(
+          await startDashboardSession({ ...deps, db: trx }, userId, browserOf(request, 'password')),
+          await trustDevice({ ...deps, db: trx }, userId, request.headers.get('cookie')),
+        )
       })
     }),
     handle(getPasswordRoute, async ({ caller }) => {
@@ -108,6 +110,10 @@ export function accountRoutes(deps: Deps): Mounted[] {
     }),
     handle(setPasswordRoute, async ({ caller, body }) => {
       await setPassword(deps, caller, body)
+      return { ok: true }
+    }),
+    handle(confirmSignInRoute, async ({ caller, body }) => {
+      await confirmPassword(deps, caller, body.password)
       return { ok: true }
     }),
     handle(listDashboardSessionsRoute, async ({ caller: { actor } }) => {
@@ -131,15 +137,21 @@ export function accountRoutes(deps: Deps): Mounted[] {
       return { ok: true }
     }),
     handle(signOutRoute, async ({ request }) => {
-      refuseForeignOrigin(originOf(request))
+      refuseForeignOrigin(deps.config.publicUrl, originOf(request))
       return deps.db.transaction().execute(async (trx) => {
         const { cookie, userId } = await endDashboardSession({ ...deps, db: trx }, request.headers.get('cookie'))
         if (userId !== null)
           await recordAudit(trx, pageCaller(userId, request), await onUser(trx, 'user.sign_out', userId))
-        return withCookie(cookie)
+        return withCookies(cookie)
       })
     }),
   ]
+}
+
+function spentLink(): ServiceError {
+  return new ServiceError('unauthenticated', 'This link was used already or has expired.', {
+    hint: 'An owner makes a new one: `svc self-host owner-link` where the server runs, or an invitation on the page Members.',
+  })
 }
 
 function browserOf(request: RequestInfo, began_by: SignInWay) {
@@ -161,6 +173,8 @@ function originOf(request: { method: string; headers: Headers }) {
   }
 }
 
-function withCookie(cookie: string): Response {
-  return Response.json({ ok: true }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
+function withCookies(...cookies: string[]): Response {
+  const headers = new Headers({ 'cache-control': 'no-store' })
+  for (const cookie of cookies) headers.append('set-cookie', cookie)
+  return Response.json({ ok: true }, { headers })
 }

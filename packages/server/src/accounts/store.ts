@@ -87,6 +87,10 @@ export async function getMember(db: DbOrTransaction, accountId: string, userId: 
   return (await members(db, accountId).where('users.user_id', '=', userId).executeTakeFirst()) ?? null
 }
 
+export async function memberByEmail(db: DbOrTransaction, accountId: string, email: string) {
+  return (await members(db, accountId).where('users.email', '=', email).executeTakeFirst()) ?? null
+}
+
 /** Changes of who is in an account take turns, until the transaction ends: two owners who remove each other would leave none. */
 export async function holdMembers(trx: DbOrTransaction, accountId: string): Promise<void> {
   await trx.selectFrom('accounts').select('account_id').where('account_id', '=', accountId).forUpdate().execute()
@@ -115,17 +119,22 @@ export async function deleteMember(db: DbOrTransaction, accountId: string, userI
   await db.deleteFrom('account_members').where('account_id', '=', accountId).where('user_id', '=', userId).execute()
 }
 
-/** The user of an address, made when there is none; two who ask at once get the same one. */
-export async function ensureUser(
+/** The address is the user's when it is free, and nobody's otherwise. */
+export async function insertUser(
   db: DbOrTransaction,
-  user: { user_id: string; email: string; name: string },
-): Promise<{ user_id: string }> {
-  await db
+  user: { user_id: string; email: string | null; name: string },
+): Promise<void> {
+  const inserted = await db
     .insertInto('users')
     .values(user)
     .onConflict((conflict) => conflict.column('email').doNothing())
-    .execute()
-  return db.selectFrom('users').select('user_id').where('email', '=', user.email).executeTakeFirstOrThrow()
+    .returning('user_id')
+    .executeTakeFirst()
+  if (inserted === undefined)
+    await db
+      .insertInto('users')
+      .values({ ...user, email: null })
+      .execute()
 }
 
 /** Whether this user was ever here: signing in leaves an audit row, as every change does. */
@@ -139,16 +148,29 @@ export async function hasActed(db: DbOrTransaction, userId: string): Promise<boo
   return row !== undefined
 }
 
-/** The first owner there is: whom the owner link of a fresh server signs in. */
+/** The first owner of the first account: whom the owner link of a fresh server signs in. */
 export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string; account_id: string } | null> {
   const row = await db
     .selectFrom('account_members')
-    .select(['user_id', 'account_id'])
-    .where('role', '=', 'owner')
-    .orderBy('created_at')
-    .orderBy('user_id')
+    .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
+    .select(['account_members.user_id', 'account_members.account_id'])
+    .where('account_members.role', '=', 'owner')
+    // By the account's age: an owner who is added later must not make another account the first one.
+    .orderBy('accounts.created_at')
+    .orderBy('accounts.account_id')
+    .orderBy('account_members.created_at')
+    .orderBy('account_members.user_id')
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Whether the account is the first one of this instance; with a user, whether they own it. */
+export async function isOfInstance(
+  db: DbOrTransaction,
+  { account_id, owner }: { account_id: string; owner?: string | undefined },
+): Promise<boolean> {
+  if ((await firstOwner(db))?.account_id !== account_id) return false
+  return owner === undefined || (await getMember(db, account_id, owner))?.role === 'owner'
 }
 
 export async function findPassword(

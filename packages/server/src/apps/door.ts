@@ -83,7 +83,7 @@ class Visits {
     const app = await this.#appOf(label)
     if (app === null) return page(request, { kind: 'unknown' })
     const { slug } = app
-    if (isForeign(request)) return page(request, { kind: 'foreign' })
+    if (isForeign(this.#deps.config.publicUrl, request)) return page(request, { kind: 'foreign' })
     const url = new URL(request.url ?? '/', 'http://app')
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, app, url, ticket)
@@ -127,7 +127,11 @@ class Visits {
       // The address of a page that is open already: whoever is in stays in.
       if ((await this.#viewerOf(request, app)) === null) return page(request, { kind: 'used', slug: app.slug })
     } else {
-      const value = await grant(this.#deps, app, { userId: taken.user_id, isTicket: false })
+      const value = await grant(this.#deps, app, {
+        userId: taken.user_id,
+        tokenId: taken.token_id,
+        isTicket: false,
+      })
       const secure = this.#isSecure() ? '; Secure' : ''
       headers.set(
         'set-cookie',
@@ -154,7 +158,7 @@ class Visits {
   async #mayRead(userId: string, projectId: string): Promise<Viewer | null> {
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
-      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId })
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId: null })
       return project === null ? null : { userId, role: project.role }
     } catch (error) {
       if (error instanceof ServiceError) return null

@@ -1,6 +1,7 @@
 /** Who may see an app in which browser: a ticket in its address for the first visit, then a cookie of that name alone. */
 import { sql } from 'kysely'
 import { sha256 } from '../auth/credentials.ts'
+import { tokenHolds } from '../auth/token-store.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { appOrigin } from './present.ts'
@@ -14,8 +15,12 @@ export type AppGrant = Row<'app_grants'>
 type GrantDeps = Pick<Deps, 'db' | 'now' | 'randomBytes'>
 
 /** An address that lets the browser that opens it first see the app. */
-export async function openApp(deps: GrantDeps & Pick<Deps, 'config'>, app: AppRow, userId: string): Promise<string> {
-  const ticket = await grant(deps, app, { userId, isTicket: true })
+export async function openApp(
+  deps: GrantDeps & Pick<Deps, 'config'>,
+  app: AppRow,
+  by: { userId: string; tokenId: string | null },
+): Promise<string> {
+  const ticket = await grant(deps, app, { ...by, isTicket: true })
   return `${appOrigin(deps.config, app.host)}/?${ticketName}=${ticket}`
 }
 
@@ -23,11 +28,13 @@ export async function openApp(deps: GrantDeps & Pick<Deps, 'config'>, app: AppRo
 export async function grant(
   deps: GrantDeps,
   app: Pick<AppRow, 'project_id' | 'slug'>,
-  { userId, isTicket }: { userId: string; isTicket: boolean },
+  { userId, tokenId, isTicket }: { userId: string; tokenId: string | null; isTicket: boolean },
 ): Promise<string> {
   const value = Buffer.from(deps.randomBytes(isTicket ? 24 : 32)).toString('base64url')
   await insertGrant(deps.db, {
     ...{ sha256: sha256(value), is_ticket: isTicket, project_id: app.project_id, slug: app.slug, user_id: userId },
+    // It ends with the token that asked, which it would outlive otherwise.
+    token_id: tokenId,
     expires_at: new Date(deps.now().getTime() + (isTicket ? ticketMs : cookieMs)),
   })
   return value
@@ -60,6 +67,7 @@ export async function findGrant(db: DbOrTransaction, value: string): Promise<App
     .where('sha256', '=', sha256(value))
     .where('is_ticket', '=', false)
     .where('expires_at', '>', sql<string>`now()`)
+    .where(tokenHolds(sql.ref('app_grants.token_id')))
     .executeTakeFirst()
   return row ?? null
 }

@@ -48,7 +48,10 @@ export function appRoutes(deps: Deps): Mounted[] {
       return { app: await appOf(deps, project.project_id, slug), deploy }
     }),
     handle(openAppRoute, async ({ project, params, caller }) => ({
-      url: await openApp(deps, await find(project.project_id, params.slug), caller.actor.user_id),
+      url: await openApp(deps, await find(project.project_id, params.slug), {
+        userId: caller.actor.user_id,
+        tokenId: caller.actor.token_id,
+      }),
     })),
     handle(readAppLogsRoute, async ({ project, params, query, request }) => {
       const app = await find(project.project_id, params.slug)

@@ -11,6 +11,7 @@ import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/testing-slack.ts'
 import { rerunChecks } from './testing-checks.ts'
+import { memberChanges } from './testing-members.ts'
 import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
@@ -37,7 +38,6 @@ const post =
   (path: string, body?: unknown): Act =>
   () =>
     app.request('POST', path, body === undefined ? {} : { body })
-const members = () => `/v1/accounts/${app.owner.account_id}/members`
 const mint = (path: string) => app.request<MintedToken>('POST', path, { body: { name: 'a token' } })
 const freshProject = async () => (await app.request<Project>('POST', '/v1/projects', { body: { name: 'fresh' } })).body
 
@@ -53,8 +53,13 @@ async function freshSession(): Promise<string> {
   return app.path((await app.running()).session_id)
 }
 
+async function ownerLink() {
+  const headers = await app.browser()
+  return app.request<{ url: string }>('POST', '/v1/accounts/owner-links', { token: null, headers })
+}
+
 async function linkCode(): Promise<string> {
-  return (await app.request<{ url: string }>('POST', '/v1/accounts/owner-links')).body.url.split('#')[1]!
+  return ((await ownerLink()).body as { url: string }).url.split('#')[1]!
 }
 
 const fromOurPage = () => ({ origin: app.deps.config.publicUrl })
@@ -76,7 +81,7 @@ const approve = async () =>
 
 const changes: Record<string, Change> = {
   ...connectorChanges(() => app),
-  createOwnerLink: { action: 'owner_link.create', prepare: async () => post('/v1/accounts/owner-links') },
+  createOwnerLink: { action: 'owner_link.create', prepare: async () => ownerLink },
   signInWithOwnerLink: {
     action: 'user.sign_in',
     async prepare() {
@@ -91,25 +96,17 @@ const changes: Record<string, Change> = {
       return () => app.request('POST', '/v1/sign-out', { token: null, headers: { cookie, ...fromOurPage() } })
     },
   },
-  addMember: {
-    action: 'member.add',
-    prepare: async () => post(members(), { email: `${randomUUID()}@example.test`, role: 'viewer' }),
+  ...memberChanges(() => app),
+  confirmSignIn: {
+    action: 'dashboard_session.confirm',
+    async prepare() {
+      await newPassword()
+      const headers = await app.browser()
+      const { password } = account
+      return () => app.request('POST', '/v1/accounts/confirm', { token: null, headers, body: { password } })
+    },
   },
   capAccountUsage: capAccountUsage(() => app),
-  changeRole: {
-    action: 'member.role',
-    async prepare() {
-      const { user_id } = await app.makeUser('member')
-      return () => app.request('PATCH', `${members()}/${user_id}`, { body: { role: 'admin' } })
-    },
-  },
-  removeMember: {
-    action: 'member.remove',
-    async prepare() {
-      const { user_id } = await app.makeUser('member')
-      return () => app.request('DELETE', `${members()}/${user_id}`)
-    },
-  },
   signInWithPassword: {
     action: 'user.sign_in',
     async prepare() {
@@ -364,7 +361,7 @@ async function webhook(): Promise<string> {
 }
 
 /** Asks by POST, because what it asks about is long. */
-const changesNothing = ['validateManifest']
+const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices']
 
 async function trigger(enabled: boolean): Promise<string> {
   const entry = `slug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\nenabled = ${enabled}\n`

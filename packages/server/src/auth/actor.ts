@@ -7,7 +7,14 @@ export interface UserActor {
   token_id: string | null
   expires_at: string | null
   /** The browser that speaks, when one does. */
-  dashboard_session?: { id: string; began_by: SignInWay; created_at: string }
+  dashboard_session?: {
+    id: string
+    began_by: SignInWay
+    created_at: string
+    /** When and how the person last proved who they are. */
+    confirmed_at: string | null
+    confirmed_by: SignInWay | null
+  }
 }
 
 export interface ProjectActor {

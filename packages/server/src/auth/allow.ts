@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Row } from '../db/schema.ts'
 import { type Actor, mayAdminister, mayWrite } from './actor.ts'
+import { requireControl } from './session-control.ts'
 import { type Found, projectOfUser } from './token-store.ts'
 
 export interface AuthorizedProject extends Row<'projects'> {
@@ -49,7 +50,7 @@ export interface Allowed {
   account: AuthorizedAccount | null
 }
 
-/** Access x actor x project or account, for HTTP and WebSocket alike. Answers with the one the route is of. */
+/** Access x actor x project or account, and session where one is named, for HTTP and WebSocket alike. Answers with the project or account the route is of. */
 export async function allow(
   deps: Pick<Deps, 'db'>,
   input: {
@@ -57,6 +58,8 @@ export async function allow(
     actor: Actor
     projectId: string | undefined
     accountId?: string | undefined
+    /** The session that is reached. Null says that none is: a caller of this function cannot leave it out. */
+    sessionId: string | null
     /** The project as it was read with the actor's credential, where it was. */
     read?: Found | null
   },
@@ -78,10 +81,23 @@ export async function allow(
     case 'project-read':
     case 'project-write':
     case 'project-admin':
-      return { project: await authorizeProject(deps, access, actor, input), account: null }
+      return { project: await authorizeSessionOf(deps, access, actor, input), account: null }
     default:
       return access satisfies never
   }
+}
+
+async function authorizeSessionOf(
+  deps: Pick<Deps, 'db'>,
+  access: Parameters<typeof authorizeProject>[1],
+  actor: Actor,
+  input: { projectId: string | undefined; sessionId: string | null; read?: Found | null },
+): Promise<AuthorizedProject> {
+  const project = await authorizeProject(deps, access, actor, input)
+  const { sessionId } = input
+  if (sessionId !== null && isUuid(sessionId))
+    await requireControl(deps.db, actor, { projectId: project.project_id, sessionId })
+  return project
 }
 
 function refuseProjectToken(actor: Actor): void {

@@ -4,6 +4,7 @@ import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
+import { isOriginOf } from '../http/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
 
 const sessionDays = 30
@@ -25,13 +26,8 @@ export async function actorOfCookie(
 ): Promise<UserActor> {
   const value = request.cookie === null ? undefined : parse(request.cookie)[cookieName(deps.config.publicUrl)]
   if (value === undefined) throw unauthenticated('This needs a token.')
-  refuseForeignOrigin(request)
-  const row = await deps.db
-    .selectFrom('dashboard_sessions')
-    .select(['user_id', 'created_at', 'expires_at', 'dashboard_session_id', 'began_by', 'last_used_at'])
-    .where('sha256', '=', sha256(value))
-    .where('expires_at', '>', deps.now().toISOString())
-    .executeTakeFirst()
+  refuseForeignOrigin(deps.config.publicUrl, request)
+  const row = await sessionOfValue(deps, value)
   if (row === undefined)
     throw unauthenticated(
       'Your sign-in has ended.',
@@ -44,8 +40,42 @@ export async function actorOfCookie(
     user_id: row.user_id,
     token_id: null,
     expires_at: row.expires_at,
-    dashboard_session: { id: row.dashboard_session_id, began_by: row.began_by, created_at: row.created_at },
+    dashboard_session: {
+      id: row.dashboard_session_id,
+      began_by: row.began_by,
+      created_at: row.created_at,
+      confirmed_at: row.confirmed_at,
+      confirmed_by: row.confirmed_by,
+    },
   }
+}
+
+function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
+  return deps.db
+    .selectFrom('dashboard_sessions')
+    .select(['user_id', 'created_at', 'expires_at', 'dashboard_session_id', 'began_by', 'last_used_at'])
+    .select(['confirmed_at', 'confirmed_by'])
+    .where('sha256', '=', sha256(value))
+    .where('expires_at', '>', deps.now().toISOString())
+    .executeTakeFirst()
+}
+
+/** The user this browser is signed in as, for a request that comes back from the provider and is guarded by its own cookie. */
+export async function userOfCookie(
+  deps: Pick<Deps, 'db' | 'now' | 'config'>,
+  header: string | undefined,
+): Promise<string | null> {
+  const value = header === undefined ? undefined : parse(header)[cookieName(deps.config.publicUrl)]
+  return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
+}
+
+/** The person at this browser has just given their password. */
+export async function confirmDashboardSession(db: DbOrTransaction, id: string, at: Date): Promise<void> {
+  await db
+    .updateTable('dashboard_sessions')
+    .set({ confirmed_at: at, confirmed_by: 'password' })
+    .where('dashboard_session_id', '=', id)
+    .execute()
 }
 
 /** When a browser was last seen is a courtesy to its owner: it must not slow or fail the request. */
@@ -59,16 +89,18 @@ function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
 }
 
 /** A cookie travels with requests other sites make; those are told apart by where they come from. */
-export function refuseForeignOrigin(request: {
-  method: string
-  origin: string | null
-  secFetchSite: string | null
-  host: string | null
-}): void {
+export function refuseForeignOrigin(
+  publicUrl: string,
+  request: {
+    method: string
+    origin: string | null
+    secFetchSite: string | null
+    host: string | null
+  },
+): void {
   const site = request.secFetchSite
   const sameSite = site === null || site === 'same-origin' || site === 'none'
-  const sameOrigin =
-    request.origin === null || (URL.canParse(request.origin) && new URL(request.origin).host === request.host)
+  const sameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')
   const safe = request.method === 'GET' || request.method === 'HEAD'
   if (!sameSite || !sameOrigin || (!safe && request.origin === null && site === null))
     throw new ServiceError('forbidden', 'This request comes from another site, so the cookie is not accepted.')
@@ -94,7 +126,15 @@ export async function startDashboardSession(
     .execute()
   await deps.db
     .insertInto('dashboard_sessions')
-    .values({ sha256: sha256(value), user_id: userId, created_at: now, expires_at: expires, ...browser })
+    .values({
+      sha256: sha256(value),
+      user_id: userId,
+      created_at: now,
+      expires_at: expires,
+      ...browser,
+      confirmed_at: now,
+      confirmed_by: browser.began_by,
+    })
     .execute()
   return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
 }

@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Access, makeToken, type Project } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
+import { buildApp } from '../app.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
+import { type Family, makeFamily } from '../sessions/testing-family.ts'
 import { startDashboardSession } from './dashboard-session.ts'
 import { answers } from './testing-answers.ts'
+import * as reach from './testing-session-reach.ts'
 
 const kinds = [
   // Nobody, and credentials that are none.
@@ -18,12 +21,16 @@ const kinds = [
   ...(['stranger', 'viewer', 'member', 'admin', 'owner'] as const),
   // The owner's cookie, and ways a foreign page would send it.
   ...(['cookie', 'cookieForeign', 'cookieCrossSite', 'cookieNullOrigin', 'cookieNoOrigin', 'cookieUnknown'] as const),
+  ...(['cookieOtherScheme', 'cookieOtherPort'] as const),
 ] as const
 type Kind = (typeof kinds)[number]
 type Verdict = 'in' | 401 | 403
 
 const all = (verdict: Verdict) => Object.fromEntries(kinds.map((kind) => [kind, verdict])) as Record<Kind, Verdict>
-const foreignCookies = { cookieForeign: 403, cookieCrossSite: 403, cookieNullOrigin: 403 } as const
+const foreignCookies = {
+  ...({ cookieForeign: 403, cookieCrossSite: 403, cookieNullOrigin: 403 } as const),
+  ...({ cookieOtherScheme: 403, cookieOtherPort: 403 } as const),
+}
 const users = { stranger: 'in', viewer: 'in', member: 'in', admin: 'in', owner: 'in', cookie: 'in' } as const
 const projectTokens = { bound: 'in', unbound: 'in', viewersProjectToken: 'in' } as const
 const outsiders = { otherProject: 403, otherAccountsProject: 403, stranger: 403 } as const
@@ -51,7 +58,8 @@ const table: Record<Access, Record<Kind, Verdict>> = {
 
 /** Where a route has a rule of its own beside its access. */
 const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
-  createOwnerLink: { viewer: 403, member: 403, admin: 403 },
+  // No token, and no browser that came by a link alone: accounts/fresh-sign-in.test.ts.
+  createOwnerLink: { ...{ stranger: 403, viewer: 403, member: 403, admin: 403, owner: 403, cookie: 403 } },
   // Everybody may leave; somebody else is removed by an owner or admin.
   removeMember: { viewer: 403, member: 403 },
   // Asks for a request of our own page, whoever it is from.
@@ -59,11 +67,13 @@ const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
 }
 
 let app: SessionApp
+let served: ReturnType<typeof buildApp>
 let sandboxId: string
 const secrets = {} as Record<Kind, string>
 
 beforeAll(async () => {
   app = await makeSessionApp()
+  served = buildApp(app.deps)
   const { project } = app
   const session = await app.running()
   sandboxId = session.sandbox!.sandbox_id
@@ -111,7 +121,8 @@ afterAll(() => app.close())
 
 async function newCookie() {
   const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
-  return { cookie, cookieForeign: cookie, cookieCrossSite: cookie, cookieNullOrigin: cookie, cookieNoOrigin: cookie }
+  const foreign = { cookieForeign: cookie, cookieCrossSite: cookie, cookieNullOrigin: cookie }
+  return { cookie, ...foreign, cookieNoOrigin: cookie, cookieOtherScheme: cookie, cookieOtherPort: cookie }
 }
 
 function headersOf(kind: Kind): Record<string, string> {
@@ -125,6 +136,8 @@ function headersOf(kind: Kind): Record<string, string> {
     cookieCrossSite: { cookie: secrets.cookie, origin: own, 'sec-fetch-site': 'cross-site' },
     cookieNullOrigin: { cookie: secrets.cookie, origin: 'null' },
     cookieNoOrigin: { cookie: secrets.cookie },
+    cookieOtherScheme: { cookie: secrets.cookie, origin: own.replace('http:', 'https:') },
+    cookieOtherPort: { cookie: secrets.cookie, origin: own.replace(/:\d+$/, ':1') },
     cookieUnknown: { cookie: secrets.cookieUnknown, origin: own },
   }
   return from[kind] ?? { authorization: `Bearer ${secrets[kind]}` }
@@ -197,6 +210,53 @@ describe('each route of the contract', () => {
     if (name === 'signOut') Object.assign(secrets, await newCookie())
     expect(wrong).toEqual([])
   })
+})
+
+describe('the token of a sandbox', () => {
+  let family: Family
+  beforeAll(async () => {
+    family = await makeFamily(app)
+  }, 120_000)
+
+  test('has its reach written down for every route and every other entry', () => {
+    const lists = [Object.keys(reach.ofSession), reach.acrossSessions, reach.startsSession]
+    const named = [...lists, reach.forPeople, reach.reachesNone].flat()
+    expect(named.toSorted()).toEqual(routes.map((route) => route.name).toSorted())
+    const refused = routes.filter(({ access }) => table[access].bound === 403).map((route) => route.name)
+    expect(reach.forPeople).toEqual(expect.arrayContaining(refused))
+    const ofSession = routes.filter(({ path, session }) => session || /:(session|sandbox)/i.test(path))
+    expect(Object.keys(reach.ofSession).toSorted()).toEqual(ofSession.map((route) => route.name).toSorted())
+    const known = new Set(routes.map((route) => route.path))
+    const others = new Set(served.routes.map(({ path }) => path).filter((path) => !known.has(path)))
+    expect([...others].toSorted()).toEqual(Object.keys(reach.entries).toSorted())
+  })
+
+  test.each(routes.filter(({ session }) => session).map((route) => [route.name, route] as const))(
+    '%s: its own session and those it started, and no other',
+    async (name, route) => {
+      const { own, child, other, token } = reach.ends.includes(name) ? await makeFamily(app) : family
+      const ask = async ({ session_id }: { session_id: string }) => {
+        const path = route.path.replace(':projectId', app.project.project_id).replace(':sessionId', session_id)
+        const { publicUrl } = app.deps.config
+        const body = reach.bodies[name]
+        const reply = await served.request(publicUrl + path, {
+          method: route.method,
+          headers: {
+            ...{ host: new URL(publicUrl).host, authorization: `Bearer ${token}` },
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        await reply.body?.cancel()
+        return reply.status
+      }
+      // Its own last: that may end the token.
+      const answers = { other: await ask(other), descendant: await ask(child), own: await ask(own) }
+      const expected = reach.ofSession[name]!
+      expect(answers).toEqual({ other: 403, descendant: expected, own: expected })
+    },
+    120_000,
+  )
 })
 
 /** git sends Basic; a cookie or a Bearer header is nothing to it. */

@@ -1,5 +1,6 @@
 /** What is read of tokens and of projects to tell who may do what. */
 import type { Role } from '@svc/contract'
+import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Db, Row } from '../db/schema.ts'
 
 const tokenColumns = [
@@ -21,6 +22,12 @@ export type SeenProject = Row<'projects'> & { role: Role | null }
 /** What was found where a project was looked for; undefined: there is none. */
 export interface Found {
   project: SeenProject | undefined
+}
+
+/** Whether the token that opened something in a browser still holds. Null: a browser that is signed in opened it. */
+export function tokenHolds(tokenId: Expression<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(${tokenId} is null or exists (select 1 from tokens where tokens.token_id = ${tokenId}
+    and tokens.revoked_at is null and (tokens.expires_at is null or tokens.expires_at > now())))`
 }
 
 export function tokenOfHash(db: Db, sha256: Buffer): Promise<TokenRow | undefined> {

@@ -1,13 +1,16 @@
-/** What the commit of a merge says: the given text or the default one, and who merged. */
+/** What the commit of a merge says: the given text or the default one, and who merged. That line is ours alone. */
 export function mergeMessage(
   cr: { number: number; title: string },
   user: { user_id: string; name: string },
   given: string | undefined,
 ): string {
-  const text = tidy(given ?? '') || `Merge CR #${cr.number}: ${oneLine(cr.title)}`
-  const trailer = `Merged-by: ${oneLine(user.name)} <${user.user_id}>`
+  const text = tidy((given ?? '').replace(foreignTrailer, '')) || `Merge CR #${cr.number}: ${oneLine(cr.title)}`
+  const trailer = `Merged-by: ${oneLine(user.name.replace(/[<>]/g, ' '))} <${user.user_id}>`
   return `${text}${endsInTrailers(text) ? '\n' : '\n\n'}${trailer}\n`
 }
+
+/** git reads a trailer's name in any case, and allows blanks before the colon. */
+const foreignTrailer = /^[^\S\r\n]*merged-by\s*:.*$/gim
 
 /** Line ends as git has them, and nothing empty around the text. */
 function tidy(text: string): string {

@@ -2,6 +2,8 @@ import { projectSettings, ServiceError } from '@svc/contract'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { isUuid } from '../auth/allow.ts'
+import { familyOf } from '../sessions/descendants.ts'
 import { getSession } from '../sessions/store.ts'
 import type { ChangeRequestRow } from './store.ts'
 
@@ -13,12 +15,22 @@ export async function refuseAgentMerge(
   const { project, cr } = input
   const sessionId = boundSession(input.actor)
   if (sessionId === null) return
-  const session = await getSession(db, project.project_id, sessionId)
-  const isItsOwn =
-    cr.origin_session_id === sessionId ||
-    isSameBranch(cr.head_ref, sessionId) ||
-    isSameBranch(cr.head_ref, session?.branch_name ?? sessionId)
-  if (isItsOwn) throw forbidden('An agent does not merge its own change request.')
+  const family = await familyOf(db, project.project_id, sessionId)
+  const isItsOwn = family.some(
+    (one) =>
+      cr.origin_session_id === one.session_id ||
+      isSameBranch(cr.head_ref, one.session_id) ||
+      isSameBranch(cr.head_ref, one.branch_name),
+  )
+  if (isItsOwn)
+    throw forbidden(
+      family.length === 1
+        ? 'An agent does not merge its own change request.'
+        : 'An agent does not merge its own change request, nor one of a session that shares its first session.',
+    )
+  // Session branches are named by an id. Of a deleted session it is not known any more which agent started it.
+  if (isUuid(cr.head_ref) && (await getSession(db, project.project_id, cr.head_ref)) === null)
+    throw forbidden('The session of this change request was deleted, so a person merges it.')
   if (
     isSameBranch(cr.base_ref, project.default_branch) &&
     projectSettings.parse(project.settings).agent_merge === 'deny'

@@ -5,6 +5,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { sha256 } from '../auth/credentials.ts'
+import { refuseExpiringToken } from '../auth/fresh-sign-in.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { claimCode, deleteLink, insertCode, type LinkRow, upsertLink, useCode } from './link-store.ts'
@@ -63,6 +64,7 @@ export async function claimLinkCode(deps: LinkDeps, input: { code: string; calle
 
 export async function linkChatUser(deps: LinkDeps, input: { code: string; caller: Caller }): Promise<LinkRow> {
   const userId = input.caller.actor.user_id
+  refuseExpiringToken(input.caller.actor, 'the link to a chat user')
   return deps.db.transaction().execute(async (trx) => {
     const code = await useCode(trx, { sha256: sha256(input.code), userId, now: deps.now() })
     if (code === null) throw unknownCode()

@@ -12,6 +12,7 @@ import { boundSession, type Caller } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { canonical } from './changed-tools.ts'
 import { refuseAgent } from './policy.ts'
 import {
   type ApprovalRow,
@@ -147,14 +148,6 @@ function cut(shown: Record<string, unknown>): Record<string, unknown> {
   const text = JSON.stringify(shown)
   if (Buffer.byteLength(text) <= argumentsBytesMax) return shown
   return { 'too long to be shown whole': text.slice(0, 8_000) }
-}
-
-/** The same for the same arguments, in whatever order their names came. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${pairs.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
 }
 
 const after = (from: Date, seconds: number) => new Date(from.getTime() + seconds * 1000)

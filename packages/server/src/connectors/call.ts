@@ -149,7 +149,12 @@ export function reasonOf(error: unknown): string {
   if (code === 401 || code === 403 || name === 'UnauthorizedError') return 'it refused the credential.'
   if (name === 'TimeoutError') return 'it took too long.'
   if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'nothing listens at its address.'
-  const text = (message || String(error)).replaceAll(/\s+/g, ' ').trim().slice(0, 300)
+  // Nothing in it that a database refuses or a terminal obeys.
+  const text = (message || String(error))
+    .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, 300)
+    .toWellFormed()
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 

@@ -72,7 +72,7 @@ export async function checkConnector(
   deps.log.info({ project_id: row.project_id, connector: row.slug, reason: error }, 'a connector has no tools')
   // What only a person can change is not tried again by itself: a changed secret or manifest makes it due.
   const nextSeconds = found.isFinal ? null : Math.min(againSeconds * 2 ** Math.min(row.failures, 16), againSecondsMax)
-  await recordCheck(deps.db, row, { status: 'failed', error, hint, tools: [], nextSeconds })
+  await recordCheck(deps.db, row, { status: 'failed', error, hint, tools: null, nextSeconds })
 }
 
 async function ask(deps: CheckDeps, project: ProjectRow, row: ConnectorRow, signal: AbortSignal): Promise<Found> {

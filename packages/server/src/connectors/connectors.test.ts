@@ -1,5 +1,5 @@
 /** Connectors from a merged svc.toml to an agent's call, by the doors: the API, and the gateway through the official client. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Connector, ConnectorApproval, ConnectorCall } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { buildApp } from '../app.ts'
@@ -7,6 +7,9 @@ import { connectGateway, type Gateway } from '../mcp/testing.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
 import { checkDueConnectors } from './check.ts'
 import { type Served, serveApi, serveMcp } from './testing.ts'
+
+// A busy machine takes longer for sixty calls than five seconds.
+setDefaultTimeout(60_000)
 
 const credential = 'canary-4f7Tq/credential+value=9'
 const clock: { ahead: number; stands: number | null } = { ahead: 0, stands: null }

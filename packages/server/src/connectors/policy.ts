@@ -5,10 +5,7 @@ import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { type ConnectorRow, type Decisions, setPolicy } from './store.ts'
-
-/** Stands for all tools of a connector. */
-export const everyTool = ''
+import { type ConnectorRow, type Decisions, everyTool, setPolicy } from './store.ts'
 
 export function policyOf(
   decisions: Decisions,

@@ -2,8 +2,8 @@
 import type { Connector, ConnectorCall, ManifestIssue } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
-import { everyTool, policyOf } from './policy.ts'
-import { type ConnectorRow, type Decisions, decisionsOf, listConnectors, newestCalls } from './store.ts'
+import { policyOf } from './policy.ts'
+import { type ConnectorRow, type Decisions, decisionsOf, everyTool, listConnectors, newestCalls } from './store.ts'
 import { nameTools } from './tool-names.ts'
 
 /** Names the gateway's own tools have: a connector's never take them. */

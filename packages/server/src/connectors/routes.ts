@@ -7,7 +7,9 @@ import {
   mcpGatewayPath,
   setConnectorPolicyRoute,
 } from '@svc/contract'
+import type { Actor } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -30,6 +32,15 @@ export function connectorRoutes(deps: Deps): Mounted[] {
     if (row === null) throw notFound('connector')
     return row
   }
+  /** What agents called or want to call: each reads its own, and people read all. */
+  const controlledOnly = async <R extends { session_id: string | null }>(actor: Actor, rows: R[]): Promise<R[]> => {
+    const isControlled = await controlledOf(
+      deps.db,
+      actor,
+      rows.map((row) => row.session_id),
+    )
+    return rows.filter((row) => isControlled(row.session_id))
+  }
   return [
     handle(listConnectorsRoute, async ({ project, request }) => {
       await bringUpToDate(deps, project, request.signal)
@@ -43,9 +54,10 @@ export function connectorRoutes(deps: Deps): Mounted[] {
         approvals_pending: pending.length,
       }
     }),
-    handle(getConnectorRoute, async ({ project, params, request }) => {
+    handle(getConnectorRoute, async ({ project, params, caller, request }) => {
       const { slug } = await find(project, params.slug, request.signal)
-      return { ...(await shown(project.project_id, slug)), calls: await callsOf(deps, project.project_id, slug) }
+      const calls = await controlledOnly(caller.actor, await callsOf(deps, project.project_id, slug))
+      return { ...(await shown(project.project_id, slug)), calls }
     }),
     handle(checkConnectorRoute, async ({ project, params, caller, request }) => {
       const row = await find(project, params.slug, request.signal)
@@ -57,13 +69,13 @@ export function connectorRoutes(deps: Deps): Mounted[] {
       await setPolicies(deps, { ...body, project, caller, connector })
       return shown(project.project_id, connector.slug)
     }),
-    handle(listConnectorApprovalsRoute, async ({ project, query }) => {
+    handle(listConnectorApprovalsRoute, async ({ project, query, caller }) => {
       const { session_id: sessionId, limit } = query
       if (sessionId !== undefined && !isUuid(sessionId)) return { approvals: [] }
       const now = deps.now()
       const pendingAt = query.status === 'pending' ? now : null
       const rows = await listApprovals(deps.db, { projectId: project.project_id, sessionId, pendingAt, limit })
-      return { approvals: rows.map((row) => presentApproval(row, now)) }
+      return { approvals: (await controlledOnly(caller.actor, rows)).map((row) => presentApproval(row, now)) }
     }),
     handle(decideConnectorApprovalRoute, async ({ project, params, caller, body }) => {
       const { decision, always = false } = body

@@ -3,13 +3,28 @@ import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { KnownTool } from '../db/connector-tables.ts'
+import { type ChangedTool, changedTools } from './changed-tools.ts'
+
+/** Stands for all tools of a connector. */
+export const everyTool = ''
 
 export type ConnectorRow = Row<'connectors'>
 export type ApprovalRow = Row<'connector_approvals'>
 export type { KnownTool }
 
 export async function listConnectors(db: DbOrTransaction, projectId: string): Promise<ConnectorRow[]> {
-  return db.selectFrom('connectors').selectAll().where('project_id', '=', projectId).orderBy('position').execute()
+  const rows = await db
+    .selectFrom('connectors')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('position')
+    .execute()
+  return rows.map(usable)
+}
+
+/** A connector that fails offers no tools. Its row keeps those it had, to compare them with the ones it comes back with. */
+function usable(row: ConnectorRow): ConnectorRow {
+  return row.status === 'failed' ? { ...row, tools: [] } : row
 }
 
 export async function getConnector(db: DbOrTransaction, projectId: string, slug: string): Promise<ConnectorRow | null> {
@@ -21,7 +36,7 @@ export async function getConnector(db: DbOrTransaction, projectId: string, slug:
     .where('project_id', '=', projectId)
     .where('slug', '=', slug)
     .executeTakeFirst()
-  return row ?? null
+  return row === undefined ? null : usable(row)
 }
 
 export async function upsertConnector(trx: DbOrTransaction, row: NewRow<'connectors'>): Promise<void> {
@@ -65,26 +80,76 @@ export async function dueAfterSecrets(db: DbOrTransaction): Promise<void> {
     from projects p where p.project_id = c.project_id and c.secrets_revision <> p.secrets_revision`.execute(db)
 }
 
-/** What was asked for another definition than is in force by now says nothing. */
+/** What was asked for another definition than is in force by now says nothing. `tools: null` leaves those that were known. */
 export async function recordCheck(
-  db: DbOrTransaction,
+  db: Db,
   row: ConnectorRow,
   found: Pick<ConnectorRow, 'status' | 'error' | 'hint'> & { tools: KnownTool[] | null; nextSeconds: number | null },
 ): Promise<void> {
   const { tools, nextSeconds, ...rest } = found
   const isFailed = rest.status === 'failed'
-  await db
-    .updateTable('connectors')
-    .set((eb) => ({
-      ...rest,
-      ...(tools === null ? {} : { tools: JSON.stringify(tools) }),
-      checked_at: sql<string>`now()`,
-      check_due_at: nextSeconds === null ? null : sql<string>`now() + make_interval(secs => ${nextSeconds})`,
-      failures: isFailed ? eb('failures', '+', 1) : 0,
-    }))
-    .where('project_id', '=', row.project_id)
-    .where('slug', '=', row.slug)
-    .where('definition', '=', sql<never>`${JSON.stringify(row.definition)}::jsonb`)
+  await db.transaction().execute(async (trx) => {
+    const before = await trx
+      .selectFrom('connectors')
+      .select('tools')
+      .where('project_id', '=', row.project_id)
+      .where('slug', '=', row.slug)
+      .where('definition', '=', sql<never>`${JSON.stringify(row.definition)}::jsonb`)
+      .forUpdate()
+      .executeTakeFirst()
+    if (before === undefined) return
+    await trx
+      .updateTable('connectors')
+      .set((eb) => ({
+        ...rest,
+        ...(tools === null ? {} : { tools: JSON.stringify(tools) }),
+        checked_at: sql<string>`now()`,
+        check_due_at: nextSeconds === null ? null : sql<string>`now() + make_interval(secs => ${nextSeconds})`,
+        failures: isFailed ? eb('failures', '+', 1) : 0,
+      }))
+      .where('project_id', '=', row.project_id)
+      .where('slug', '=', row.slug)
+      .execute()
+    // The one tool of an HTTP API is described by this server.
+    if (tools !== null && row.definition.type === 'mcp')
+      for (const tool of changedTools(before.tools, tools)) await askAnew(trx, row, tool)
+  })
+}
+
+/**
+ * The server of a connector describes a tool differently than before, so what people allowed was another tool. Where people decided
+ * nothing, a server cannot end the questions by calling a tool read-only later on. What they said of all tools of it stands.
+ */
+async function askAnew(trx: DbOrTransaction, row: ConnectorRow, { name, becameReadOnly }: ChangedTool): Promise<void> {
+  const { project_id, slug } = row
+  const { url } = row.definition
+  const decided = { policy: 'ask' as const, url, decided_by: null, decided_at: new Date() }
+  await trx
+    .updateTable('connector_policies')
+    .set(decided)
+    .where('project_id', '=', project_id)
+    .where('slug', '=', slug)
+    .where('tool', '=', name)
+    .where('policy', '=', 'allow')
+    .execute()
+  if (becameReadOnly && (await decisionsOf(trx, project_id)).of(slug, url, everyTool) === null)
+    await trx
+      .insertInto('connector_policies')
+      .values({ project_id, slug, tool: name, ...decided })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'slug', 'tool'])
+          .doUpdateSet(decided)
+          .where('connector_policies.url', '!=', url),
+      )
+      .execute()
+  await trx
+    .updateTable('connector_approvals')
+    .set({ expires_at: sql<string>`now()` })
+    .where('project_id', '=', project_id)
+    .where('slug', '=', slug)
+    .where('tool', '=', name)
+    .where('status', 'in', ['pending', 'approved'])
     .execute()
 }
 

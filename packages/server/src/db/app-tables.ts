@@ -54,5 +54,6 @@ export interface AppTables {
     slug: string
     user_id: string
     expires_at: Timestamp
+    token_id: string | null
   }
 }

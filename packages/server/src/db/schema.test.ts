@@ -112,6 +112,7 @@ function described(written: string): { kind: string; nullable: boolean; hasDefau
 
 const kindOfType: Record<string, string> = {
   uuid: 'string',
+  _uuid: 'string[]',
   text: 'string',
   int4: 'number',
   int8: 'number',
@@ -298,9 +299,10 @@ describe('the end of a project', () => {
     expect(rows.length).toBeGreaterThan(25)
     for (const { table, column, on, rule } of rows) {
       // A token of a deleted session that only let go of it would have become a token that is bound to nothing.
-      // A change request, its reviews, the ledger of triggers and threads in a chat outlive the session.
+      // A change request, its reviews, the ledger of triggers, threads in a chat and sessions it started outlive the session.
       const outlives =
-        column === 'origin_session_id' || ['change_request_reviews', 'trigger_slots', 'channel_threads'].includes(table)
+        ['origin_session_id', 'parent_session_id'].includes(column) ||
+        ['change_request_reviews', 'trigger_slots', 'channel_threads'].includes(table)
       const letsGo = on === 'users' ? !/^(user_id)$/.test(column) : outlives && on === 'project_sessions'
       expect([table, column, rule]).toEqual([table, column, letsGo ? 'n' : 'c'])
     }

@@ -84,6 +84,8 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     metadata: Json
     asked_as: string | null
     is_busy: Default<boolean>
+    parent_session_id: string | null
+    ancestors: Default<string[]>
     created_at: Now
     updated_at: Now
     last_active_at: Now
@@ -171,6 +173,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     user_id: string
     created_at: Now
     expires_at: Timestamp
+    token_id: string | null
   }
   tokens: {
     token_id: string
@@ -184,6 +187,8 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     revoked_at: Timestamp | null
     created_at: Now
     last_used_at: Timestamp | null
+    minted_by: string | null
+    mints_once: Default<boolean>
   }
   sandbox_credentials: {
     credential_id: string

@@ -1,5 +1,5 @@
 /** The ways people come in, and where they are signed in. */
-import type { SignInWay } from '@svc/contract'
+import type { Role, SignInWay } from '@svc/contract'
 import type { Default, Now, Timestamp } from './schema.ts'
 
 export interface SignInTables {
@@ -15,6 +15,8 @@ export interface SignInTables {
     address: string | null
     user_agent: string | null
     last_used_at: Timestamp | null
+    confirmed_at: Timestamp | null
+    confirmed_by: SignInWay | null
   }
   cli_logins: {
     sha256: Buffer
@@ -24,6 +26,23 @@ export interface SignInTables {
     expires_at: Timestamp
     used_at: Timestamp | null
   }
-  user_identities: { issuer: string; subject: string; user_id: string; created_at: Now }
+  user_identities: { issuer: string; subject: string; user_id: string; created_at: Now; email: string | null }
+  invitations: {
+    invitation_id: string
+    account_id: string
+    email: string
+    name: string
+    role: Role
+    sha256: Buffer | null
+    admits_address: boolean
+    invited_by: string | null
+    created_at: Now
+    expires_at: Timestamp
+    accepted_at: Timestamp | null
+    revoked_at: Timestamp | null
+  }
+  notices_seen: { user_id: string; event_id: number }
   sign_in_attempts: { attempt_id: string; email_sha256: Buffer; address: string; at: Timestamp }
+  sign_in_limits: { sha256: Buffer; tries: number; allowed_at: Timestamp; expires_at: Timestamp }
+  trusted_devices: { sha256: Buffer; user_id: string; created_at: Now; expires_at: Timestamp }
 }

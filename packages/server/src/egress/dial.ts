@@ -6,13 +6,13 @@ import { closedNetwork } from '@svc/git'
 export interface DialPolicy {
   /** All addresses of a name. */
   resolve(host: string): Promise<string[]>
-  /** What kind of closed network an address belongs to; null for a public one. */
-  closed(address: string): string | null
+  /** Why an address is closed to sandboxes; null for one that is open. */
+  closed(address: string, port: number): string | null | Promise<string | null>
 }
 
 export const publicInternet: DialPolicy = {
   resolve: async (host) => (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address),
-  closed: closedNetwork,
+  closed: (address) => closedNetwork(address),
 }
 
 export type DialOutcome =
@@ -30,7 +30,7 @@ export async function dial(policy: DialPolicy, host: string, port: number): Prom
   if (addresses.length === 0) return { kind: 'failed', reason: `The host ${host} could not be resolved.` }
   // One private answer among public ones is how rebinding begins, so every answer counts.
   for (const address of addresses) {
-    const what = policy.closed(address)
+    const what = await policy.closed(address, port)
     if (what !== null) return { kind: 'closed', reason: `The host ${host} leads to ${address}: ${what}.` }
   }
   let reason = ''
@@ -42,7 +42,7 @@ export async function dial(policy: DialPolicy, host: string, port: number): Prom
   return { kind: 'failed', reason: `${host}:${port} cannot be reached: ${reason}.` }
 }
 
-async function resolved(policy: DialPolicy, host: string): Promise<string[]> {
+export async function resolved(policy: DialPolicy, host: string): Promise<string[]> {
   const late = new Promise<string[]>((resolve) => setTimeout(resolve, resolveMs, []).unref())
   // A name that is not there is no error of ours; the caller says what it means.
   return Promise.race([policy.resolve(host).catch(() => []), late])

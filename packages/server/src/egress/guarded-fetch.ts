@@ -7,6 +7,8 @@ export interface GuardOptions extends WebPolicy {
   bytesMax: number
   /** Without a byte from the other side. */
   idleMs: number
+  /** For callers whose reader of the body keeps its errors to itself. */
+  onTooLarge?(error: AnswerTooLarge): void
 }
 
 /** The other side said more than it may. */
@@ -19,20 +21,22 @@ export function guardedFetch(options: GuardOptions): Fetch {
   return async (input, init = {}) => {
     const url = new URL(input)
     const pin = await judgeWebAddress(url, options)
-    return bounded(await pinnedFetch(url, init, { pin, idleMs: options.idleMs }), options.bytesMax)
+    return bounded(await pinnedFetch(url, init, { pin, idleMs: options.idleMs }), options)
   }
 }
 
 /** What is too large is found out while it is read, not before. */
-function bounded(answer: Response, bytesMax: number): Response {
+function bounded(answer: Response, { bytesMax, onTooLarge }: GuardOptions): Response {
   if (answer.body === null) return answer
   let bytes = 0
   const counted = answer.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         bytes += chunk.length
-        if (bytes > bytesMax) throw new AnswerTooLarge(`The answer is larger than ${bytesMax} bytes.`)
-        controller.enqueue(chunk)
+        if (bytes <= bytesMax) return controller.enqueue(chunk)
+        const error = new AnswerTooLarge(`The answer is larger than ${bytesMax} bytes.`)
+        onTooLarge?.(error)
+        throw error
       },
     }),
   )

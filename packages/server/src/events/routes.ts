@@ -1,5 +1,6 @@
 import { type ProjectEvent, type Role, streamProjectEventsRoute } from '@svc/contract'
-import { mayWrite } from '../auth/actor.ts'
+import { type Actor, mayWrite } from '../auth/actor.ts'
+import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { eventsAfter, newestEvents, readNumbers } from './store.ts'
@@ -7,25 +8,44 @@ import { streamProjectEvents } from './stream.ts'
 
 export function eventRoutes(deps: Deps): Mounted[] {
   return [
-    handle(streamProjectEventsRoute, async ({ project, query, request: { headers, signal } }) => {
+    handle(streamProjectEventsRoute, async ({ project, query, caller, request: { headers, signal } }) => {
       const { after, limit } = query
-      const mayRead = readableBy(project.role)
+      const shownOf = (events: ProjectEvent[]) => shownTo(deps, { role: project.role, actor: caller.actor }, events)
       if (!wantsPage(headers.get('accept'))) {
         const seen = seenBy(headers.get('last-event-id')) ?? after ?? null
-        return streamProjectEvents(deps, project, { signal, after: seen, mayRead })
+        return streamProjectEvents(deps, project, { signal, after: seen, shownOf })
       }
       const events =
         after === undefined
           ? await newestEvents(deps.db, project.project_id, limit)
           : await eventsAfter(deps.db, project.project_id, after, limit)
-      return { events: events.filter(mayRead), ...(await readNumbers(deps.db, project.project_id)) }
+      return { events: await shownOf(events), ...(await readNumbers(deps.db, project.project_id)) }
     }),
   ]
 }
 
-/** Change requests are for whoever may write. */
-function readableBy(role: Role): (event: ProjectEvent) => boolean {
-  return (event) => mayWrite(role) || !/^(change_request|check)\./.test(event.type)
+/** Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors. */
+async function shownTo(
+  deps: Pick<Deps, 'db'>,
+  reader: { role: Role; actor: Actor },
+  events: ProjectEvent[],
+): Promise<ProjectEvent[]> {
+  const readable = events.filter(({ type }) => mayWrite(reader.role) || !/^(change_request|check)\./.test(type))
+  const withReason = readable.filter(isOfSession).filter(({ data }) => data.reason !== null)
+  const isControlled = await controlledOf(
+    deps.db,
+    reader.actor,
+    withReason.map(({ data }) => data.session_id),
+  )
+  return readable.map((event) =>
+    isOfSession(event) && !isControlled(event.data.session_id)
+      ? { ...event, data: { ...event.data, reason: null } }
+      : event,
+  )
+}
+
+function isOfSession(event: ProjectEvent): event is Extract<ProjectEvent, { type: `session.${string}` }> {
+  return event.type.startsWith('session.')
 }
 
 /** A stream for whoever does not ask for JSON alone. */

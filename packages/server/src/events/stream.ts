@@ -15,7 +15,8 @@ type StreamDeps = Pick<Deps, 'db' | 'events' | 'log'>
 interface Reader {
   /** The last event it has seen; null begins with the next one; NaN is an id that is none of ours. */
   after: number | null
-  mayRead: (event: ProjectEvent) => boolean
+  /** Those of the events that the reader may see, as it may see them. */
+  shownOf: (events: ProjectEvent[]) => Promise<ProjectEvent[]>
 }
 
 export function streamProjectEvents(
@@ -55,7 +56,7 @@ async function tell(deps: StreamDeps, projectId: string, channel: EventChannel, 
     const first = events[0]
     // So slow that what it was to read next was forgotten meanwhile.
     if (first !== undefined && first.id !== after + 1) await channel.send(mark('reset', first.id - 1))
-    for (const event of events) if (reader.mayRead(event)) await channel.send(frame(event))
+    for (const event of await reader.shownOf(events)) await channel.send(frame(event))
     after = events.at(-1)?.id ?? after
     if (events.length < pageSize) await bell.heard()
   }

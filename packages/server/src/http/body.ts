@@ -1,23 +1,43 @@
 import { ServiceError } from '@svc/contract'
 import { z } from 'zod'
+import { requestTimeout } from './slow-bodies.ts'
 
 export const bodyBytesMax = 1024 * 1024
 
-const ofApi = { bytesMax: bodyBytesMax, refusal: 'The request body is larger than 1 MiB.' }
+/** The default of SVC_JSON_BODY_SECONDS. */
+const wholeBodyMs = 60_000
+
+export const ofApi = { bytesMax: bodyBytesMax, refusal: 'The request body is larger than 1 MiB.' }
 
 /** The body as bytes, cut off with 413 as soon as it passes the limit: what is announced is not trusted. */
-export async function readBody(request: Request, limit = ofApi): Promise<Buffer> {
+export async function readBody(request: Request, limit = ofApi, msMax = wholeBodyMs): Promise<Buffer> {
   const tooLarge = () => new ServiceError('body_too_large', limit.refusal)
   if (Number(request.headers.get('content-length') ?? 0) > limit.bytesMax) throw tooLarge()
   if (request.body === null) return Buffer.alloc(0)
+  const reader = request.body.getReader()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(requestTimeout()), msMax)
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of request.body) {
-    bytes += chunk.length
-    if (bytes > limit.bytesMax) throw tooLarge()
-    chunks.push(chunk)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late.promise])
+      if (done) return Buffer.concat(chunks)
+      bytes += value.length
+      if (bytes > limit.bytesMax) throw tooLarge()
+      chunks.push(value)
+    }
+  } catch (error) {
+    abandon(reader)
+    throw error
+  } finally {
+    clearTimeout(timer)
   }
-  return Buffer.concat(chunks)
+}
+
+/** The refusal is on its way; how the rest of the body ends changes nothing about it. */
+function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+  reader.cancel().catch(() => {})
 }
 
 /** An empty body is `undefined`: routes whose body is optional accept it, the others say what is missing. */
@@ -43,7 +63,7 @@ export function parseJson(bytes: Buffer): unknown {
 const depthMax = 100
 
 /** What JSON allows and nothing behind this can take: PostgreSQL keeps no NUL and no half of a surrogate pair, and parsers that descend run out of stack. */
-function findUnusable(document: unknown): string | null {
+export function findUnusable(document: unknown): string | null {
   const left: [unknown, number][] = [[document, 0]]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [value, depth] = next

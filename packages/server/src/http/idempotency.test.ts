@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Project } from '@svc/contract'
+import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { type Keyring, makeKeyring } from '../keyring/keyring.ts'
+import { managedDir } from '../projects/repository.ts'
 import { beginLife } from '../scheduler/instance.ts'
 import { jobs } from '../scheduler/jobs.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
@@ -66,6 +68,28 @@ async function until(what: string, look: () => Promise<boolean>): Promise<void> 
 }
 
 describe('the same key', () => {
+  test('of two users with tokens of one project is two keys: each gets an answer of their own', async () => {
+    const { project } = await app.managedProject()
+    const other = await app.makeUser('member')
+    const tokens = [
+      await app.makeToken({ project_id: project.project_id }),
+      await app.makeToken({ project_id: project.project_id, user_id: other.user_id }),
+    ]
+    await commit({ dir: managedDir(app.deps, project.project_id), remote: null }, 'work', { a: 'a\n' })
+    const headers = { 'idempotency-key': randomUUID() }
+    const openAs = (token: string) =>
+      app.request<{ cr_id?: string; code?: string }>('POST', `/v1/projects/${project.project_id}/change-requests`, {
+        token,
+        headers,
+        body: { title: 'the same body', head_ref: 'work' },
+      })
+    const [first, second] = [await openAs(tokens[0]!), await openAs(tokens[1]!)]
+    expect(first.status).toBe(201)
+    expect(second.headers.get('idempotency-replayed')).toBeNull()
+    expect(second.body.cr_id).not.toBe(first.body.cr_id!)
+    expect((await openAs(tokens[0]!)).body).toEqual(first.body)
+  })
+
   test('with the same body gets the first answer, and nothing is made twice', async () => {
     const before = await projects()
     const first = await create('same')

@@ -6,7 +6,7 @@ import { allow, type Allowed, type AuthorizedAccount, type AuthorizedProject, re
 import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { parseJson, parseWith, readBody } from './body.ts'
+import { ofApi, parseJson, parseWith, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
 import { replyError } from './reply-error.ts'
@@ -67,17 +67,17 @@ function leftEarly(error: unknown): ServiceError {
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   const params = c.req.param() as Record<string, string>
-  const { actor, project, account } = await authorize(deps, route.access, c.req.raw, request.path, params)
+  const { actor, project, account } = await authorize(deps, route, c.req.raw, request.path, params)
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
-  const bytes = route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw)
+  const bytes =
+    route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw, ofApi, deps.config.network.limits.wholeBodyMs)
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
   const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
   if (key === null || actor === null) return await reply(route, request, await run(input))
-  const scope =
-    actor.kind === 'user' ? `user ${actor.user_id}` : `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''}`
+  const scope = scopeOf(actor)
   const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
   const replayed = { 'idempotency-replayed': 'true' }
   if (claim.replay !== null && !route.secretReply)
@@ -106,6 +106,12 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   }
 }
 
+/** Whose keys are one set: a user's by user tokens, a user's by tokens of a project, and a session's. */
+function scopeOf(actor: Actor): string {
+  if (actor.kind === 'user') return `user ${actor.user_id}`
+  return `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''} ${actor.user_id}`
+}
+
 function searchOf(url: string): URLSearchParams {
   const at = url.indexOf('?')
   return new URLSearchParams(at === -1 ? '' : url.slice(at))
@@ -113,10 +119,10 @@ function searchOf(url: string): URLSearchParams {
 
 async function authorize(
   deps: Deps,
-  access: Access,
+  { access, session }: Pick<Route, 'access' | 'session'>,
   raw: Request,
   path: string,
-  { projectId, accountId }: Record<string, string>,
+  { projectId, accountId, sessionId = '' }: Record<string, string>,
 ): Promise<Allowed & { actor: Actor | null }> {
   if (access === 'public') return { actor: null, project: null, account: null }
   const credentials = credentialsOf(raw)
@@ -125,7 +131,10 @@ async function authorize(
       ? { actor: await authenticateSandbox(deps, credentials), read: null }
       : await authenticateOn(deps, credentials, projectId)
   refuseByPath(actor, path)
-  return { actor, ...(await allow(deps, { access, actor, projectId, accountId, read })) }
+  return {
+    actor,
+    ...(await allow(deps, { access, actor, projectId, accountId, sessionId: session ? sessionId : null, read })),
+  }
 }
 
 async function reply(route: Route, request: RequestInfo, result: unknown): Promise<Response> {

@@ -1,14 +1,16 @@
 /** Requests to the origins beside the API's: previews and apps. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { headerLines } from '@svc/contract/raw-headers'
+import { isOrigin } from './own-origin.ts'
 
 /** Another such origin, or any other page, that makes this browser ask: only a link may lead from there to here. */
-export function isForeign(request: IncomingMessage): boolean {
+export function isForeign(publicUrl: string, request: IncomingMessage): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers
   const isLink = mode === 'navigate' && (request.method === 'GET' || request.method === 'HEAD')
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) return true
   if (origin === undefined || isLink) return false
-  return !URL.canParse(origin) || new URL(origin).host.toLowerCase() !== (request.headers.host ?? '').toLowerCase()
+  // Previews and apps share the scheme of the public URL.
+  return !isOrigin(origin, new URL(publicUrl).protocol, request.headers.host ?? '')
 }
 
 /** Each of several doors looks at it. */

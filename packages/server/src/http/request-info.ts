@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { Credentials } from '../auth/authenticate.ts'
+import { addressOf, type ListenedRequest } from './client-address.ts'
 
 /** Facts of one request that handlers and guards need, read once. */
 export interface RequestInfo {
@@ -23,16 +24,14 @@ export interface RequestInfo {
 }
 
 export interface Bindings {
-  incoming?: IncomingMessage & { svcFromSandbox?: boolean }
-  outgoing?: { destroy(): unknown }
+  incoming?: ListenedRequest
+  outgoing?: ServerResponse
 }
 
 export type AppContext = Context<{ Bindings: Bindings; Variables: { requestId: string } }>
 
 export function clientAddress(c: AppContext): string {
-  const incoming = c.env?.incoming
-  if (incoming?.svcFromSandbox) return 'sandbox'
-  return incoming?.socket?.remoteAddress ?? 'unknown'
+  return addressOf(c.env?.incoming)
 }
 
 export function credentialsOf(request: Request): Credentials {

@@ -1,6 +1,7 @@
 /** What another origin shows when there is no program to show: a page for a person, JSON for a program. */
 import type { IncomingMessage } from 'node:http'
 import { errorStatus, type ErrorCode } from '@svc/contract'
+import { asksForWorker, endingWorker, isNoWorker } from './worker-script.ts'
 
 export interface Words {
   code: ErrorCode
@@ -12,6 +13,8 @@ export interface Words {
 }
 
 export function wordsPage(request: IncomingMessage, words: Words): Response {
+  const status = errorStatus(words.code)
+  if (asksForWorker(request) && isNoWorker(status, undefined)) return endingWorker()
   const headers = {
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -19,7 +22,6 @@ export function wordsPage(request: IncomingMessage, words: Words): Response {
     'referrer-policy': 'no-referrer',
     ...(words.again === undefined ? {} : { 'retry-after': String(words.again) }),
   }
-  const status = errorStatus(words.code)
   if (!(request.headers.accept ?? '').includes('text/html')) {
     const hint = words.command === undefined ? {} : { hint: words.command }
     return Response.json({ error: `${words.title}. ${words.text}`, code: words.code, ...hint }, { status, headers })

@@ -32,7 +32,7 @@ export async function whoAsks(deps: Deps, request: RequestInfo, raw: Request): P
       hint: `Send \`${mcpProjectHeader}: <project id>\`.`,
       detail: { issues: [{ path: mcpProjectHeader, message: 'is missing' }] },
     })
-  const { project } = await allow(deps, { access: 'project-write', actor, projectId })
+  const { project } = await allow(deps, { access: 'project-write', actor, projectId, sessionId: null })
   if (project === null) throw unauthenticated('This token has no project.')
   return { project, caller: { actor, requestId: request.id, address: request.address, project } }
 }

@@ -3,6 +3,7 @@ import { changeRequestStatuses, connectorPolicies, openChangeRequestRoute, sessi
 import { z } from 'zod'
 import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { type AuthorizedProject, isUuid, notFound } from '../auth/allow.ts'
+import { refuseOtherSession } from '../auth/session-control.ts'
 import { openChangeRequest } from '../change-requests/open.ts'
 import { previewChangeRequest } from '../change-requests/preview.ts'
 import { readChangeRequest, refreshTips } from '../change-requests/refresh-tips.ts'
@@ -15,6 +16,7 @@ import type { Deps } from '../deps.ts'
 import { parseWith } from '../http/body.ts'
 import { readManifest } from '../projects/manifest.ts'
 import { listSecrets } from '../secrets/store.ts'
+import { presentInList } from '../sessions/present-in-list.ts'
 import { getSession, listSessions, presentSession } from '../sessions/store.ts'
 import { fireByHand } from '../triggers/ask.ts'
 import { triggersOf } from '../triggers/read.ts'
@@ -142,19 +144,20 @@ export const ownTools: OwnTool[] = [
     description: `The newest sessions of the project, ${shownMax} at most.`,
     readOnly: true,
     input: z.object({ status: z.enum([...sessionStatuses, 'all']).default('all') }),
-    async run({ deps, project }, { status }) {
+    async run({ deps, project, caller }, { status }) {
       const { rows } = await listSessions(deps.db, project.project_id, { limit: shownMax, status })
-      return { sessions: rows.map((row) => presentSession(deps.config, row)) }
+      return { sessions: rows.map((row) => presentInList(deps.config, caller.actor, row)) }
     },
   }),
   ownTool({
     name: 'show_session',
-    description: 'One session: status, branch, agent, error.',
+    description: 'One session: status, branch, agent, error. An agent is shown its own and those it started.',
     readOnly: true,
     input: z.object({ session_id: z.string() }),
-    async run({ deps, project }, { session_id }) {
+    async run({ deps, project, caller }, { session_id }) {
       const row = isUuid(session_id) ? await getSession(deps.db, project.project_id, session_id) : null
       if (row === null) throw notFound('session')
+      refuseOtherSession(caller.actor, row)
       return presentSession(deps.config, row)
     },
   }),

@@ -9,6 +9,7 @@ import {
 } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import { isUuid } from '../auth/allow.ts'
+import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { getSession } from '../sessions/store.ts'
@@ -38,12 +39,24 @@ export function usageRoutes(deps: Deps): Mounted[] {
       })
       return { model_tokens_per_month: tokens }
     }),
-    handle(projectUsageRoute, async ({ project, query }) => {
+    handle(projectUsageRoute, async ({ project, query, caller }) => {
       const { account_id, project_id } = project
       const usage = await readUsage(deps, { project_id }, query.days)
       const nobody = '00000000-0000-0000-0000-000000000000'
       const caps = await capsOf(deps.db, { account_id, project_id, session_id: nobody })
-      return { ...usage, caps: caps.filter(({ scope }) => scope === 'project').map(shownCap) }
+      const rows = [...usage.sessions, ...usage.sandboxes]
+      const isControlled = await controlledOf(
+        deps.db,
+        caller.actor,
+        rows.map((row) => row.session_id),
+      )
+      return {
+        ...usage,
+        // An agent sees what the project used, and which of it its own sessions did.
+        sessions: usage.sessions.filter((row) => isControlled(row.session_id)),
+        sandboxes: usage.sandboxes.filter((row) => isControlled(row.session_id)),
+        caps: caps.filter(({ scope }) => scope === 'project').map(shownCap),
+      }
     }),
     handle(sessionUsageRoute, async ({ project, params, query }) => {
       const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null

@@ -118,7 +118,8 @@ describe('the pages', () => {
 
 describe('signing in', () => {
   test('is a link, a click and a cookie, and the address never holds the code after that', async () => {
-    const { body } = await app.request<{ url: string }>('POST', '/v1/accounts/owner-links')
+    const signedInBefore = { token: null, headers: await app.browser() }
+    const { body } = await app.request<{ url: string }>('POST', '/v1/accounts/owner-links', signedInBefore)
     const link = new URL(body.url)
     expect((await get(link.pathname)).text).toContain('/assets/')
     const origin = { origin: app.deps.config.publicUrl }
@@ -128,7 +129,7 @@ describe('signing in', () => {
       headers: { ...origin, 'sec-fetch-site': 'same-origin' },
     })
     expect(signedIn.text).toBe('{"ok":true}')
-    const cookie = signedIn.headers.get('set-cookie')!
+    const cookie = signedIn.headers.getSetCookie()[0]!
     expect(cookie).toContain('HttpOnly')
     expect(cookie).toContain('SameSite=Lax')
     // What the page then asks for, as a browser asks for it.

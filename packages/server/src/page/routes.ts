@@ -5,7 +5,16 @@ import type { App } from '../http/mount.ts'
 import { type PageFile, pageFiles } from './pack.ts'
 
 /** The first part of every address the dashboard knows: packages/dashboard/src/paths.ts. */
-const addresses = ['/', '/sign-in', '/authorize', '/projects', '/projects/*', '/account/*', '/link-chat']
+const addresses = [
+  '/',
+  '/sign-in',
+  '/authorize',
+  '/invitations',
+  '/projects',
+  '/projects/*',
+  '/account/*',
+  '/link-chat',
+]
 
 /** Own scripts and styles only; nothing inline, nothing from elsewhere, framed by nobody. A library that makes a style element gives it the nonce. */
 function policy(nonce: string): string {

@@ -7,6 +7,7 @@ import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
+import type { Asked } from './judge-address.ts'
 import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
@@ -33,7 +34,7 @@ export async function createProject(
   const repository =
     input.repo_url === undefined
       ? await makeManaged(deps, input)
-      : await adoptExternal(deps, input, { url: input.repo_url, accountId })
+      : await adoptExternal(deps, input, { url: input.repo_url, accountId, userId: input.caller.actor.user_id })
   await failpoint('project.create.after_repository')
   const dataKey = deps.keyring.newDataKey(input.projectId)
   const name = input.name ?? nameFromUrl(input.repo_url) ?? 'project'
@@ -82,7 +83,7 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
   return { repoUrl: '', defaultBranch, access: null, publicKey: null }
 }
 
-async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
+async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
   if (input.git_ssh_key !== undefined) return adoptWithNewKey(deps, input, at)
   const given = accessGiven(input)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access: given }))
@@ -108,7 +109,7 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: { url: 
 }
 
 /** Nobody can push there yet: its host has to be shown the key first. So its branches are not looked at either. */
-async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: { url: string; accountId: string }) {
+async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
   const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
   return { repoUrl: remote.url, defaultBranch: input.default_branch ?? 'main', access: accessToSeal(remote), publicKey }

@@ -5,6 +5,7 @@ import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import { apiOfProject, isOfSameHost } from './github.ts'
+import { mayUseMachine } from './judge-address.ts'
 import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { type ProjectRow, updateProject } from './store.ts'
 
@@ -24,6 +25,10 @@ export interface EditProject {
         git_api_url?: string | null | undefined
         model_tokens_per_session?: number | null | undefined
         model_tokens_per_month?: number | null | undefined
+        session_depth_max?: number | undefined
+        session_descendants_max?: number | undefined
+        webhook_sessions_max?: number | undefined
+        webhook_fires_per_hour_max?: number | undefined
       }
     | undefined
 }
@@ -73,7 +78,8 @@ async function makeKey(deps: Pick<Deps, 'config' | 'db'>, input: EditProject) {
 }
 
 /** Where the project's token would be sent to: an address that may be asked, and no other host's without the token in hand. */
-async function requireHonestApi(deps: Pick<Deps, 'config'>, { project, settings, git_token }: EditProject) {
+async function requireHonestApi(deps: Pick<Deps, 'config' | 'db'>, input: EditProject) {
+  const { project, settings, git_token } = input
   if (settings?.git_host === undefined && settings?.git_api_url === undefined) return
   const refuse = (path: string, message: string) =>
     new ServiceError('invalid', `settings.${path} ${message}.`, {
@@ -92,7 +98,11 @@ async function requireHonestApi(deps: Pick<Deps, 'config'>, { project, settings,
       hint: 'Give git_token in the same request: only whoever knows the token may send it elsewhere.',
       detail: { issues: [{ path: 'git_token', message: 'is required for an API on another host' }] },
     })
-  await apiOfProject(deps.config, { url: project.repo_url, settings: after })
+  // An API that follows from the repository's own address was judged with it; another one is judged for who brings it.
+  const userId = settings.git_api_url ? input.caller.actor.user_id : undefined
+  const by = { accountId: project.account_id, userId }
+  const allowPrivate = deps.config.allowPrivateGitHosts && (await mayUseMachine(deps, by))
+  await apiOfProject(deps.config, { url: project.repo_url, settings: after, allowPrivate })
 }
 
 /** What to seal of an access that was tried. */

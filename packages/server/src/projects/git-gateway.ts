@@ -49,6 +49,8 @@ async function serve(
     access: pushes ? 'project-write' : 'project-read',
     actor,
     projectId: c.req.param('projectId'),
+    // The gate judges its branches.
+    sessionId: null,
   })
   if (project === null) throw unauthenticated('This needs a credential.')
   const repository = await openRepository(deps, project)

@@ -29,8 +29,8 @@ export interface HostSettings {
  * time anew and pinned, and so is what follows from the repository's host.
  */
 export async function apiOfProject(
-  config: Pick<Config, 'github' | 'allowPrivateGitHosts'>,
-  input: { url: string; settings: HostSettings | undefined },
+  config: Pick<Config, 'github'>,
+  input: { url: string; settings: HostSettings | undefined; allowPrivate: boolean },
 ): Promise<Remote['github'] | null> {
   const operators = gitHubApiOf(config, input.url)
   const { git_host, git_api_url } = input.settings ?? { git_host: 'auto', git_api_url: null }
@@ -38,7 +38,7 @@ export async function apiOfProject(
   if (git_host === 'auto' || (git_api_url === null && operators !== null))
     return operators === null ? null : { apiUrl: operators }
   const verdict = await judgeApiUrl(git_api_url ?? `${new URL(input.url).origin}/api/v3`, {
-    allowPrivate: config.allowPrivateGitHosts,
+    allowPrivate: input.allowPrivate,
   })
   if (verdict.kind === 'refused')
     throw new ServiceError('repository_refused', verdict.reason, {

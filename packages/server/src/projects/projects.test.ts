@@ -58,6 +58,10 @@ describe('a managed project', () => {
         git_api_url: null,
         model_tokens_per_session: null,
         model_tokens_per_month: null,
+        session_depth_max: 3,
+        session_descendants_max: 10,
+        webhook_sessions_max: 10,
+        webhook_fires_per_hour_max: 120,
       },
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -270,6 +274,10 @@ describe('editing a project', () => {
       git_api_url: null,
       model_tokens_per_session: null,
       model_tokens_per_month: null,
+      session_depth_max: 3,
+      session_descendants_max: 10,
+      webhook_sessions_max: 10,
+      webhook_fires_per_hour_max: 120,
     })
   })
 

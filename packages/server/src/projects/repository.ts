@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
-import { judgeRepositoryUrl, learnHostKey, markUsed, openMirror, type Remote, type Repository } from '@svc/git'
+import { learnHostKey, markUsed, openMirror, type Remote, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
 import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
 import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
+import { type Asked, judgeAddress } from './judge-address.ts'
 import type { ProjectRow } from './store.ts'
 
 type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
@@ -55,7 +56,8 @@ export async function locateRepository(deps: RepositoryDeps, project: ProjectRow
   })
   const { project_id } = project
   remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
-  judged.set(judgedKey(project), remote)
+  // A path is judged at every use: it can become a link at any time.
+  if (!remote.allowProtocols.includes('file')) judged.set(judgedKey(project), remote)
   return { dir: mirrorDir(deps, project.project_id), remote }
 }
 
@@ -71,18 +73,12 @@ const judgedKey = (project: ProjectRow) => `${project.project_id} ${project.upda
 /** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
 export async function judgeRemote(
   deps: Pick<Deps, 'config' | 'db'>,
-  input: { url: string; access: GitAccess | null; accountId: string; settings?: HostSettings },
+  input: Asked & { access: GitAccess | null; settings?: HostSettings },
 ): Promise<Remote> {
-  const policy = { allowPrivate: deps.config.allowPrivateGitHosts }
-  const verdict = await judgeRepositoryUrl(input.url, policy)
-  if (verdict.kind === 'refused')
-    throw new ServiceError('repository_refused', verdict.reason, {
-      detail: { issues: [{ path: 'repo_url', message: verdict.reason }] },
-    })
-  const { url, pin, allowProtocols } = verdict
+  const { url, pin, allowProtocols, allowPrivate } = await judgeAddress(deps, input)
   const { access, accountId } = input
   const isSsh = allowProtocols.includes('ssh')
-  requireFitting(access, isSsh ? 'ssh' : 'other', policy)
+  requireFitting(access, isSsh ? 'ssh' : 'other', { allowPrivate })
   const remote: Remote = { url, pin, allowProtocols, credential: null }
   if (access?.kind === 'ssh-key') remote.ssh = { key: access.key, knownHosts: access.knownHosts }
   else if (access !== null) remote.credential = { username: access.username, password: access.token }
@@ -95,7 +91,7 @@ export async function judgeRemote(
     if (apiUrl !== null) remote.github = { apiUrl }
     return remote
   }
-  const api = await apiOfProject(deps.config, { url, settings: input.settings })
+  const api = await apiOfProject(deps.config, { url, settings: input.settings, allowPrivate })
   if (api) remote.github = api
   return remote
 }

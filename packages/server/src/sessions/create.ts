@@ -5,13 +5,14 @@ import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
 import { recordAudit } from '../audit/record.ts'
-import type { Caller } from '../auth/actor.ts'
+import { boundSession, type Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
+import { parentageOf, requireRoomBelowRoot } from './descendants.ts'
 import {
   countLiveLocked,
   deleteSessionRow,
@@ -43,7 +44,15 @@ export const defaultAgent = 'build'
 /** The row, then the branch: if the branch is refused the row goes again, and if we die in between the reconciler makes the branch. */
 export async function createSession(
   deps: CreateDeps,
-  input: CreateSession & { project: ProjectRow; caller: Caller; sessionId: string },
+  input: CreateSession & {
+    project: ProjectRow
+    caller: Caller
+    sessionId: string
+    /** The session that asked for this one, when the caller is not bound to it: a trigger acts by itself. */
+    parentSessionId?: string | null
+    /** A limit of whoever starts it. Called with the account locked, so that what it counts is exact. */
+    requireMore?: (trx: DbOrTransaction) => Promise<void>
+  },
 ): Promise<SessionWithSandbox> {
   const { project, caller } = input
   const earlier = await findAskedAs(deps.db, project.project_id, input.sessionId)
@@ -61,7 +70,11 @@ export async function createSession(
   const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt) : null
   await failpoint('session.create.before_row')
   const { sessionId, isWarm } = await deps.db.transaction().execute(async (trx) => {
+    const parentId = input.parentSessionId ?? boundSession(caller.actor)
+    const parentage = await parentageOf(trx, project, parentId)
     await requireRoom(deps, trx, project.account_id)
+    await requireRoomBelowRoot(trx, { session_id: input.sessionId, ...project, ...parentage })
+    await input.requireMore?.(trx)
     const wanted = { projectId: project.project_id, instanceId: deps.instanceId, commit: sha }
     const warm = fingerprint === null ? null : await takeWarm(trx, { ...wanted, fingerprint })
     const sessionId = warm?.session_id ?? input.sessionId
@@ -83,6 +96,7 @@ export async function createSession(
         created_by: caller.actor.user_id,
         metadata: JSON.stringify(input.metadata ?? {}),
         asked_as: warm === null ? null : input.sessionId,
+        ...parentage,
       },
       caller.actor,
     )

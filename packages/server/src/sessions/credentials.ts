@@ -89,6 +89,8 @@ export async function enliven(
     expires_at: null,
     revoked_at: null,
     last_used_at: null,
+    // Its session ends it. The token that asked for the session may end earlier: docs/decisions/0029.
+    minted_by: null,
   })
 }
 

@@ -1,4 +1,4 @@
-/** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project. */
+/** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project, and for an agent in its own session and those it started. */
 import { ServiceError } from '@svc/contract'
 import { allow, isUuid, notFound } from '../auth/allow.ts'
 import { authenticate, type Credentials } from '../auth/authenticate.ts'
@@ -66,7 +66,14 @@ export async function admit(
   const project =
     actor === null
       ? null
-      : (await allow(deps, { access: 'project-write', actor, projectId: session.project_id })).project
+      : (
+          await allow(deps, {
+            access: 'project-write',
+            actor,
+            projectId: session.project_id,
+            sessionId: session.session_id,
+          })
+        ).project
   if (actor?.kind === 'project' && actor.project_id !== session.project_id)
     throw new ServiceError('forbidden', 'This token belongs to another project.')
   if (sandbox.status !== 'active' && sandbox.status !== 'provisioning')

@@ -68,8 +68,12 @@ describe('a sandbox that cannot be made', () => {
       ready: false,
       problem: 'There is no bubblewrap.',
       install: 'apt-get install bubblewrap',
+      missing_limits: [],
     })
-    app.driver.probeOutcome = { kind: 'ready', warnings: [] }
+    app.driver.probeOutcome = { kind: 'ready', warnings: ['No limits here.'], missingLimits: ['memory', 'cpu'] }
+    const unlimited = await app.request<{ sandbox: object }>('GET', '/v1/ready', { token: null })
+    expect(unlimited.body.sandbox).toMatchObject({ ready: true, missing_limits: ['memory', 'cpu'] })
+    app.driver.probeOutcome = { kind: 'ready', warnings: [], missingLimits: [] }
   })
 
   test('is deleted like any other', async () => {

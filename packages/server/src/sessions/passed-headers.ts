@@ -5,7 +5,7 @@ import { passedHeaders } from '@svc/contract/raw-headers'
 const claims = /^(x-forwarded-|forwarded$|x-real-ip$|x-svc-)/
 /** Of an answer: they act on more than the page that came with them, or on the proxies in front of us. */
 const reaching =
-  /^(clear-site-data|alt-svc|strict-transport-security|public-key-pins(-report-only)?|expect-ct|nel|report-to|x-accel-.*|x-sendfile|x-svc-.*)$/
+  /^(clear-site-data|alt-svc|strict-transport-security|public-key-pins(-report-only)?|expect-ct|nel|report-to|(sec|secure)-session-.*|set-login|use-as-dictionary|x-accel-.*|x-sendfile|x-svc-.*)$/
 
 /** Ours, in every spelling: no program in a sandbox sees or sets them. */
 const ownCookie = /^(__Host-|__Secure-)?svc_/i

@@ -1,5 +1,6 @@
 /** All SQL on previews: who may see which port, and that a session is in use. */
 import { sql } from 'kysely'
+import { tokenHolds } from '../auth/token-store.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type PreviewGrant = Row<'preview_grants'>
@@ -19,6 +20,7 @@ export async function takeTicket(db: DbOrTransaction, sha256: Buffer): Promise<P
     .deleteFrom('preview_grants')
     .where('sha256', '=', sha256)
     .where('is_ticket', '=', true)
+    .where(tokenHolds(sql.ref('preview_grants.token_id')))
     .returningAll()
     .executeTakeFirst()
   return row === undefined || Date.parse(row.expires_at) < Date.now() ? null : row
@@ -31,6 +33,7 @@ export async function findGrant(db: DbOrTransaction, sha256: Buffer): Promise<Pr
     .where('sha256', '=', sha256)
     .where('is_ticket', '=', false)
     .where('expires_at', '>', sql<string>`now()`)
+    .where(tokenHolds(sql.ref('preview_grants.token_id')))
     .executeTakeFirst()
   return row ?? null
 }

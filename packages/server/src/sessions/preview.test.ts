@@ -32,6 +32,9 @@ beforeAll(async () => {
         'alt-svc': 'h3=":1"',
         'x-accel-redirect': '/etc/passwd',
         nel: '{}',
+        'secure-session-registration': '(ES256);path="/start"',
+        'set-login': 'logged-out',
+        'use-as-dictionary': 'match="/*"',
         'x-svc-anything': 'forged',
       })
       headers.append('set-cookie', 'own=1; Path=/')
@@ -232,12 +235,30 @@ describe('what passes', () => {
       'alt-svc',
       'x-accel-redirect',
       'nel',
+      'secure-session-registration',
+      'set-login',
+      'use-as-dictionary',
       'x-svc-anything',
     ])
       expect(answer.headers[name]).toBeUndefined()
     expect(answer.headers['cross-origin-opener-policy']).toBe('same-origin-allow-popups')
     expect(answer.headers['x-robots-tag']).toBe('noindex')
     expect(seen.headers['x-forwarded-proto']).toBe('http')
+  })
+
+  test('a script of a service worker only while the program serves one, and never from a cache', async () => {
+    const cookie = await cookieOf(await address())
+    const worker = await ask(host, '/sw.js', { cookie, 'service-worker': 'script' })
+    expect(worker.status).toBe(200)
+    expect(worker.headers['content-type']).toContain('text/javascript')
+    expect(worker.headers['cache-control']).toBe('no-store')
+    expect(worker.headers['service-worker-allowed']).toBe('/')
+    expect(worker.text).toContain('registration.unregister()')
+    // Whoever is not let in any more has a worker there, too.
+    expect((await ask(host, '/sw.js', { 'service-worker': 'script' })).text).toContain('registration.unregister()')
+    expect((await ask(host, '/sw.js', { cookie })).text).not.toContain('registration.unregister()')
+    const nothing = await ask(host.replace('3000--', '3999--'), '/sw.js', { 'service-worker': 'script' })
+    expect(nothing.text).toContain('registration.unregister()')
   })
 
   test('bodies of any size, both ways', async () => {

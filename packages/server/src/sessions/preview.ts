@@ -42,7 +42,7 @@ export function previewOrigin(deps: Pick<Deps, 'config'>, { port, sessionId }: P
 /** An address that lets the browser that opens it first see that port. */
 export async function openPreview(
   deps: Pick<Deps, 'db' | 'config' | 'now' | 'randomBytes'>,
-  input: Place & { userId: string },
+  input: Place & { userId: string; tokenId: string | null },
 ): Promise<string> {
   const ticket = Buffer.from(deps.randomBytes(24)).toString('base64url')
   await grant(deps, { ...input, value: ticket, isTicket: true, ms: ticketMs })
@@ -51,7 +51,7 @@ export async function openPreview(
 
 async function grant(
   deps: Pick<Deps, 'db' | 'now'>,
-  input: Place & { userId: string; value: string; isTicket: boolean; ms: number },
+  input: Place & { userId: string; tokenId: string | null; value: string; isTicket: boolean; ms: number },
 ): Promise<void> {
   await insertGrant(deps.db, {
     sha256: sha256(input.value),
@@ -59,6 +59,8 @@ async function grant(
     session_id: input.sessionId,
     port: input.port,
     user_id: input.userId,
+    // What opens it ends with the token that asked: it would outlive a token that has expired or was revoked.
+    token_id: input.tokenId,
     expires_at: new Date(deps.now().getTime() + input.ms),
   })
 }
@@ -107,7 +109,7 @@ class Previews {
 
   async judge(request: IncomingMessage, place: Place | null): Promise<Outcome> {
     if (place === null) return this.#page(request, { kind: 'unknown' })
-    if (isForeign(request)) return this.#page(request, { kind: 'foreign' })
+    if (isForeign(this.#deps.config.publicUrl, request)) return this.#page(request, { kind: 'foreign' })
     const url = new URL(request.url ?? '/', 'http://preview')
     const ticket = url.searchParams.get(ticketName)
     if (ticket !== null && request.method === 'GET') return this.#enter(request, place, url, ticket)
@@ -151,7 +153,8 @@ class Previews {
       if ((await this.#viewerOf(request, place)) === null) return this.#page(request, { kind: 'used', ...place })
     } else {
       const value = Buffer.from(this.#deps.randomBytes(32)).toString('base64url')
-      await grant(this.#deps, { ...place, userId: taken.user_id, value, isTicket: false, ms: cookieMs })
+      const { user_id: userId, token_id: tokenId } = taken
+      await grant(this.#deps, { ...place, userId, tokenId, value, isTicket: false, ms: cookieMs })
       const secure = this.#isSecure() ? '; Secure' : ''
       headers.set(
         'set-cookie',
@@ -179,7 +182,8 @@ class Previews {
     if (session === null) return null
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
-      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId: session.project_id })
+      const { project_id: projectId, session_id: sessionId } = session
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId })
       return project === null ? null : { userId, role: project.role }
     } catch (error) {
       if (error instanceof ServiceError) return null

@@ -23,6 +23,7 @@ import {
 } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
@@ -32,6 +33,7 @@ import { createSession } from './create.ts'
 import { mintCloneCredential } from './credentials.ts'
 import { deleteProject } from './delete-project.ts'
 import { streamSessionEvents } from './events.ts'
+import { presentInList } from './present-in-list.ts'
 import { openPreview } from './preview.ts'
 import { abortSession, promptSession } from './prompt.ts'
 import { deleteSession, restartSession, stopSession } from './stop.ts'
@@ -53,10 +55,10 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       deps.keeper.kick(session.session_id)
       return presentSession(deps.config, session)
     }),
-    handle(listSessionsRoute, async ({ project, query }) => {
+    handle(listSessionsRoute, async ({ project, query, caller }) => {
       const { rows, next } = await listSessions(deps.db, project.project_id, query)
       return new Page(
-        rows.map((row) => presentSession(deps.config, row, query.include)),
+        rows.map((row) => presentInList(deps.config, caller.actor, row, query.include)),
         next,
       )
     }),
@@ -136,10 +138,19 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       await settleWip(deps, { session: await find(project.project_id, params.sessionId), caller, commit: body.commit })
       return { ok: true }
     }),
-    handle(listUnfinishedWorkRoute, async ({ project }) => wipOfProject(deps.db, project.project_id)),
+    handle(listUnfinishedWorkRoute, async ({ project, caller }) => {
+      const rows = await wipOfProject(deps.db, project.project_id)
+      const isControlled = await controlledOf(
+        deps.db,
+        caller.actor,
+        rows.map((row) => row.session_id),
+      )
+      return rows.filter((row) => isControlled(row.session_id))
+    }),
     handle(getPreviewRoute, async ({ project, params, query, caller }) => {
       const { session_id: sessionId } = await find(project.project_id, params.sessionId)
-      return { url: await openPreview(deps, { sessionId, port: query.port, userId: caller.actor.user_id }) }
+      const { user_id: userId, token_id: tokenId } = caller.actor
+      return { url: await openPreview(deps, { sessionId, port: query.port, userId, tokenId }) }
     }),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)

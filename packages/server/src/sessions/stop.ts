@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { auditOf } from './audit.ts'
 import { requireRoom } from './create.ts'
+import { requireRoomBelowRoot } from './descendants.ts'
 import {
   beginGeneration,
   deleteSessionRow,
@@ -70,6 +71,7 @@ export async function startAgain(
     if (now === null) return gone()
     if (now.generation !== session.generation) return false
     await requireRoom(deps, trx, session.account_id)
+    await requireRoomBelowRoot(trx, session)
     await revokeCredentials(trx, session.session_id, deps.now())
     await endSandboxes(trx, session.session_id, 'stopped', null)
     await beginGeneration(trx, session.session_id, caller.actor)

@@ -35,6 +35,7 @@ export function presentSession(
     sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
     sandbox: row.sandbox,
     created_by: row.created_by,
+    parent_session_id: row.parent_session_id,
     metadata: row.metadata as Session['metadata'],
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -4,10 +4,11 @@ import type { Duplex } from 'node:stream'
 import { ServiceError } from '@svc/contract'
 import { terminalPath, terminalRoute } from '@svc/contract/terminal'
 import { recordAudit } from '../audit/record.ts'
-import { boundSession, type Caller } from '../auth/actor.ts'
+import type { Caller } from '../auth/actor.ts'
 import { allow, isUuid, notFound, refuseByPath } from '../auth/allow.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
+import { addressOf } from '../http/client-address.ts'
 import type { Door } from '../http/door.ts'
 import { auditOf } from './audit.ts'
 import type { DaemonAddress } from './daemon-client.ts'
@@ -41,9 +42,7 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
   const [, projectId = '', sessionId = ''] = pattern.exec(request.url ?? '') ?? []
   const actor = await authenticate(deps, credentialsOfUpgrade(deps, request))
   refuseByPath(actor, `/v1/projects/${projectId}`)
-  const { project } = await allow(deps, { access: 'project-write', actor, projectId })
-  if (boundSession(actor) !== null)
-    throw new ServiceError('forbidden', 'An agent has a shell of its own; a terminal is for people.')
+  const { project } = await allow(deps, { access: 'project-write', actor, projectId, sessionId })
   const session = isUuid(sessionId) ? await getSession(deps.db, projectId, sessionId) : null
   if (session === null || project === null) throw notFound('session')
   if (session.status !== 'running')
@@ -52,7 +51,7 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
     })
   const daemon = deps.keeper.daemonOf(session.session_id)
   if (daemon === null) throw new ServiceError('runtime_booting', 'The sandbox is still starting.')
-  const address = request.socket.remoteAddress ?? 'unknown'
+  const address = addressOf(request)
   return { session, daemon, caller: { actor, requestId, address }, role: project.role }
 }
 

@@ -4,6 +4,8 @@ import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { signUserContext, userContextHeader, userContextKey } from '@svc/contract'
 import { asLines, asObject, headerLines, passedAnswerHead } from '@svc/contract/raw-headers'
+import { send } from '../http/other-origin.ts'
+import { asksForWorker, endingWorker, isNoWorker, neverKept } from '../http/worker-script.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { answerHeaders, requestHeaders } from './passed-headers.ts'
 
@@ -59,7 +61,17 @@ export async function passRequest(
       onFailure({ kind: 'refused', status: answer.statusCode ?? 0, code })
       return
     }
-    const kept = { ...asObject(answerHeaders(answer.rawHeaders)), ...passage.answerExtra }
+    const forWorker = asksForWorker(request)
+    if (forWorker && isNoWorker(answer.statusCode ?? 200, answer.headers['content-type'])) {
+      answer.resume()
+      void send(response, endingWorker())
+      return
+    }
+    const kept = {
+      ...asObject(answerHeaders(answer.rawHeaders)),
+      ...passage.answerExtra,
+      ...(forWorker ? neverKept : {}),
+    }
     response.writeHead(answer.statusCode ?? 200, answer.statusMessage, kept)
     // Headers of an event stream must not wait for its first event.
     response.flushHeaders()

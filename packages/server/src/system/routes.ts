@@ -1,3 +1,4 @@
+import type { MissingLimit } from '@svc/sandbox'
 import { healthRoute, readyRoute, ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
@@ -32,13 +33,21 @@ interface Readiness {
   ready: boolean
   problem: string | null
   install: string | null
+  missing_limits: MissingLimit[]
 }
 
 async function sandboxReadiness(deps: Pick<Deps, 'sandboxes'>): Promise<Readiness> {
   if (deps.sandboxes === null)
-    return { driver: 'none', ready: false, problem: 'The server was started without a sandbox driver.', install: null }
+    return {
+      driver: 'none',
+      ready: false,
+      problem: 'The server was started without a sandbox driver.',
+      install: null,
+      missing_limits: [],
+    }
   const probe = await deps.sandboxes.probe()
+  const driver = deps.sandboxes.name
   return probe.kind === 'ready'
-    ? { driver: deps.sandboxes.name, ready: true, problem: null, install: null }
-    : { driver: deps.sandboxes.name, ready: false, problem: probe.problem, install: probe.install }
+    ? { driver, ready: true, problem: null, install: null, missing_limits: probe.missingLimits }
+    : { driver, ready: false, problem: probe.problem, install: probe.install, missing_limits: [] }
 }

@@ -1,7 +1,7 @@
 /**
  * Signing the client of a terminal in by a click. The page gives the terminal a code; only the terminal that began knows the
  * verifier that makes it worth something, so a code that was seen on the way is of no use. The code is exchanged for a token
- * of one minute, with which the client mints its own by `POST /v1/accounts/tokens`.
+ * of one minute, which mints the client's own by `POST /v1/accounts/tokens`, once, and is revoked by that.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { base62, type MintedToken, ServiceError } from '@svc/contract'
@@ -67,6 +67,7 @@ export async function redeemCliLogin(
       session_id: null,
       generation: null,
       expires_at: new Date(now.getTime() + tokenMs).toISOString(),
+      mints_once: true,
     })
     const caller = { actor, requestId: request.id, address: request.address }
     await recordAudit(trx, caller, {

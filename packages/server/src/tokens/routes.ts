@@ -9,17 +9,17 @@ import {
   revokeUserTokenRoute,
   whoAmIRoute,
 } from '@svc/contract'
+import { onUser } from '../accounts/on-user.ts'
 import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
-import { unauthenticated } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
-import { mintToken } from './mint.ts'
-import { holdBoundToken, listTokens, revokeToken } from './store.ts'
+import { mintFor } from './mint.ts'
+import { listTokens, revokeToken } from './store.ts'
 
 export function tokenRoutes(deps: Deps): Mounted[] {
   return [
@@ -34,21 +34,13 @@ export function tokenRoutes(deps: Deps): Mounted[] {
     })),
     handle(mintUserTokenRoute, async ({ caller, body }) =>
       deps.db.transaction().execute(async (trx) => {
-        const minted = await mintToken(deps, trx, {
-          name: body.name,
-          user_id: caller.actor.user_id,
-          project_id: null,
-          session_id: null,
-          generation: null,
-          expires_at: body.expires_at ?? null,
-        })
+        const { name, expires_at } = body
+        const minted = await mintFor(deps, trx, caller.actor, { name, project_id: null, expires_at })
         await recordAudit(trx, caller, {
-          account_id: null,
-          project_id: null,
-          action: 'token.create',
+          ...(await onUser(trx, 'token.create', caller.actor.user_id)),
           object_type: 'token',
           object_id: minted.token_id,
-          after: { name: minted.name },
+          after: { name: minted.name, expires_at: minted.expires_at },
         })
         return minted
       }),
@@ -65,20 +57,10 @@ export function tokenRoutes(deps: Deps): Mounted[] {
     handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
     handle(mintProjectTokenRoute, async ({ caller, body, project }) =>
       deps.db.transaction().execute(async (trx) => {
-        const { actor } = caller
-        // Ended since the request was let in: a token made now would outlive the end of its session's tokens.
-        if (actor.kind === 'project' && actor.session_id !== null) {
-          const holds = await holdBoundToken(trx, { token_id: actor.token_id, session_id: actor.session_id })
-          if (!holds) throw unauthenticated('This token was revoked.')
-        }
-        const minted = await mintToken(deps, trx, {
+        const minted = await mintFor(deps, trx, caller.actor, {
           name: body?.name ?? 'cli',
-          user_id: actor.user_id,
           project_id: project.project_id,
-          // A bound token begets bound tokens of the same generation: no way out of its session.
-          session_id: boundSession(actor),
-          generation: actor.kind === 'project' ? actor.generation : null,
-          expires_at: body?.expires_at ?? null,
+          expires_at: body?.expires_at,
         })
         await recordAudit(trx, caller, {
           account_id: project.account_id,
@@ -86,7 +68,7 @@ export function tokenRoutes(deps: Deps): Mounted[] {
           action: 'token.create',
           object_type: 'token',
           object_id: minted.token_id,
-          after: { name: minted.name },
+          after: { name: minted.name, expires_at: minted.expires_at },
         })
         return minted
       }),

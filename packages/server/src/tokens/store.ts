@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
@@ -7,24 +8,35 @@ export async function insertToken(db: DbOrTransaction, row: NewRow<'tokens'>) {
   return db.insertInto('tokens').values(row).returning(shown).executeTakeFirstOrThrow()
 }
 
-/** Whether a bound token holds, and until the transaction ends: whoever ends the tokens of its session waits at the session's row. */
-export async function holdBoundToken(
+/**
+ * The token that mints, if it still holds, and until the transaction ends. Whoever ends the tokens of its session waits at
+ * the session's row, whoever revokes it waits at its own.
+ */
+export async function holdMinter(
   db: DbOrTransaction,
-  token: { token_id: string; session_id: string },
-): Promise<boolean> {
-  await db
-    .selectFrom('project_sessions')
-    .select('session_id')
-    .where('session_id', '=', token.session_id)
-    .forShare()
-    .execute()
+  token: { token_id: string; session_id: string | null },
+): Promise<{ mints_once: boolean } | null> {
+  if (token.session_id !== null)
+    await db
+      .selectFrom('project_sessions')
+      .select('session_id')
+      .where('session_id', '=', token.session_id)
+      .forShare()
+      .execute()
   const row = await db
     .selectFrom('tokens')
-    .select('token_id')
+    .select('mints_once')
     .where('token_id', '=', token.token_id)
     .where('revoked_at', 'is', null)
+    // Two requests of a token that mints once take turns.
+    .forUpdate()
     .executeTakeFirst()
-  return row !== undefined
+  return row ?? null
+}
+
+/** From now on the token mints within its own bounds, as every other does. */
+export async function spendMint(trx: DbOrTransaction, tokenId: string): Promise<void> {
+  await trx.updateTable('tokens').set({ mints_once: false }).where('token_id', '=', tokenId).execute()
 }
 
 type Owner = { userId: string } | { projectId: string; sessionId: string | null }
@@ -55,11 +67,11 @@ export async function listTokens(
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.token_id])
 }
 
-/** Whether a living token of that owner was revoked. */
-export async function revokeToken(db: DbOrTransaction, tokenId: string, owner: Owner, at: Date): Promise<boolean> {
-  let query = db
-    .updateTable('tokens')
-    .set({ revoked_at: at })
+/** Whether a living token of that owner was revoked, and every token it minted with it. */
+export async function revokeToken(trx: DbOrTransaction, tokenId: string, owner: Owner, at: Date): Promise<boolean> {
+  let query = trx
+    .selectFrom('tokens')
+    .select('token_id')
     .where('token_id', '=', tokenId)
     .where('revoked_at', 'is', null)
   if ('userId' in owner) query = query.where('user_id', '=', owner.userId).where('project_id', 'is', null)
@@ -67,6 +79,24 @@ export async function revokeToken(db: DbOrTransaction, tokenId: string, owner: O
     query = query.where('project_id', '=', owner.projectId)
     if (owner.sessionId !== null) query = query.where('session_id', '=', owner.sessionId)
   }
-  const { numUpdatedRows } = await query.executeTakeFirst()
-  return numUpdatedRows > 0n
+  if ((await query.forUpdate().executeTakeFirst()) === undefined) return false
+  await revokeWithDescendants(trx, tokenId, at)
+  return true
+}
+
+/**
+ * Ends a token and every token along the line it minted. A mint that is under way holds the row of its minter, so the
+ * update waits for it; it is seen only by the next look, hence the repetition until nothing is left.
+ */
+async function revokeWithDescendants(trx: DbOrTransaction, tokenId: string, at: Date): Promise<void> {
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`
+      with recursive line as (
+        select token_id from tokens where token_id = ${tokenId}
+        union select tokens.token_id from tokens join line on tokens.minted_by = line.token_id
+      )
+      update tokens set revoked_at = ${at.toISOString()}
+      where token_id in (select token_id from line) and revoked_at is null`.execute(trx)
+    if (numAffectedRows === 0n) return
+  }
 }

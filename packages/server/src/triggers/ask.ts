@@ -1,12 +1,13 @@
 /** Firing because somebody asked: a person, an agent or a webhook's sender. */
-import { fireDepthMax, firesPerMinuteMax, fillPrompt, ServiceError, webhooksPerMinuteMax } from '@svc/contract'
+import { firesPerMinuteMax, fillPrompt, ServiceError } from '@svc/contract'
 import { type Caller, boundSession } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { getSession } from '../sessions/store.ts'
+import { type Parentage, parentageOf } from '../sessions/descendants.ts'
 import { type FireDeps, fireSlot } from './fire.ts'
 import { runAs } from './run-as.ts'
 import { countRecent, getSlot, getTrigger, insertSlots, type SlotRow, type TriggerRow } from './store.ts'
+import { refuseFlood, requireWebhookRoom } from './webhook-limits.ts'
 
 export async function fireByHand(
   deps: FireDeps,
@@ -15,11 +16,12 @@ export async function fireByHand(
   const { project, caller } = input
   const trigger = await getTrigger(deps.db, project.project_id, input.slug)
   if (trigger === null) throw notFound('trigger')
-  const depth = await depthOf(deps, project, caller)
+  // Before the slot is entered: what is refused here leaves no row in the ledger.
+  const parentage = await parentageOf(deps.db, project, boundSession(caller.actor))
   const already = await countRecent(deps.db, { projectId: project.project_id, kind: 'manual', seconds: 60 })
   if (already >= firesPerMinuteMax) throw tooOften(`${firesPerMinuteMax} triggers were fired by hand within a minute.`)
   const prompt = promptOf(deps, trigger, { message: input.message, payload: undefined, headers: {} })
-  const asked = { kind: 'manual' as const, key: input.requestKey, prompt, userId: caller.actor.user_id, depth }
+  const asked = { kind: 'manual' as const, key: input.requestKey, prompt, userId: caller.actor.user_id, parentage }
   const sessionId = await fireAsked(deps, trigger, asked, caller)
   if (sessionId === null) throw new ServiceError('conflict', 'The session of this request is gone.')
   return sessionId
@@ -29,29 +31,40 @@ export async function fireByHand(
 export async function fireByWebhook(
   deps: FireDeps,
   trigger: TriggerRow,
-  input: { deliveryKey: string; payload: unknown; headers: Record<string, string> },
+  input: {
+    project: ProjectRow
+    deliveryKey: string
+    payload: unknown
+    headers: Record<string, string>
+    /** The session whose agent called, when its token came along. */
+    fromSession: string | null
+  },
 ): Promise<string | null> {
-  const projectId = trigger.project_id
+  const { project } = input
+  const parentage = await parentageOf(deps.db, project, input.fromSession)
   const known = await getSlot(deps.db, { ...trigger, kind: 'webhook', slot_key: input.deliveryKey })
   if (known === null) {
-    const recent = { projectId, slug: trigger.slug, kind: 'webhook' as const, seconds: 60 }
-    if ((await countRecent(deps.db, recent)) >= webhooksPerMinuteMax)
-      throw tooOften(`${webhooksPerMinuteMax} deliveries were taken within a minute.`)
+    await refuseFlood(deps.db, project, trigger)
+    await requireWebhookRoom(deps.db, project, trigger)
   }
   const userId = await runAs(deps.db, trigger)
   if (userId === null) throw new ServiceError('forbidden', 'Nobody in the account of this project may start sessions.')
   const prompt = promptOf(deps, trigger, { message: null, payload: input.payload, headers: input.headers })
-  return fireAsked(deps, trigger, { kind: 'webhook', key: input.deliveryKey, prompt, userId, depth: 1 }, null)
+  return fireAsked(deps, trigger, { kind: 'webhook', key: input.deliveryKey, prompt, userId, parentage }, null)
 }
 
 async function fireAsked(
   deps: FireDeps,
   trigger: TriggerRow,
-  asked: { kind: 'manual' | 'webhook'; key: string; prompt: string; userId: string; depth: number },
+  asked: { kind: 'manual' | 'webhook'; key: string; prompt: string; userId: string; parentage: Parentage },
   caller: Caller | null,
 ): Promise<string | null> {
   const { agent, model } = trigger.definition
-  const plan = { prompt: asked.prompt, agent, model, user_id: asked.userId, depth: asked.depth }
+  const { parent_session_id, ancestors } = asked.parentage
+  const plan = {
+    ...{ prompt: asked.prompt, agent, model, user_id: asked.userId },
+    ...{ depth: ancestors.length + 1, parent_session_id },
+  }
   const place = { project_id: trigger.project_id, slug: trigger.slug, kind: asked.kind, slot_key: asked.key }
   const [entered] = await insertSlots(deps.db, [
     {
@@ -91,20 +104,6 @@ function promptOf(
 ): string {
   const at = deps.now().toISOString()
   return fillPrompt(trigger.definition.prompt, { slug: trigger.slug, due_at: at, fired_at: at, ...given })
-}
-
-/** An agent that a trigger started may fire another; a chain of them that never ends is refused. */
-async function depthOf(deps: Pick<FireDeps, 'db'>, project: ProjectRow, caller: Caller): Promise<number> {
-  const sessionId = boundSession(caller.actor)
-  if (sessionId === null) return 1
-  const session = await getSession(deps.db, project.project_id, sessionId)
-  const trigger = (session?.metadata as { trigger?: { depth?: unknown } } | undefined)?.trigger
-  const depth = typeof trigger?.depth === 'number' ? trigger.depth + 1 : 1
-  if (depth <= fireDepthMax) return depth
-  throw new ServiceError('limit_reached', `Triggers have started one another ${fireDepthMax} times in a row.`, {
-    hint: 'A person can fire it.',
-    detail: { retry_after_seconds: 3600 },
-  })
 }
 
 function tooOften(message: string): ServiceError {

@@ -1,11 +1,13 @@
 /** From a claimed slot to a session and a row that says so. May be run twice for one slot: the session's id is allotted with the slot. */
 import { errorClass, ServiceError } from '@svc/contract'
 import type { Caller } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
 import { createSession } from '../sessions/create.ts'
 import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeForsakenSlot } from './store.ts'
+import { requireWebhookRoom } from './webhook-limits.ts'
 
 export type FireDeps = Pick<
   Deps,
@@ -77,6 +79,10 @@ async function makeSession(deps: FireDeps, slot: SlotRow, caller: Caller | null)
     agent_name: plan.agent ?? undefined,
     model: plan.model ?? undefined,
     metadata: { trigger: { slug: slot.slug, kind: slot.kind, slot_id: slot.slot_id, depth: plan.depth } },
+    parentSessionId: plan.parent_session_id ?? null,
+    ...(slot.kind === 'webhook'
+      ? { requireMore: (trx: DbOrTransaction) => requireWebhookRoom(trx, project, slot) }
+      : {}),
   })
   return session.session_id
 }

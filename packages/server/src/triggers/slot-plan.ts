@@ -5,4 +5,6 @@ export interface SlotPlan {
   model: string | null
   user_id: string
   depth: number
+  /** The session whose agent asked for it; null or absent: a person, a clock or an unknown caller did. */
+  parent_session_id?: string | null
 }

@@ -1,12 +1,15 @@
 /** The door of webhooks: no token, a signature over the exact bytes. Not a contract route, because its body is whatever its sender sends. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { deliveryHeaders, ServiceError, signatureHeaders, webhookBytesMax } from '@svc/contract'
-import { isUuid } from '../auth/allow.ts'
+import { boundSession } from '../auth/actor.ts'
+import { isUuid, refuseByPath } from '../auth/allow.ts'
+import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { readBody } from '../http/body.ts'
 import { type App, requestInfo } from '../http/mount.ts'
+import { credentialsOf, type RequestInfo } from '../http/request-info.ts'
 import { replyError } from '../http/reply-error.ts'
-import { getProject } from '../projects/store.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
 import { openSecrets } from '../secrets/change.ts'
 import { fireByWebhook } from './ask.ts'
 import { getTrigger, type TriggerRow } from './store.ts'
@@ -19,6 +22,7 @@ export function triggerDoor(app: App, deps: Deps): void {
         projectId: c.req.param('projectId') ?? '',
         slug: c.req.param('slug') ?? '',
         raw: c.req.raw,
+        request,
       })
       return c.json(answer, answer.ping === true ? 200 : 202, { 'x-request-id': request.id })
     } catch (error) {
@@ -31,11 +35,12 @@ interface Delivery {
   projectId: string
   slug: string
   raw: Request
+  request: RequestInfo
 }
 
 async function takeDelivery(
   deps: Deps,
-  { projectId, slug, raw }: Delivery,
+  { projectId, slug, raw, request }: Delivery,
 ): Promise<{ session_id: string | null; ping?: true }> {
   const body = await readBody(raw, { bytesMax: webhookBytesMax, refusal: 'The delivery is larger than 1 MiB.' })
   const found = isUuid(projectId) && slug.length <= 64 ? await webhookOf(deps, projectId, slug) : null
@@ -48,24 +53,42 @@ async function takeDelivery(
     throw new ServiceError('conflict', `The trigger ${slug} is disabled.`, { hint: `svc triggers enable ${slug}` })
   // What GitHub sends to see whether anybody is there.
   if (raw.headers.get('x-github-event') === 'ping') return { session_id: null, ping: true }
+  const fromSession = await callingSession(deps, { request, raw })
   const headers = Object.fromEntries(
     [...raw.headers].filter(([name]) => /^x-[a-z0-9-]+$/.test(name) && !isCredential(name)),
   )
   const deliveryKey = deliveryOf(raw.headers) ?? deps.newId()
   const payload = readPayload(body, raw.headers.get('content-type') ?? '')
-  return { session_id: await fireByWebhook(deps, found.trigger, { deliveryKey, payload, headers }) }
+  const { project, trigger } = found
+  return { session_id: await fireByWebhook(deps, trigger, { project, deliveryKey, payload, headers, fromSession }) }
+}
+
+/**
+ * The session whose agent calls, so that what it starts counts as started by it. Over the relay of a sandbox the token has
+ * to come along: without it an agent that holds the signing secret would be a stranger, and start itself without end.
+ */
+async function callingSession(deps: Deps, { request, raw }: Pick<Delivery, 'request' | 'raw'>): Promise<string | null> {
+  if (!request.fromSandbox) return null
+  const credentials = { ...credentialsOf(raw), cookie: null }
+  if (credentials.authorization === null)
+    throw new ServiceError('forbidden', 'A webhook is for callers outside of sandboxes.', {
+      hint: 'Fire it with `svc triggers fire <slug>`, or send `Authorization: Bearer $SVC_CLI_TOKEN` along.',
+    })
+  const actor = await authenticate(deps, credentials)
+  refuseByPath(actor, request.path)
+  return boundSession(actor)
 }
 
 async function webhookOf(
   deps: Deps,
   projectId: string,
   slug: string,
-): Promise<{ trigger: TriggerRow; secret: string } | null> {
+): Promise<{ project: ProjectRow; trigger: TriggerRow; secret: string } | null> {
   const trigger = await getTrigger(deps.db, projectId, slug)
   const project = await getProject(deps.db, projectId)
   if (trigger === null || project === null || trigger.type !== 'webhook') return null
   const secret = (await openSecrets(deps, project))[trigger.definition.secret_env ?? '']
-  return secret === undefined || secret === '' ? null : { trigger, secret }
+  return secret === undefined || secret === '' ? null : { project, trigger, secret }
 }
 
 /** One signature, over the bytes as they came. `sha256=` before it is how most senders write it. */

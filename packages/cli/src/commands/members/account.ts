@@ -47,12 +47,22 @@ export async function allMembers(api: ApiClient, accountId: string): Promise<Mem
   return found
 }
 
-/** By id, e-mail address or name; a name must be of one member only. */
+/** Those who have not accepted yet, as the members they become. Only owners and admins see them. */
+export async function invitedMembers(api: ApiClient, accountId: string): Promise<Member[]> {
+  const query = { limit: pageSize }
+  const { invitations } = await reply(
+    api.GET('/v1/accounts/{accountId}/invitations', { params: { path: { accountId }, query } }),
+  )
+  return invitations.map(({ invitation_id: user_id, ...rest }) => ({ user_id, ...rest }))
+}
+
+/** By id, e-mail address or name; a name must be of one member only. An invitation counts where no member is meant. */
 export async function findMember(api: ApiClient, accountId: string, named: string): Promise<Member> {
   const wanted = named.toLowerCase()
-  const found = (await allMembers(api, accountId)).filter(
-    (member) => member.user_id === wanted || member.email === wanted || member.name.toLowerCase() === wanted,
-  )
+  const isMeant = (member: Member) =>
+    member.user_id === wanted || member.email === wanted || member.name.toLowerCase() === wanted
+  const members = (await allMembers(api, accountId)).filter(isMeant)
+  const found = members.length > 0 ? members : (await invitedMembers(api, accountId)).filter(isMeant)
   if (found.length === 1) return found[0]!
   if (found.length > 1)
     throw new Refusal('ambiguous', `${found.length} members are named ${JSON.stringify(named)}`, {

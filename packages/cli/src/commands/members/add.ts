@@ -5,9 +5,9 @@ import { bold, green } from '../../output.ts'
 import { accountFlag, resolveAccountId, roles } from './account.ts'
 
 export const add = command({
-  summary: 'Add a member by e-mail address',
+  summary: 'Invite a member by e-mail address',
   about: [
-    'The service sends no mail: somebody who never signed in gets a link that works once and for 24 hours, for you to hand over. Run it again for another.',
+    'The invitation holds for seven days and gives nothing until the person accepts it. The service sends no mail, and a token gets no sign-in link: create the link on the page Members and send it to them. A person whose address the sign-in provider verifies needs no link.',
   ],
   scope: 'host',
   args: { email: { summary: 'Their e-mail address' } },
@@ -37,9 +37,9 @@ export const add = command({
     const { out } = ctx
     if (out.json) return out.document(added)
     const { member, sign_in: signIn } = added
-    out.progress(green('✓ '), 'Added ', bold(member.email ?? member.name), ` as ${member.role}`)
-    if (signIn === null) return out.note('They have signed in before and come in as they always do.')
+    out.progress(green('✓ '), 'Invited ', bold(member.email ?? member.name), ` as ${member.role}`)
+    if (signIn === null) return out.note('Create the link for them on the page Members: /account/members')
     out.line(signIn.url)
-    out.note(`Hand it over: whoever opens it first is signed in as them. It works once, until ${signIn.expires_at}.`)
+    out.note(`Send it to them. It works once, until ${signIn.expires_at}.`)
   },
 })

@@ -6,18 +6,20 @@ test('the link of a new member is on stdout alone', async () => {
   await using service = startService()
   const ran = await svc(['members', 'add', 'cy@example.com', '--role', 'viewer'], { service })
   expect(ran.stdout).toBe('http://127.0.0.1:8420/sign-in#abc\n')
-  expect(ran.stderr).toContain('Added cy@example.com as viewer')
+  expect(ran.stderr).toContain('Invited cy@example.com as viewer')
   expect(service.of('addMember')[0]).toMatchObject({
     params: { accountId: ids.account },
     body: { email: 'cy@example.com', role: 'viewer' },
   })
 })
 
-test('somebody who was here before has no link', async () => {
-  await using service = startService({ addMember: () => ({ member: aMember(), sign_in: null }) })
+test('an invitation made with a token has no link, and says where to create it', async () => {
+  await using service = startService({
+    addMember: () => ({ member: aMember(), invitation_id: ids.sandbox, sign_in: null }),
+  })
   const ran = await svc(['members', 'add', 'ada@example.com'], { service })
   expect([ran.code, ran.stdout]).toEqual([0, ''])
-  expect(ran.stderr).toContain('They have signed in before')
+  expect(ran.stderr).toContain('on the page Members')
 })
 
 test.each([

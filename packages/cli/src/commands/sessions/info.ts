@@ -49,6 +49,7 @@ export function printSession({ out }: Context, session: Session): void {
         ? null
         : `${session.sandbox.driver}, ${session.sandbox.status}, start ${session.sandbox.generation}`,
     ],
+    ['started by', session.parent_session_id === null ? null : `session ${session.parent_session_id}`],
     ['created', out.time(session.created_at)],
     ['active', out.time(session.last_active_at)],
     ['id', session.session_id],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { ServiceError } from '@svc/contract/errors'
 import { aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
 import type { SessionEvent } from '../../wire.ts'
 
@@ -69,6 +70,25 @@ describe('svc sessions', () => {
       phases: [{ name: 'clone', started_at: at, ms: 420, error: null }],
       unfinished_work: noUnfinishedWork,
     })
+  })
+
+  test('info in a sandbox says which sessions an agent controls when it asks for another', async () => {
+    const hint = 'An agent controls its own session and those it started: `svc sessions new`.'
+    await using service = startService({
+      getSession: () => {
+        throw new ServiceError('forbidden', 'This token belongs to another session.', { hint })
+      },
+    })
+    const { code, stderr } = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('This token belongs to another session.')
+    expect(stderr).toContain(hint)
+  })
+
+  test('info names the session whose agent started it', async () => {
+    await using service = startService({ getSession: () => aSession({ parent_session_id: other.session_id }) })
+    const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(stdout).toContain(`session ${other.session_id}`)
   })
 
   test('what was not pushed is shown by info and ls, with the way to get it back', async () => {

@@ -15,6 +15,10 @@ export const meaning: Record<string, string> = {
   agent_merge: 'whether agents may merge into the default branch: deny, allow',
   model_tokens_per_session: 'tokens of models that one session may use; none: no cap',
   model_tokens_per_month: 'tokens of models that the project may use in a month; none: no cap',
+  session_depth_max: 'how deep agents start sessions that start sessions',
+  session_descendants_max: 'living sessions that agents started from one first session',
+  webhook_sessions_max: 'living sessions that one webhook trigger started',
+  webhook_fires_per_hour_max: 'sessions that one webhook trigger starts within an hour',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
 }
 

@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
 import { readStdin } from '../../read-stdin.ts'
 import { getProject } from '../projects/find.ts'
+import type { Project } from '../../wire.ts'
 import { isOwnKey, requireKey } from './keys.ts'
 
 export const set = command({
@@ -24,7 +25,7 @@ export const set = command({
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
-    const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(key, value)])
+    const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(before, key, value)])
     const project = await reply(
       api.PATCH('/v1/projects/{projectId}', {
         params: { path: { projectId } },
@@ -41,10 +42,11 @@ export const set = command({
   },
 })
 
-/** Caps are numbers on the wire, and no cap is null. */
-function typed(key: string, value: string): string | number | null {
-  if (!key.startsWith('model_tokens_')) return value
-  return value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
+/** Caps and limits are numbers on the wire, and no cap is null. */
+function typed({ settings }: Project, key: string, value: string): string | number | null {
+  const isCap = key.startsWith('model_tokens_')
+  if (!isCap && typeof settings[key as keyof Project['settings']] !== 'number') return value
+  return isCap && value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
 /** Never repeats the value in a message. */

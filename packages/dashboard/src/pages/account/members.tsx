@@ -6,12 +6,12 @@ import { Answer } from '../../components/answer.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { me, members, type Role } from '../../queries.ts'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
+import { RefusedAction } from '../../components/confirm-sign-in.tsx'
+import { InvitationLink, Invitations } from '../../components/invitations.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
-import { Command } from '../../ui/copy.tsx'
 import { Form, Input, Select } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 
 const roles: [Role, string][] = [
@@ -39,7 +39,7 @@ function Members({ accountId, userId }: { accountId: string; userId: string }) {
   const found = useQuery(members(accountId))
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
-  const settle = { onSettled: askAgain(queries, ['account', accountId, 'members']) }
+  const settle = { onSettled: askAgain(queries, ['account', accountId]) }
   const add = useMutation({
     mutationFn: () =>
       reply(api.POST('/v1/accounts/{accountId}/members', { params: { path: { accountId } }, body: { email, role } })),
@@ -61,16 +61,19 @@ function Members({ accountId, userId }: { accountId: string; userId: string }) {
       reply(api.DELETE('/v1/accounts/{accountId}/members/{userId}', { params: { path: { accountId, userId } } })),
     ...settle,
   })
-  const error = add.error ?? change.error ?? remove.error
   return (
     <>
-      {error !== null && <Failure error={error} />}
-      {add.data?.sign_in != null && (
-        <Notice tone="neutral" title={`Hand this link to ${add.data.member.email ?? 'them'}: it signs them in once.`}>
-          <Command>{add.data.sign_in.url}</Command>
-        </Notice>
+      {add.isError && <RefusedAction error={add.error} repeat={() => add.mutate()} cancel={() => add.reset()} />}
+      {change.isError && (
+        <RefusedAction
+          error={change.error}
+          repeat={() => change.variables !== undefined && change.mutate(change.variables)}
+          cancel={() => change.reset()}
+        />
       )}
-      <Card title="Add a member">
+      {remove.isError && <Failure error={remove.error} />}
+      {add.data?.sign_in != null && <InvitationLink url={add.data.sign_in.url} email={add.data.member.email} />}
+      <Card title="Invite a member">
         <Form onSubmit={() => refusal === null && email !== '' && !add.isPending && add.mutate()}>
           <Input label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} />
           <Select label="Role" options={roles} value={role} onChange={(event) => setRole(event.target.value as Role)} />
@@ -80,10 +83,11 @@ function Members({ accountId, userId }: { accountId: string; userId: string }) {
             busy={add.isPending}
             disabledReason={refusal ?? (email === '' ? 'An e-mail address is needed' : null)}
           >
-            Add
+            Invite
           </Button>
         </Form>
       </Card>
+      {refusal === null && <Invitations accountId={accountId} />}
       <Card title="Members">
         <Answer of={found} what="members">
           {(list) => (

@@ -65,13 +65,33 @@ class Browser {
   }
 }
 
-async function member(): Promise<{ user_id: string; email: string }> {
-  const email = `${randomUUID()}@example.test`
-  const added = await app.request<{ member: { user_id: string } }>('POST', membersOf(), {
-    body: { email, role: 'member' },
-  })
+interface Invited {
+  invitation_id: string
+  sign_in: { url: string }
+}
+async function invite(email: string, role = 'member'): Promise<Invited> {
+  const headers = { ...(await app.browser()), origin: ours }
+  const path = `/v1/accounts/${app.owner.account_id}/members`
+  const added = await app.request<Invited>('POST', path, { token: null, headers, body: { email, role } })
   expect(added.status).toBe(201)
-  return { user_id: added.body.member.user_id, email }
+  return added.body
+}
+
+/** Somebody the provider knows, who was invited by their address, came and accepted. */
+async function member(): Promise<{ user_id: string; email: string; person: TestPerson }> {
+  const email = `${randomUUID()}@example.test`
+  const { invitation_id } = await invite(email)
+  const person = somebody(email)
+  const browser = new Browser()
+  expect((await comesBack(person, browser)).page).toBe('/invitations')
+  const headers = { cookie: browser.cookie(), origin: ours }
+  const accepted = await app.request('POST', '/v1/invitations/accept', {
+    token: null,
+    headers,
+    body: { invitation_id },
+  })
+  expect(accepted.status).toBe(200)
+  return { user_id: (await browser.whoami())!, email, person }
 }
 const membersOf = () => `/v1/accounts/${app.owner.account_id}/members`
 const somebody = (email?: string, email_verified = true): TestPerson => ({
@@ -85,9 +105,9 @@ async function comesBack(person: TestPerson | null, browser = new Browser()) {
 }
 
 describe('who signs in at the provider', () => {
-  test('is the member whom an owner added by that address, whatever its case, and goes on where they were', async () => {
-    const { user_id, email } = await member()
-    provider.person = somebody(email.toUpperCase())
+  test('is the member who accepted an invitation of that address, whatever its case, and goes on where they were', async () => {
+    const { user_id, email, person } = await member()
+    provider.person = { ...person, email: email.toUpperCase() }
     const browser = new Browser()
     const { page, cookies } = await browser.open('/sign-in/oidc?next=%2Fprojects%2Fa%2Fapps%3Fx%3D1')
     expect(page).toBe('/projects/a/apps?x=1')
@@ -98,16 +118,14 @@ describe('who signs in at the provider', () => {
       'GET',
       `/v1/accounts/${app.owner.account_id}/audit?action=user.sign_in&actor_user_id=${user_id}`,
     )
-    expect(audit.body).toMatchObject([{ after: { issuer: provider.issuer, email } }])
+    expect(audit.body[0]).toMatchObject({ after: { issuer: provider.issuer, email } })
     const headers = { cookie: browser.cookie(), origin: ours }
     const mine = await app.request('GET', '/v1/accounts/dashboard-sessions', { token: null, headers })
-    expect(mine.body).toMatchObject([{ began_by: 'oidc', current: true }])
+    expect(mine.body).toContainEqual(expect.objectContaining({ began_by: 'oidc', current: true }) as never)
   })
 
   test('stays that user when the address changes there, and an address that somebody else has by then opens nothing', async () => {
-    const { user_id, email } = await member()
-    const person = somebody(email)
-    await comesBack(person)
+    const { user_id, email, person } = await member()
     const browser = new Browser()
     expect((await comesBack({ ...person, email: 'married@example.test' }, browser)).page).toBe('/')
     expect(await browser.whoami()).toBe(user_id)
@@ -131,25 +149,70 @@ describe('who signs in at the provider', () => {
     }
   })
 
-  test('who left every account is nobody, and is known by their address again once they are added again', async () => {
-    const { user_id, email } = await member()
-    const person = somebody(email)
-    await comesBack(person)
+  test('is refused after they left every account, and is the same user once they are invited again', async () => {
+    const { user_id, email, person } = await member()
     expect((await app.request('DELETE', `${membersOf()}/${user_id}`)).status).toBe(200)
     expect((await comesBack(person)).page).toBe('/sign-in?problem=unknown')
-    await app.request('POST', membersOf(), { body: { email, role: 'viewer' } })
+    await invite(email, 'viewer')
+    // Whoever has the address by then is somebody else.
     const browser = new Browser()
-    expect((await comesBack(somebody(email), browser)).page).toBe('/')
+    expect((await comesBack(person, browser)).page).toBe('/invitations')
+    const headers = { cookie: browser.cookie(), origin: ours }
+    const mine = await app.request<{ invitations: Invited[] }>('GET', '/v1/invitations', { token: null, headers })
+    const body = { invitation_id: mine.body.invitations[0]!.invitation_id }
+    await app.request('POST', '/v1/invitations/accept', { token: null, headers, body })
     expect(await browser.whoami()).toBe(user_id)
   })
 
+  test('is not the user whom another account’s invitation made under their address', async () => {
+    const email = `${randomUUID()}@example.test`
+    // The attacker invites the victim's address into an account of their own, signs up with the link and sets a password.
+    const attacker = await app.makeUser('owner', 'own')
+    const me = await app.request<{ account: { account_id: string } }>('GET', '/v1/accounts/me', {
+      token: attacker.token,
+    })
+    const added = await app.request<Invited>('POST', `/v1/accounts/${me.body.account.account_id}/members`, {
+      token: null,
+      headers: { ...(await app.browser(attacker.user_id)), origin: ours },
+      body: { email },
+    })
+    const code = added.body.sign_in.url.split('#')[1]
+    const opened = await app.request('POST', '/v1/sign-in', { token: null, headers: { origin: ours }, body: { code } })
+    const planted = { cookie: opened.headers.get('set-cookie')!.split(';')[0]!, origin: ours }
+    const body = { email, password: 'known to the attacker' }
+    await app.request('POST', '/v1/accounts/password', { token: null, headers: planted, body })
+    await invite(email, 'owner')
+    const victim = new Browser()
+    expect((await comesBack(somebody(email), victim)).page).toBe('/sign-in?problem=unlinked')
+    expect(await victim.whoami()).toBeNull()
+  })
+
+  test('is the user of a password once both were shown in one browser', async () => {
+    const { user_id } = await app.makeUser('member')
+    const email = `${randomUUID()}@example.test`
+    await app.deps.db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
+    const person = somebody(email)
+    // Acted here before: an owner added nobody who never came.
+    const headers: Record<string, string> = { ...(await app.browser(user_id)), origin: ours }
+    await app.request('POST', '/v1/accounts/tokens', { token: null, headers, body: { name: 'x' } })
+    expect((await comesBack(person)).page).toBe('/sign-in?problem=unlinked')
+    const browser = new Browser()
+    browser.jars.set(ours, new Map([['svc_session', headers.cookie!.split('=')[1]!]]))
+    expect((await comesBack(person, browser)).page).toBe('/')
+    const elsewhere = new Browser()
+    expect((await comesBack(person, elsewhere)).page).toBe('/')
+    expect(await elsewhere.whoami()).toBe(user_id)
+  })
+
   test('two windows that come for the first time at once are one person', async () => {
-    const { user_id, email } = await member()
+    const email = `${randomUUID()}@example.test`
+    await invite(email)
     provider.person = somebody(email)
     const browsers = Array.from({ length: 6 }, () => new Browser())
     const pages = await Promise.all(browsers.map((browser) => browser.open('/sign-in/oidc')))
-    expect(pages.map(({ page }) => page)).toEqual(Array(6).fill('/'))
-    expect(new Set(await Promise.all(browsers.map((browser) => browser.whoami())))).toEqual(new Set([user_id]))
+    expect(pages.map(({ page }) => page)).toEqual(Array(6).fill('/invitations'))
+    const made = await app.deps.db.selectFrom('users').select('user_id').where('email', '=', email).execute()
+    expect(made).toHaveLength(1)
   })
 })
 
@@ -165,8 +228,7 @@ describe('the way there and back', () => {
   })
 
   test('is finished only by the browser that began it, once', async () => {
-    const { email } = await member()
-    provider.person = somebody(email)
+    provider.person = (await member()).person
     const theirs = new Browser()
     const callback = await callbackOf(theirs)
     const other = new Browser()
@@ -184,8 +246,7 @@ describe('the way there and back', () => {
     ['no code', (url: URL) => url.searchParams.delete('code')],
     ['two states', (url: URL) => url.searchParams.append('state', 'x')],
   ])('%s signs nobody in', async (_, change) => {
-    const { email } = await member()
-    provider.person = somebody(email)
+    provider.person = (await member()).person
     const browser = new Browser()
     const url = new URL(await callbackOf(browser), ours)
     change(url)
@@ -196,8 +257,7 @@ describe('the way there and back', () => {
   test.each(['//evil.example', '/\\evil.example', 'https://evil.example', '/a\\b', '/x\r\nset-cookie:a=b', ''])(
     'goes on at the first page, not at %j',
     async (next) => {
-      const { email } = await member()
-      provider.person = somebody(email)
+      provider.person = (await member()).person
       expect((await new Browser().open(`/sign-in/oidc?${new URLSearchParams({ next })}`)).page).toBe('/')
     },
   )
@@ -236,9 +296,9 @@ test.each(['client_secret_basic', 'client_secret_post'] as const)(
     provider = await startTestProvider({ redirectUri, clientAuth, claimsIn: 'id_token' })
     app = await makeTestApp({ configure: { publicUrl: ours, oidc: { ...provider, name: 'Other' } } })
     try {
-      const { user_id, email } = await member()
+      const { user_id, person } = await member()
       const browser = new Browser()
-      expect((await comesBack(somebody(email), browser)).page).toBe('/')
+      expect((await comesBack(person, browser)).page).toBe('/')
       expect(await browser.whoami()).toBe(user_id)
     } finally {
       await app.close()

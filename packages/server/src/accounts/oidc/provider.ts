@@ -1,6 +1,7 @@
 /** What is asked of the OpenID Connect provider: where to send a browser, and who came back. */
 import * as client from 'openid-client'
 import type { OidcConfig } from '../../config-oidc.ts'
+import { guardedFetch } from '../../egress/guarded-fetch.ts'
 
 /** What the browser keeps between leaving and coming back, in a cookie of its own: without it nobody can finish what another began. */
 export interface Journey {
@@ -19,6 +20,8 @@ export interface Person {
 }
 
 const timeoutSeconds = 10
+/** Discovery, keys, tokens and userinfo are a few KiB. */
+const answerBytesMax = 1024 * 1024
 
 export class OidcProvider {
   readonly #config: OidcConfig
@@ -66,7 +69,7 @@ export class OidcProvider {
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: typeof said.email === 'string' ? said.email.trim().toLowerCase() : null,
+      email: typeof said.email === 'string' ? lowerCased(said.email.trim()) : null,
       email_verified: said.email_verified === true,
     }
   }
@@ -82,12 +85,28 @@ export class OidcProvider {
   async #discover(): Promise<client.Configuration> {
     const { issuer, clientId, clientSecret } = this.#config
     const url = new URL(issuer)
-    // Only loopback may be http: config-oidc.ts.
-    const execute = url.protocol === 'http:' ? [client.allowInsecureRequests] : []
-    const options = { execute, timeout: timeoutSeconds }
+    // Only loopback may be http: config-oidc.ts. TLS would vouch for an ID token; its signature does so whatever stands on the way.
+    const insecure = url.protocol === 'http:' ? [client.allowInsecureRequests] : []
+    const execute = [client.enableNonRepudiationChecks, ...insecure]
+    const options = { execute, timeout: timeoutSeconds, [client.customFetch]: boundedFetch }
     const found = await client.discovery(url, clientId, clientSecret, undefined, options)
+    if (!/^https?:/.test(found.serverMetadata().authorization_endpoint ?? ''))
+      throw new Error('The provider names no authorization endpoint that a browser can open.')
     const methods = found.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     if (methods.includes('client_secret_post')) return found
     return client.discovery(url, clientId, clientSecret, client.ClientSecretBasic(clientSecret), options)
   }
+}
+
+/** The provider's own word is where to send the client's secret, so its addresses are judged. It may stand in a private network. */
+const boundedFetch: client.CustomFetch = (url, { body, headers, method, signal }) =>
+  guardedFetch({ allowPrivate: true, bytesMax: answerBytesMax, idleMs: timeoutSeconds * 1000 })(url, {
+    ...{ headers, method },
+    ...(body == null ? {} : { body: body as BodyInit }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+
+/** Of plain letters alone: Unicode makes the Kelvin sign a k, and another mailbox this one. */
+function lowerCased(address: string): string {
+  return address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

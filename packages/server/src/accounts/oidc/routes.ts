@@ -1,10 +1,11 @@
 /** Signing in at an OpenID Connect provider: a link leaves for it, and its redirect comes back with who it was. */
 import { parse } from 'hono/utils/cookie'
 import { AuthorizationResponseError } from 'openid-client'
-import { refuseForeignOrigin, startDashboardSession } from '../../auth/dashboard-session.ts'
+import { refuseForeignOrigin, startDashboardSession, userOfCookie } from '../../auth/dashboard-session.ts'
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../http/mount.ts'
 import { type AppContext, clientAddress, credentialsOf } from '../../http/request-info.ts'
+import { trustDevice } from '../trusted-devices.ts'
 import { recordSignIn, type Unknown, userOfPerson } from './identities.ts'
 import { type Journey, OidcProvider } from './provider.ts'
 
@@ -21,7 +22,7 @@ export function oidcRoutes(app: App, deps: Deps): void {
 
   app.get('/sign-in/oidc', async (c) => {
     // A page elsewhere that could begin this would sign people in whenever it likes.
-    refuseForeignOrigin(credentialsOf(c.req.raw))
+    refuseForeignOrigin(deps.config.publicUrl, credentialsOf(c.req.raw))
     try {
       const { url, journey } = await provider.begin(ownPath(c.req.query('next')))
       return go(url.href, [journeyCookie(deps, journey)])
@@ -37,13 +38,18 @@ export function oidcRoutes(app: App, deps: Deps): void {
     const gone = journeyCookie(deps, null)
     try {
       const person = await provider.finish(new URL(c.req.url).search, journey)
+      const signedInAs = await userOfCookie(deps, c.req.header('cookie'))
       const signedIn = await deps.db.transaction().execute(async (trx) => {
-        const found = await userOfPerson(trx, person)
+        const found = await userOfPerson(deps, trx, person, signedInAs)
         if (typeof found === 'string') return { problem: found }
         await recordSignIn(trx, pageCaller(c, found.user_id), person)
-        return { cookie: await startDashboardSession({ ...deps, db: trx }, found.user_id, browserOf(c)) }
+        const on = { ...deps, db: trx }
+        const session = await startDashboardSession(on, found.user_id, browserOf(c))
+        const device = await trustDevice(on, found.user_id, c.req.header('cookie') ?? null)
+        // A user of no account has one page: their invitations.
+        return { cookies: [session, device], next: found.isMember ? journey.next : '/invitations' }
       })
-      if (signedIn.problem === undefined) return go(journey.next, [gone, signedIn.cookie])
+      if (signedIn.problem === undefined) return go(signedIn.next, [gone, ...signedIn.cookies])
       deps.log.info({ issuer: person.issuer, problem: signedIn.problem }, 'a sign-in was refused')
       return back(signedIn.problem, gone)
     } catch (error) {

@@ -1,0 +1,74 @@
+/** Asks the server of this machine for a sign-in link, by the socket in its data folder. */
+import { open } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { ServiceError } from '@svc/contract/errors'
+import { type OwnerLink, ownerSocketName, ownerSocketPath } from '@svc/contract/owner-socket'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { dataDirOf, serverEnvironment } from './launch.ts'
+import { runningServer } from './state.ts'
+
+const answerMs = 15_000
+
+export async function askOwnerLink(ctx: Context, email: string | null): Promise<OwnerLink> {
+  const dataDir = await dataDirHere(ctx)
+  const path = join(dataDir, ownerSocketName)
+  const folder = await open(dataDir, 'r').catch((error: unknown) => {
+    throw unreachable(path, error)
+  })
+  try {
+    // The kernel takes 107 bytes as the path of a socket; by its descriptor the folder is short, however deep it lies.
+    const socketPath = `/proc/self/fd/${folder.fd}/${ownerSocketName}`
+    const { status, text } = await post(socketPath, email === null ? '' : JSON.stringify({ email })).catch(
+      (error: unknown) => {
+        throw unreachable(path, error)
+      },
+    )
+    const body = JSON.parse(text) as Record<string, unknown>
+    if (status === 201) return body as unknown as OwnerLink
+    throw new ServiceError('not_found', String(body.error))
+  } finally {
+    await folder.close()
+  }
+}
+
+/** As the settings say; else of the server this client started, or first met when that server made its owner. */
+async function dataDirHere(ctx: Context): Promise<string> {
+  const env = await serverEnvironment(ctx)
+  if (env.SVC_DATA_DIR) return dataDirOf(env)
+  const running = await runningServer(ctx)
+  if (running !== null) return running.data_dir
+  const { origin } = await ctx.host()
+  return (await ctx.config()).data_dirs?.[origin] ?? dataDirOf(env)
+}
+
+function post(socketPath: string, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, path: ownerSocketPath, method: 'POST', timeout: answerMs }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (chunk: string) => (text += chunk))
+      answer.on('error', reject)
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
+    })
+    sent.on('timeout', () => sent.destroy(new Error('The server does not answer.')))
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+function unreachable(path: string, cause: unknown): Refusal {
+  const isDenied = (cause as NodeJS.ErrnoException).code === 'EACCES'
+  return new Refusal(
+    'not_available',
+    isDenied ? `This user may not open ${path}` : `No server of this machine answers at ${path}`,
+    {
+      hint: isDenied
+        ? 'Run it as the user who runs the server.'
+        : 'Run it on the machine of the server while it serves, with SVC_DATA_DIR as the server has it.',
+      next: ['svc self-host status'],
+      cause,
+    },
+  )
+}

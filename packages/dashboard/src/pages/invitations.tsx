@@ -1,0 +1,30 @@
+import { useQuery } from '@tanstack/react-query'
+import { Answer } from '../components/answer.tsx'
+import { InvitationText, Join } from '../components/join.tsx'
+import { receivedInvitations } from '../invitation-queries.ts'
+
+/** For somebody who came by single sign-on and belongs to no account yet. */
+export function InvitationsPage() {
+  const found = useQuery(receivedInvitations)
+  return (
+    <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">
+      <h1 className="text-2xl font-semibold">Invitations</h1>
+      <Answer of={found} what="your invitations">
+        {({ invitations }) =>
+          invitations.length === 0 ? (
+            <p>No invitations. Ask an owner of the account to invite you.</p>
+          ) : (
+            <ul className="flex flex-col gap-4">
+              {invitations.map((each) => (
+                <li key={each.invitation_id} className="flex flex-col gap-2">
+                  <InvitationText invitation={each} />
+                  <Join by={{ invitation_id: each.invitation_id }} label={`Join ${each.account_name}`} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </main>
+  )
+}

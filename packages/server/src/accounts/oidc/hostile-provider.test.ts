@@ -1,0 +1,239 @@
+/** A provider, or whoever stands between it and this server, lies about who signed in: nobody gets in by it, and the server stays well. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import { refuseUrl } from '../../egress/web-address.ts'
+import { makeTestApp, type TestApp } from '../../testing.ts'
+import { OidcProvider } from './provider.ts'
+import { type HostileProvider, type Lies, startHostileProvider } from './testing-hostile.ts'
+
+const ours = 'http://127.0.0.1:8420'
+let nonce = ''
+let email = ''
+const provider: HostileProvider = startHostileProvider({ nonce: () => nonce, email: () => email })
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp()
+}, 120_000)
+beforeEach(async () => {
+  provider.lies = {}
+  provider.asked.length = 0
+  email = `${randomUUID()}@example.test`
+  await addMember(app, email)
+})
+afterAll(async () => {
+  await app?.close()
+  provider.close()
+})
+
+function startApp(): Promise<TestApp> {
+  const { issuer, clientId, clientSecret } = provider
+  return makeTestApp({ configure: { publicUrl: ours, oidc: { issuer, clientId, clientSecret, name: 'Hostile' } } })
+}
+
+const addMember = (at: TestApp, address: string) =>
+  at.request('POST', `/v1/accounts/${at.owner.account_id}/members`, { body: { email: address, role: 'member' } })
+
+async function leave(): Promise<{ location: URL; cookie: string }> {
+  const left = await app.request('GET', '/sign-in/oidc', { token: null, headers: { 'sec-fetch-site': 'same-origin' } })
+  const location = new URL(left.headers.get('location')!, ours)
+  nonce = location.searchParams.get('nonce') ?? ''
+  const cookie = left.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  return { location, cookie }
+}
+
+/** Where the browser is sent, and whether it is signed in then. */
+async function signIn(change: (query: URLSearchParams) => void = () => {}) {
+  const { location, cookie } = await leave()
+  const query = new URLSearchParams({ code: randomUUID(), state: location.searchParams.get('state') ?? '' })
+  change(query)
+  const headers = { cookie, 'sec-fetch-site': 'cross-site' }
+  const back = await app.request('GET', `/sign-in/oidc/callback?${query}`, { token: null, headers })
+  return {
+    page: back.headers.get('location'),
+    isIn: back.headers.getSetCookie().some((line) => /^svc_session=[^;]/.test(line)),
+  }
+}
+
+test('the same provider signs a member in when it is honest', async () => {
+  expect(await signIn()).toEqual({ page: '/', isIn: true })
+  email = `${randomUUID()}@example.test`
+  await addMember(app, email)
+  provider.lies = { claims: { aud: ['svc'], email: undefined, sub: 'honest' } }
+  provider.lies.userinfo = { sub: 'honest', email, email_verified: true }
+  expect(await signIn()).toEqual({ page: '/', isIn: true })
+})
+
+const now = () => Math.floor(Date.now() / 1000)
+const lies: [string, () => Lies, problem?: string][] = [
+  ['an unsigned ID token', () => ({ signature: 'none' })],
+  ['an ID token signed with another key', () => ({ signature: 'another key' })],
+  ['an ID token with a broken signature', () => ({ signature: 'broken' })],
+  ['an ID token signed with the client secret', () => ({ signature: 'secret' })],
+  ['an ID token signed with the public key as a secret', () => ({ signature: 'public key' })],
+  ['RS256 in the header over an HMAC', () => ({ signature: 'public key', header: { alg: 'RS256' } })],
+  ['a key that no key set has', () => ({ header: { kid: 'unknown' }, signature: 'another key' })],
+  [
+    'a key of its own in the header',
+    () => ({ header: { jwk: { kty: 'RSA', n: 'AQAB', e: 'AQAB' } }, signature: 'another key' }),
+  ],
+  [
+    'an address of keys in the header',
+    () => ({ header: { jku: `${provider.issuer}/stranger` }, signature: 'another key' }),
+  ],
+  ['an extension that must be understood', () => ({ header: { crit: ['b64'], b64: false } })],
+  ['no nonce', () => ({ claims: { nonce: undefined } })],
+  ['the nonce of another sign-in', () => ({ claims: { nonce: 'replayed' } })],
+  ['another audience', () => ({ claims: { aud: 'another-client' } })],
+  ['an empty audience', () => ({ claims: { aud: [] } })],
+  ['two audiences and no authorized party', () => ({ claims: { aud: ['svc', 'another-client'] } })],
+  ['another authorized party', () => ({ claims: { aud: ['svc', 'another-client'], azp: 'another-client' } })],
+  ['another issuer', () => ({ claims: { iss: 'https://elsewhere.example' } })],
+  ['an issuer that only begins like it', () => ({ claims: { iss: `${provider.issuer}.evil.example` } })],
+  ['a token that has expired', () => ({ claims: { exp: now() - 600 } })],
+  ['a token without an end', () => ({ claims: { exp: undefined } })],
+  ['a token that is not valid yet', () => ({ claims: { nbf: now() + 600 } })],
+  ['no subject', () => ({ claims: { sub: undefined } })],
+  ['a subject that is no text', () => ({ claims: { sub: 7 } })],
+  ['no ID token', () => ({ tokens: { id_token: undefined } })],
+  ['an ID token of two parts', () => ({ tokens: { id_token: 'e30.e30' } })],
+  ['an ID token that is an object', () => ({ tokens: { id_token: {} } })],
+  ['no access token', () => ({ tokens: { access_token: undefined } })],
+  ['an address that is not verified', () => ({ claims: { email_verified: false } }), 'unverified'],
+  ['an address verified by a text', () => ({ claims: { email_verified: 'true' } }), 'unverified'],
+  ['an address verified by a number', () => ({ claims: { email_verified: 1 } }), 'unverified'],
+  ['an address of which it says nothing', () => ({ claims: { email_verified: undefined } }), 'unverified'],
+  ['a list of addresses', () => ({ claims: { email: [email] } }), 'unverified'],
+  [
+    'userinfo of another subject',
+    () => ({ claims: { email: undefined }, userinfo: { sub: 'another', email, email_verified: true } }),
+  ],
+  ['userinfo without a subject', () => ({ claims: { email: undefined }, userinfo: { email, email_verified: true } })],
+  [
+    'userinfo as a page',
+    () => ({
+      claims: { email: undefined },
+      answer: { '/userinfo': () => new Response(`<p>${email}`, { headers: { 'content-type': 'text/html' } }) },
+    }),
+  ],
+  [
+    'an error as an answer',
+    () => ({ answer: { '/token': () => Response.json({ error: '<img src=x onerror=alert(1)>' }, { status: 400 }) } }),
+  ],
+]
+
+test.each(lies)('%s signs nobody in', async (_, lie, problem = 'failed') => {
+  provider.lies = lie()
+  expect(await signIn()).toEqual({ page: `/sign-in?problem=${problem}`, isIn: false })
+})
+
+test('an address that is a member’s only by Unicode’s lower case is another one', async () => {
+  await addMember(app, 'kim@example.test')
+  provider.lies = { claims: { email: '\u212Aim@example.test' } }
+  expect(await signIn()).toEqual({ page: '/sign-in?problem=unknown', isIn: false })
+})
+
+describe('what comes back by the browser', () => {
+  test.each<[string, (query: URLSearchParams) => void, string?]>([
+    ['the issuer of another provider', (query) => query.set('iss', 'https://elsewhere.example')],
+    [
+      'two issuers',
+      (query) => (query.append('iss', provider.issuer), query.append('iss', 'https://elsewhere.example')),
+    ],
+    ['a state of another sign-in', (query) => query.set('state', 'of-another')],
+    ['no state', (query) => query.delete('state')],
+    ['two codes', (query) => query.append('code', 'second')],
+    ['a whole answer as a token', (query) => query.set('response', 'e30.e30.')],
+    ['an ID token of its own', (query) => query.set('id_token', 'e30.e30.')],
+    ['an error beside the code', (query) => query.set('error', 'javascript:alert(1)'), 'refused'],
+  ])('%s signs nobody in', async (_, change, problem = 'failed') => {
+    expect(await signIn(change)).toEqual({ page: `/sign-in?problem=${problem}`, isIn: false })
+  })
+
+  test('a provider that promises to name itself has to', async () => {
+    provider.lies = { discovery: { authorization_response_iss_parameter_supported: true } }
+    const { finish } = await begin()
+    for (const iss of [undefined, { iss: 'https://elsewhere.example' }])
+      expect(await finish(iss).catch((error: Error) => error)).toBeInstanceOf(Error)
+    expect(await finish({ iss: provider.issuer })).toMatchObject({ email })
+  })
+})
+
+/** One that was just started: discovery is kept once found. */
+async function begin() {
+  const fresh = new OidcProvider({ ...provider, name: 'Hostile' }, () => `${ours}/sign-in/oidc/callback`)
+  const { journey } = await fresh.begin('/')
+  nonce = journey.nonce
+  const finish = (more: Record<string, string> = {}) =>
+    fresh.finish(`?${new URLSearchParams({ code: 'x', state: journey.state, ...more })}`, journey)
+  return { finish }
+}
+
+/** Everything that an error says and what it comes from says. */
+function reasons(error: unknown): string {
+  return error instanceof Error ? `${error.message} ${reasons(error.cause)}` : ''
+}
+
+describe('a provider that would harm the server', () => {
+  const mebibyte = 1024 * 1024
+  const endless = (sent: { bytes: number }) =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent.bytes += 65_536
+          controller.enqueue(new Uint8Array(65_536).fill(32))
+        },
+      }),
+      { headers: { 'content-type': 'application/json' } },
+    )
+
+  test.each(['/token', '/jwks', '/userinfo'])('is not read without end at %s', async (path) => {
+    const sent = { bytes: 0 }
+    provider.lies = { answer: { [path]: () => endless(sent) }, claims: { email: undefined, sub: 'honest' } }
+    const { finish } = await begin()
+    expect(reasons(await finish().catch((error: unknown) => error))).toContain('larger than')
+    expect(sent.bytes).toBeGreaterThan(0)
+    expect(sent.bytes).toBeLessThan(16 * mebibyte)
+  })
+
+  test('is not read without end in its discovery', async () => {
+    const sent = { bytes: 0 }
+    provider.lies = { answer: { '/.well-known/openid-configuration': () => endless(sent) } }
+    expect(reasons(await begin().catch((error: unknown) => error))).toContain('larger than')
+    expect(sent.bytes).toBeLessThan(16 * mebibyte)
+  })
+
+  test('gets neither the secret nor a code sent elsewhere by a redirect', async () => {
+    provider.lies = { answer: { '/token': () => Response.redirect(`${provider.issuer}/canary`, 307) } }
+    expect(await signIn()).toEqual({ page: '/sign-in?problem=failed', isIn: false })
+    expect(provider.asked).not.toContain('/canary')
+  })
+
+  test('does not have the server call addresses that its guard refuses', async () => {
+    // Judged alone: no packet goes to such a place, whatever this test finds.
+    for (const address of ['http://169.254.169.254/token', 'http://[fd00:ec2::254]/token', 'file:///etc/passwd'])
+      expect(refuseUrl(new URL(address), true)).not.toBeNull()
+    const address = provider.issuer.replace('//', '//user:password@')
+    for (const endpoint of ['token_endpoint', 'jwks_uri', 'userinfo_endpoint']) {
+      provider.lies = { discovery: { [endpoint]: address }, claims: { email: undefined, sub: 'honest' } }
+      const { finish } = await begin()
+      expect(reasons(await finish().catch((error: unknown) => error))).toContain('holds a user name')
+    }
+  })
+
+  test('is not believed to be another issuer than the one configured', async () => {
+    for (const issuer of ['https://elsewhere.example', `${provider.issuer}/other`, undefined]) {
+      provider.lies = { discovery: { issuer } }
+      expect(await begin().catch((error: unknown) => error)).toBeInstanceOf(Error)
+    }
+  })
+
+  test('does not lead a browser to a script', async () => {
+    for (const authorization_endpoint of ['javascript:alert(1)', 'data:text/html,x', 'no address', undefined]) {
+      provider.lies = { discovery: { authorization_endpoint } }
+      expect(await begin().catch((error: unknown) => error)).toBeInstanceOf(Error)
+    }
+  })
+})

@@ -1,0 +1,80 @@
+/**
+ * The socket by which `svc self-host owner-link` asks the running server for a sign-in link. It lies in the data folder with
+ * mode 0600: the kernel admits the user the server runs as, and no API token is involved.
+ */
+import { chmod, open, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { errorStatus, ServiceError } from '@svc/contract'
+import { ownerSocketName, ownerSocketPath } from '@svc/contract/owner-socket'
+import type { Deps } from '../deps.ts'
+import { operatorsLink } from './owner-link.ts'
+
+const bodyBytesMax = 4096
+
+export interface OwnerSocket {
+  close(): Promise<void>
+}
+
+type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log'>
+
+export async function serveOwnerSocket(deps: SocketDeps): Promise<OwnerSocket> {
+  const path = join(deps.config.dataDir, ownerSocketName)
+  const server = createServer((request, response) => void answer(deps, request, response))
+  server.requestTimeout = 10_000
+  // The kernel takes 107 bytes as the path of a socket; by its descriptor the folder is short, however deep it lies.
+  const folder = await open(deps.config.dataDir, 'r')
+  const before = process.umask(0o177)
+  try {
+    await rm(path, { force: true })
+    const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
+    server.listen(`/proc/self/fd/${folder.fd}/${ownerSocketName}`)
+    await listening
+    await chmod(path, 0o600)
+  } catch (error) {
+    await folder.close()
+    throw error
+  } finally {
+    process.umask(before)
+  }
+  return {
+    async close() {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await folder.close()
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function answer(deps: SocketDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const send = (status: number, body: object) => {
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+    response.end(JSON.stringify(body))
+  }
+  try {
+    if (request.method !== 'POST' || request.url !== ownerSocketPath)
+      throw new ServiceError('not_found', 'There is no such route.')
+    send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))
+  } catch (error) {
+    const known =
+      error instanceof ServiceError ? error : new ServiceError('internal', 'Something went wrong on our side.')
+    if (known !== error) deps.log.error({ err: error }, 'the owner socket failed')
+    send(errorStatus(known.code), known.toBody())
+  }
+}
+
+async function readEmail(request: IncomingMessage): Promise<string | null> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > bodyBytesMax) throw new ServiceError('body_too_large', 'The request is too large.')
+  }
+  if (text === '') return null
+  try {
+    const { email } = JSON.parse(text) as { email?: unknown }
+    return typeof email === 'string' ? email.trim().toLowerCase() : null
+  } catch (error) {
+    throw new ServiceError('invalid', 'The request is no JSON.', { cause: error })
+  }
+}

@@ -1,0 +1,63 @@
+/** The part of the API that answers inside a sandbox. Everything else, signing in above all, is refused there. */
+import { type Access, type Route, ServiceError } from '@svc/contract'
+import { routes } from '@svc/contract/openapi'
+import type { MiddlewareHandler } from 'hono'
+import { errorResponse } from './reply-error.ts'
+import type { Bindings } from './request-info.ts'
+
+/** What a project token or a sandbox's service key can open. */
+const openToSandboxes: Record<Access, boolean> = {
+  token: true,
+  'project-read': true,
+  'project-write': true,
+  sandbox: true,
+  public: false,
+  account: false,
+  'account-read': false,
+  'account-admin': false,
+  user: false,
+  'project-admin': false,
+}
+
+/** Public routes that tell nothing about a person and take nothing from one. */
+const openByName = new Set(['getHealth', 'getReady'])
+
+/** Handlers outside of the contract that sandboxes use. */
+const otherPaths = [
+  /^\/v1\/openapi\.json$/,
+  /^\/v1\/projects\/[^/]+\/git\//,
+  /^\/v1\/llm\//,
+  /^\/v1\/mcp(\/|$)/,
+  /^\/v1\/sandboxes\//,
+]
+
+/** People sign in with a browser, and none of theirs runs in a sandbox. */
+const dashboardCookie = /(?:^|;)\s*(?:__Host-)?svc_session=/
+
+export function answersInSandbox(route: Pick<Route, 'name' | 'access'>): boolean {
+  return openToSandboxes[route.access] || openByName.has(route.name)
+}
+
+export function refuseInSandbox(): MiddlewareHandler<{
+  Bindings: Bindings
+  Variables: { requestId: string }
+}> {
+  const open = routes.filter(answersInSandbox).map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+  }))
+  return async (c, next) => {
+    if (c.env?.incoming?.svcFromSandbox !== true) return next()
+    const { path } = c.req
+    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method
+    const isOpen =
+      otherPaths.some((each) => each.test(path)) ||
+      open.some((each) => each.method === method && each.pattern.test(path))
+    if (isOpen && !dashboardCookie.test(c.req.header('cookie') ?? '')) return next()
+    const message = isOpen
+      ? 'A cookie of the dashboard does not count inside a sandbox.'
+      : 'This route does not answer inside a sandbox.'
+    const hint = 'An agent uses the routes of its project, with SVC_CLI_TOKEN.'
+    return errorResponse(new ServiceError('forbidden', message, { hint }), c.get('requestId'))
+  }
+}
