@@ -31,4 +31,10 @@ export const settings: Project['settings'] = {
   session_descendants_max: 10,
   webhook_sessions_max: 10,
   webhook_fires_per_hour_max: 120,
+  quota_repository_bytes: null,
+  quota_push_bytes: null,
+  quota_unfinished_work_bytes: null,
+  quota_transcript_bytes: null,
+  quota_check_log_bytes: null,
+  quota_app_archive_bytes: null,
 }

@@ -181,7 +181,7 @@ export const usual: Answers = {
     status: 'ready',
     version: '0.1.0',
     sandbox: { driver: 'fake', ready: true, problem: null, install: null, missing_limits: [] },
-    ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' } },
+    ...{ model: 'scripted', providers: { apps: 'local', connectors: 'mcp' }, disk: { ready: true, problem: null } },
   }),
   whoAmI: () => ({
     kind: 'user',

@@ -22,6 +22,7 @@ export type Member = Body<'addMember'>['member']
 export type Token = Body<'listUserTokens'>[number]
 export type AuditRow = Body<'listAudit'>[number]
 export type Usage = Body<'accountUsage'>
+export type ProjectUsage = Body<'projectUsage'>
 export type ProjectEvent = Body<'streamProjectEvents'>['events'][number]
 export type Webhook = Body<'listWebhooks'>['webhooks'][number]
 export type WebhookDelivery = Body<'listDeliveries'>['deliveries'][number]

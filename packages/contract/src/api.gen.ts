@@ -871,7 +871,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the models and sandboxes of a project were used for */
+        /** What the models and sandboxes of a project were used for, and how much storage it takes */
         get: operations["projectUsage"];
         put?: never;
         post?: never;
@@ -1919,6 +1919,10 @@ export interface operations {
                         };
                         /** @enum {string} */
                         model: "upstream" | "scripted" | "none";
+                        disk: {
+                            ready: boolean;
+                            problem: string | null;
+                        };
                         providers: {
                             /** @enum {string} */
                             apps: "local" | "none";
@@ -3371,6 +3375,18 @@ export interface operations {
                             webhook_sessions_max: number;
                             /** @default 120 */
                             webhook_fires_per_hour_max: number;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3462,6 +3478,18 @@ export interface operations {
                             webhook_sessions_max: number;
                             /** @default 120 */
                             webhook_fires_per_hour_max: number;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3541,6 +3569,18 @@ export interface operations {
                             webhook_sessions_max: number;
                             /** @default 120 */
                             webhook_fires_per_hour_max: number;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3626,6 +3666,12 @@ export interface operations {
                         session_descendants_max?: number;
                         webhook_sessions_max?: number;
                         webhook_fires_per_hour_max?: number;
+                        quota_repository_bytes?: number | null;
+                        quota_push_bytes?: number | null;
+                        quota_unfinished_work_bytes?: number | null;
+                        quota_transcript_bytes?: number | null;
+                        quota_check_log_bytes?: number | null;
+                        quota_app_archive_bytes?: number | null;
                     };
                 };
             };
@@ -3680,6 +3726,18 @@ export interface operations {
                             webhook_sessions_max: number;
                             /** @default 120 */
                             webhook_fires_per_hour_max: number;
+                            /** @default null */
+                            quota_repository_bytes: number | null;
+                            /** @default null */
+                            quota_push_bytes: number | null;
+                            /** @default null */
+                            quota_unfinished_work_bytes: number | null;
+                            /** @default null */
+                            quota_transcript_bytes: number | null;
+                            /** @default null */
+                            quota_check_log_bytes: number | null;
+                            /** @default null */
+                            quota_app_archive_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -5106,6 +5164,12 @@ export interface operations {
                             tokens: number;
                             tokens_taken: number;
                         }[];
+                        storage: {
+                            repository_bytes: number;
+                            unfinished_work_bytes: number;
+                            transcript_bytes: number;
+                            limit_bytes: number;
+                        };
                     };
                 };
             };

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { route, timestamp, uuid } from './route.ts'
 
 export const checkLogLinesMax = 5_000
-/** Of what a check wrote, the newest that is kept. */
-export const checkLogBytesMax = 512 * 1024
+/** Of the log of a check, the newest that one answer holds. */
+export const checkLogAnswerBytesMax = 8 * 1024 * 1024
 
 /**
  * - `queued` `running`: on its way

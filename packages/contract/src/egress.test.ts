@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { allowsEgress, defaultEgress, egressHost, type EgressRule, parseEgressPattern } from './egress.ts'
-import { bytesOf } from './sandbox-settings.ts'
+import { bytesOf } from './quotas.ts'
 import { parseManifest } from './manifest.ts'
 
 const rules = (...patterns: string[]): EgressRule[] =>

@@ -27,6 +27,7 @@ const statuses: Record<ErrorCode, number> = {
   repository_refused: 400,
   body_too_large: 413,
   request_timeout: 408,
+  quota_exceeded: 413,
   method_not_allowed: 405,
   agent_merge_forbidden: 403,
   spend_cap_reached: 403,

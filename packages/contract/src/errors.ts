@@ -35,6 +35,7 @@ export const classOfCode = {
   manifest_invalid: 'unprocessable',
   body_too_large: 'invalid',
   request_timeout: 'invalid',
+  quota_exceeded: 'limit_reached',
   method_not_allowed: 'invalid',
   base_busy: 'unavailable',
   repository_unreachable: 'unavailable',
@@ -50,6 +51,7 @@ export type ErrorCode = ErrorClass | keyof typeof classOfCode
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
   request_timeout: 408,
+  quota_exceeded: 413,
   method_not_allowed: 405,
   repository_unreachable: 502,
   preview_unreachable: 502,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { QuotaSetting } from './quotas.ts'
 import { line, ok, page, route, timestamp, uuid } from './route.ts'
 import { tokenCap } from './usage.ts'
 
@@ -7,6 +8,18 @@ export const gitHosts = ['auto', 'plain', 'github'] as const
 const sessionDepth = z.number().int().min(0).max(10)
 const sessionCount = z.number().int().min(0).max(1000)
 const firesPerHour = z.number().int().min(1).max(1800)
+/** Null: the quota of the operator, which no project exceeds. */
+const quota = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).nullable()
+const quotas = {
+  quota_repository_bytes: quota,
+  quota_push_bytes: quota,
+  quota_unfinished_work_bytes: quota,
+  quota_transcript_bytes: quota,
+  quota_check_log_bytes: quota,
+  quota_app_archive_bytes: quota,
+} satisfies Record<QuotaSetting, typeof quota>
+const eachQuota = <T>(of: (one: typeof quota) => T) =>
+  Object.fromEntries(Object.entries(quotas).map(([name, one]) => [name, of(one)])) as Record<QuotaSetting, T>
 
 export const projectSettings = z.object({
   /** Whether agents may merge into the default branch. Kept in the database, never in svc.toml, which agents can edit. */
@@ -28,6 +41,7 @@ export const projectSettings = z.object({
   webhook_sessions_max: sessionCount.default(10),
   /** Sessions that one webhook trigger starts within an hour. */
   webhook_fires_per_hour_max: firesPerHour.default(120),
+  ...eachQuota((one) => one.default(null)),
 })
 export type ProjectSettings = z.infer<typeof projectSettings>
 
@@ -137,6 +151,7 @@ export const updateProjectRoute = route({
         session_descendants_max: sessionCount.optional(),
         webhook_sessions_max: sessionCount.optional(),
         webhook_fires_per_hour_max: firesPerHour.optional(),
+        ...eachQuota((one) => one.optional()),
       })
       .optional(),
   }),

@@ -12,14 +12,7 @@ import {
   text,
   wrong,
 } from './manifest-fields.ts'
-
-const units: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 }
-
-/** Bytes of "4GiB", "512M" or "2g"; all of them in powers of 1024. Null when it is no size. */
-export function bytesOf(text: string): number | null {
-  const [, number, unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?) ?([kmgt]?)(?:i?b)?$/i.exec(text.trim()) ?? []
-  return number === undefined ? null : Math.round(Number(number) * units[unit.toLowerCase()]!)
-}
+import { bytesOf } from './quotas.ts'
 
 const size =
   (smallest: string): Read<string> =>

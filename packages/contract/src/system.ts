@@ -30,6 +30,8 @@ export const readyRoute = route({
     }),
     /** `scripted` is the labelled stand-in of the tour. */
     model: z.enum(['upstream', 'scripted', 'none']),
+    /** Whether there is room for new work. Without it, reading and merging go on. */
+    disk: z.object({ ready: z.boolean(), problem: z.string().nullable() }),
     /** What deploys apps and what connects tools of others; the operator chose. */
     providers: z.object({ apps: z.enum(['local', 'none']), connectors: z.enum(['mcp', 'none']) }),
   }),

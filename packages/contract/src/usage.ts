@@ -36,6 +36,17 @@ export const usage = z.object({
 })
 export type Usage = z.infer<typeof usage>
 
+/** How much of a project the server keeps, in bytes. */
+export const storage = z.object({
+  /** Without the unfinished work, which lies in the same store and has a quota of its own. */
+  repository_bytes: whole,
+  unfinished_work_bytes: whole,
+  transcript_bytes: whole,
+  /** What the repository may be. */
+  limit_bytes: whole,
+})
+export type Storage = z.infer<typeof storage>
+
 /** Null: no cap. */
 export const tokenCap = z.number().int().min(0).max(1_000_000_000_000).nullable()
 
@@ -63,12 +74,12 @@ export const capAccountUsageRoute = route({
 
 export const projectUsageRoute = route({
   name: 'projectUsage',
-  summary: 'What the models and sandboxes of a project were used for',
+  summary: 'What the models and sandboxes of a project were used for, and how much storage it takes',
   method: 'GET',
   path: '/v1/projects/:projectId/usage',
   access: 'project-read',
   query,
-  reply: usage,
+  reply: usage.extend({ storage }),
 })
 
 export const sessionUsageRoute = route({

@@ -2,6 +2,14 @@ import { streamChild } from './child-stream.ts'
 import { startGit } from './git.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 
+/** More files than an archive may hold. */
+export class ArchiveTooLarge extends Error {
+  constructor() {
+    super('The files of this commit are larger than an archive may be.')
+    this.name = 'ArchiveTooLarge'
+  }
+}
+
 /**
  * All files of a commit as a tar, as they were committed: what .gitattributes leaves out of archives or writes into them
  * is meant for releases. A stream past `bytesMax` breaks, so that a cut one never looks whole.
@@ -20,7 +28,7 @@ export async function streamArchive(
   const count = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.length
-      if (bytes > bytesMax) controller.error(new Error(`The files are larger than ${bytesMax / 1024 ** 2} MiB.`))
+      if (bytes > bytesMax) controller.error(new ArchiveTooLarge())
       else controller.enqueue(chunk)
     },
   })

@@ -1,4 +1,5 @@
 import { lastWords } from './git.ts'
+import { guarded, type Remote } from './repository.ts'
 
 export const overLimits = 'What the git host sends takes more time, memory or disk than a fetch may use.'
 
@@ -29,6 +30,7 @@ const sentences: [RegExp, string][] = [
 /** Where a file of this server lies is nobody's business. */
 const placeOfOurs = / \(stored in [^)\n]*\)/g
 
-export function hostWords(stderr: string): string {
-  return sentences.find(([pattern]) => pattern.test(stderr))?.[1] ?? lastWords(stderr.replaceAll(placeOfOurs, ''))
+export function hostWords(stderr: string, remote: Remote | null): string {
+  const sentence = sentences.find(([pattern]) => pattern.test(stderr))?.[1]
+  return sentence ?? lastWords(guarded(remote, stderr).replaceAll(placeOfOurs, ''))
 }

@@ -1,8 +1,19 @@
 export { isDiskFull } from './disk-full.ts'
 export { GitError } from './git.ts'
-export { isSha, type CallOptions, type RefUpdate, type Remote, type Repository, type Sha } from './repository.ts'
+export {
+  isSha,
+  type CallOptions,
+  type RefUpdate,
+  type Remote,
+  type Repository,
+  type Sha,
+  withheldText,
+} from './repository.ts'
 export { closedNetwork } from './addresses.ts'
-export { streamArchive } from './archive.ts'
+export { ArchiveTooLarge, streamArchive } from './archive.ts'
+export { overBeforehand, type OverQuota, type PushQuota } from './push-quota.ts'
+export { reclaimStore, settleReclaimed, type ReclaimOutcome } from './reclaim.ts'
+export { storeBytes } from './store-size.ts'
 export { pinnedFetch } from './pinned-fetch.ts'
 export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlPolicy, type UrlVerdict } from './url.ts'
 export { judgeLocalRepository, type LocalPolicy, type LocalVerdict } from './local-repository.ts'
@@ -11,7 +22,7 @@ export { readTips, type TipsOutcome } from './tips.ts'
 export { probeRemote, type ProbeOutcome } from './probe.ts'
 export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
 export { learnHostKey } from './ssh-trust.ts'
-export { createManagedRepository, hasObjects, openMirror, type BringOutcome } from './mirror.ts'
+export { createManagedRepository, hasObjects, missingObjects, openMirror, type BringOutcome } from './mirror.ts'
 export { tidyRepository } from './tidy.ts'
 export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
 export { bringObjects, rebuildMirror } from './mirror-repair.ts'

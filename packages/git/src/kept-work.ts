@@ -1,16 +1,23 @@
 /** Unfinished work of a session: received from a sandbox, kept under a hidden ref of our own store, handed out as a bundle. */
 import { streamChild } from './child-stream.ts'
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { git, startGit } from './git.ts'
 import { withLock } from './lock.ts'
 import { missingObjects } from './mirror.ts'
+import { packFiles } from './open-packs.ts'
+import { sizeOf } from './store-size.ts'
 import { tidyAfter } from './tidy.ts'
 import { keepReceivedObjects, receivePush } from './receive.ts'
 import { keepRef } from './refs.ts'
 import { requireSha, zeroSha, type Repository, type Sha } from './repository.ts'
 import { withScratch } from './scratch.ts'
 
-export type KeepWorkOutcome = { kind: 'kept' } | { kind: 'refused'; reason: string }
+export type KeepWorkOutcome =
+  | { kind: 'kept'; bytes: number }
+  /** It takes more than `bytesMax`. */
+  | { kind: 'too-large' }
+  | { kind: 'refused'; reason: string }
 
 /**
  * Takes a pack that a sandbox made and keeps its commit as `refs/svc/<name>`. It is judged like a push: format, size,
@@ -24,21 +31,42 @@ export async function keepWork(
   const own: Repository = { dir: repo.dir, remote: null }
   const updates = [{ ref: 'refs/heads/work', oldSha: zeroSha(work.commit), newSha: requireSha(work.commit) }]
   const outcome = await withScratch(repo.dir, async (room): Promise<KeepWorkOutcome> => {
-    const push = { updates, capabilities: new Set(['report-status']), pack: work.pack }
+    const counted = cutAfter(work.pack, work.bytesMax)
+    const push = { updates, capabilities: new Set(['report-status']), pack: counted.pack }
     const report = await receivePush(own, room, push, {
       signal: work.signal,
-      packBytesMax: work.bytesMax,
+      packBytesMax: work.bytesMax + slackBytes,
+      fileBytesMax: work.bytesMax + slackBytes,
       isUnfinished: true,
     })
+    if (counted.isCut() || report.isTooLarge) return { kind: 'too-large' }
     if (report.unpack !== 'ok') return { kind: 'refused', reason: report.unpack }
     const reason = report.refs.get('refs/heads/work')
     if (reason !== null) return { kind: 'refused', reason: reason ?? 'git did not say what became of it.' }
+    // Filled up with the objects of ours that it builds on, it is larger than what was sent.
+    const bytes = await sizeOf((await packFiles(room)).map((name) => join(room, 'objects/pack', name)))
+    if (bytes > work.bytesMax) return { kind: 'too-large' }
     await withLock(repo.dir, () => keepReceivedObjects(own, room))
     await keepRef(own, work.name, work.commit)
-    return { kind: 'kept' }
+    return { kind: 'kept', bytes }
   })
   if (outcome.kind === 'kept') await tidyAfter(own, 0)
   return outcome
+}
+
+/** For the files beside a pack that just fits. */
+const slackBytes = 1024 * 1024
+
+function cutAfter(pack: AsyncIterable<Uint8Array>, bytesMax: number) {
+  let bytes = 0
+  const cut = async function* () {
+    for await (const chunk of pack) {
+      bytes += chunk.length
+      if (bytes > bytesMax) return
+      yield chunk
+    }
+  }
+  return { pack: cut(), isCut: () => bytes > bytesMax }
 }
 
 export interface KeptWork {

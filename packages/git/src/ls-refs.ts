@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { askHttp, type HttpAnswer } from './http-client.ts'
 import { delimPkt, eachPkt, flushPkt, parsePkts, pkt, PktError } from './pkt-line.ts'
-import { isSha, type Remote, type Sha } from './repository.ts'
+import { guarded, isSha, type Remote, type Sha, withheldText } from './repository.ts'
 import { Turns } from './turns.ts'
 
 /** What a host said about itself in its v2 greeting. `null`: it speaks an older protocol, so git itself must ask. */
@@ -30,11 +30,11 @@ export async function lsRefsHttp(remote: Remote, branches: string[] | 'all', tim
     known ??= await greet(remote, left())
     if (!known.abilities) return { kind: 'older-protocol' }
     const answer = await postLsRefs(remote, known.abilities, branches, left())
-    if (answer.status === 200) return await parseLsRefs(answer.body)
+    if (answer.status === 200) return await parseLsRefs(remote, answer.body)
     // The host may have changed since it greeted us; ask it again from the start, once.
     abilitiesCache.delete(remote.url)
     if (wasCached) return await lsRefsHttp(remote, branches, left())
-    return refusedBy(answer)
+    return refusedBy(remote, answer)
   } catch (error) {
     if (error instanceof HostRefusal) return error.refs
     const reason =
@@ -60,7 +60,7 @@ async function greet(remote: Remote, timeoutMs: number): Promise<{ abilities: Ho
     timeoutMs,
     bytesMax: answerBytesMax,
   })
-  if (answer.status !== 200) throw new HostRefusal(refusedBy(answer))
+  if (answer.status !== 200) throw new HostRefusal(refusedBy(remote, answer))
   if (!answer.contentType.startsWith('application/x-git-upload-pack-advertisement')) {
     const reason = 'The address answers, but not like a git repository. Check the path of the URL.'
     throw new HostRefusal({ kind: 'unreachable', reason, status: answer.status })
@@ -109,7 +109,7 @@ function postLsRefs(
   })
 }
 
-async function parseLsRefs(body: Buffer): Promise<RemoteRefs> {
+async function parseLsRefs(remote: Remote, body: Buffer): Promise<RemoteRefs> {
   const turns = new Turns()
   const tips = new Map<string, Sha>()
   const aliases = new Map<string, string>()
@@ -119,7 +119,11 @@ async function parseLsRefs(body: Buffer): Promise<RemoteRefs> {
     if (one.kind !== 'data') continue
     const line = textOf(one.bytes)
     if (line.startsWith('ERR '))
-      return { kind: 'unreachable', reason: `The git host says: ${line.slice(4, 500)}`, status: null }
+      return {
+        kind: 'unreachable',
+        reason: `The git host says: ${guarded(remote, line.slice(4)).slice(0, 500)}`,
+        status: null,
+      }
     const [id = '', name = '', ...attributes] = line.split(' ')
     const symref = attributes.find((one) => one.startsWith('symref-target:refs/heads/'))
     const target = symref?.slice('symref-target:refs/heads/'.length) ?? null
@@ -143,17 +147,21 @@ function textOf(line: Buffer): string {
 }
 
 /** What an HTTP status other than 200 means to the person who named the repository. */
-export function refusedBy(answer: HttpAnswer): RemoteRefs & { kind: 'unreachable' } {
-  return { kind: 'unreachable', reason: statusReason(answer), status: answer.status }
+export function refusedBy(remote: Remote, answer: HttpAnswer): RemoteRefs & { kind: 'unreachable' } {
+  return { kind: 'unreachable', reason: statusReason(remote, answer), status: answer.status }
 }
 
-function statusReason({ status, location }: HttpAnswer): string {
+function statusReason(remote: Remote, { status, location }: HttpAnswer): string {
   if (status === 401) return 'The git host asks for a credential, or does not accept the one it was given.'
   if (status === 403) return 'The git host refuses this credential for the repository.'
   if (status === 404) return 'The git host has no repository at this address, or hides it from this credential.'
   if (status >= 300 && status < 400)
-    return `The git host redirects to ${location ?? 'another address'}; use that address instead.`
+    return `The git host redirects to ${guardedPlace(remote, location)}; use that address instead.`
   return `The git host answered with HTTP status ${status}.`
+}
+
+function guardedPlace(remote: Remote, location: string | null): string {
+  return location === null || guarded(remote, location) === withheldText ? 'another address' : location
 }
 
 export function describeNetworkError(error: unknown): string {

@@ -106,12 +106,19 @@ export async function hasObjects(repo: Repository, shas: Sha[]): Promise<boolean
   return (await isThere(repo.dir)) && (await missingObjects(repo, shas)).length === 0
 }
 
-/** Objects never leave a store while it stays the same folder, so what was seen once need not be looked for again. */
+/** Objects leave a store by pruning alone while it stays the same folder, so what was seen once need not be looked for again. */
 const seen = new LRUCache<string, true>({ max: 100_000 })
+/** Rises when objects were removed from a store. */
+const removals = new Map<string, number>()
+
+export function forgetSeen(dir: string): void {
+  removals.set(dir, (removals.get(dir) ?? 0) + 1)
+}
 
 export async function missingObjects(repo: Repository, shas: Sha[]): Promise<Sha[]> {
   const { ino, birthtimeMs } = await stat(repo.dir)
-  const key = (sha: Sha) => `${repo.dir}\0${ino} ${birthtimeMs}\0${sha}`
+  const age = `${ino} ${birthtimeMs} ${removals.get(repo.dir) ?? 0}`
+  const key = (sha: Sha) => `${repo.dir}\0${age}\0${sha}`
   const unsure = [...new Set(shas)].filter((sha) => !seen.has(key(sha)))
   if (unsure.length === 0) return []
   const { stdout } = await git(repo.dir, ['cat-file', '--batch-check=%(objectname)'], {
@@ -233,14 +240,14 @@ export async function fetchRefspecs(
       if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
       if (error.failure === 'timeout')
         return { reason: 'The git host did not finish sending in time.', isOfContent: false }
-      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(error)
+      if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(remote, error)
     }
   }
 }
 
-function failureOf(error: GitError): FetchFailure {
-  if (!isRefusalOfContent(error)) return { reason: hostWords(error.stderr), isOfContent: false }
-  const words = error.failure === 'limit' ? overLimits : hostWords(error.stderr)
+function failureOf(remote: Remote, error: GitError): FetchFailure {
+  if (!isRefusalOfContent(error)) return { reason: hostWords(error.stderr, remote), isOfContent: false }
+  const words = error.failure === 'limit' ? overLimits : hostWords(error.stderr, remote)
   return { reason: words === overLimits ? words : `what its host sent was refused. ${words}`, isOfContent: true }
 }
 

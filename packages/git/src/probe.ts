@@ -55,7 +55,7 @@ async function whyNotWritableHttp(remote: Remote, timeoutMs: number): Promise<st
   try {
     const path = 'info/refs?service=git-receive-pack'
     const answer = await askHttp(remote, { method: 'GET', path, headers: {}, timeoutMs, bytesMax: 64 * 1024 * 1024 })
-    if (answer.status !== 200) return refusedBy(answer).reason
+    if (answer.status !== 200) return refusedBy(remote, answer).reason
     const isGreeting = answer.contentType.startsWith('application/x-git-receive-pack-advertisement')
     return isGreeting ? null : 'The git host does not take pushes at this address.'
   } catch (error) {
@@ -95,7 +95,7 @@ async function whyNotPushable(remote: Remote, timeoutMs: number): Promise<string
       return null
     } catch (error) {
       if (!(error instanceof GitError)) throw error
-      return error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr)
+      return error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr, remote)
     }
   })
 }

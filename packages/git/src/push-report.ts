@@ -7,6 +7,8 @@ export interface PushReport {
   refs: Map<string, string | null>
   /** Lines the pusher sees with `remote:` before them. */
   remarks: string[]
+  /** What came unpacks to a file larger than it may be. */
+  isTooLarge?: boolean
 }
 
 /** The answer to a push in the shape its capabilities ask for. */

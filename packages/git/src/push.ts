@@ -2,7 +2,15 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git, GitError } from './git.ts'
 import { hostWords } from './host-words.ts'
-import { requireSha, isZero, type CallOptions, type RefUpdate, type Remote } from './repository.ts'
+import {
+  guarded,
+  requireSha,
+  isZero,
+  type CallOptions,
+  type RefUpdate,
+  type Remote,
+  withheldText,
+} from './repository.ts'
 import { isRefName } from './branch-name.ts'
 import { objectFormat } from './object-format.ts'
 import { makeRoom, withScratch } from './scratch.ts'
@@ -64,10 +72,10 @@ export async function pushRefs(
         return refusedForNamesake(updates)
       result = await withNamesake(gitDir, updates, (room) => ask(room, ['refs/out/*:refs/*']))
     }
-    return readReport(result.stdout.toString(), result.stderr, updates)
+    return readReport(remote, { stdout: result.stdout.toString(), stderr: result.stderr }, updates)
   } catch (error) {
     if (!(error instanceof GitError)) throw error
-    return explainFailure(error)
+    return explainFailure(remote, error)
   }
 }
 
@@ -95,27 +103,36 @@ async function withNamesake<T>(gitDir: string, updates: RefUpdate[], work: (room
   })
 }
 
-function readReport(stdout: string, stderr: string, updates: RefUpdate[]): PushOutcome {
+interface Said {
+  stdout: string
+  stderr: string
+}
+
+function readReport(remote: Remote, { stdout, stderr }: Said, updates: RefUpdate[]): PushOutcome {
   const refs = new Map<string, RefPush>()
-  const remarks = remoteLines(stderr)
+  const remarks = remoteLines(remote, stderr)
   for (const line of stdout.split('\n')) {
     // `<flag>\t<from>:<to>\t<summary> (<reason>)`
     const [flag = '', names = '', summary = ''] = line.split('\t')
     const ref = updates.find((update) => names.endsWith(`:${update.ref}`))?.ref
     if (!ref || flag.length !== 1) continue
     // The host went away, or its half of the push died, after it was given everything.
-    if (/\(remote failed to report status\)/.test(summary)) return { kind: 'unknown', reason: hostWords(stderr) }
-    refs.set(ref, flag === '!' ? refusal(summary, stderr, remarks) : { kind: 'done', unchanged: flag === '=' })
+    if (/\(remote failed to report status\)/.test(summary))
+      return { kind: 'unknown', reason: hostWords(stderr, remote) }
+    refs.set(
+      ref,
+      flag === '!' ? refusal(remote, { summary, stderr, remarks }) : { kind: 'done', unchanged: flag === '=' },
+    )
   }
   if (updates.some(({ ref }) => !refs.has(ref))) {
     // Over HTTP the host never answers to half a pack; it cannot have taken it either.
     if (ownLoss.test(stderr)) {
-      const failed: RefPush = { kind: 'failed', reason: notPacked(stderr), isOurs: true }
+      const failed: RefPush = { kind: 'failed', reason: notPacked(remote, stderr), isOurs: true }
       return { kind: 'answered', refs: new Map(updates.map(({ ref }) => [ref, failed])), remarks }
     }
     return /unexpected disconnect|RPC failed|hung up/i.test(stderr)
-      ? { kind: 'unknown', reason: hostWords(stderr) }
-      : { kind: 'not-sent', reason: hostWords(stderr), denied: true }
+      ? { kind: 'unknown', reason: hostWords(stderr, remote) }
+      : { kind: 'not-sent', reason: hostWords(stderr, remote), denied: true }
   }
   return { kind: 'answered', refs, remarks }
 }
@@ -129,22 +146,26 @@ const ownFailure = /eof before pack header|pack-objects died|^fatal: /m
 const ownLoss =
   /^(?:error|fatal): (?:unable to read |bad (?:tree )?object|(?:loose|packed) object |packfile |missing |inflate|unable to unpack )/m
 
-function notPacked(stderr: string): string {
+function notPacked(remote: Remote, stderr: string): string {
   const words = ownLoss.exec(stderr) ? stderr.slice(stderr.search(ownLoss)).split('\n')[0] : undefined
-  return `What was to be pushed could not be packed: ${hostWords(words ?? stderr)}`
+  return `What was to be pushed could not be packed: ${hostWords(words ?? stderr, remote)}`
 }
 
 /**
  * Everything else that keeps a host from storing a pack is trouble of the moment, on its machine or on ours: no space,
  * no memory, a helper that was killed. To call that a refusal would tell people to change what is right as it is.
  */
-function refusal(summary: string, stderr: string, remarks: string[]): RefPush {
+function refusal(
+  remote: Remote,
+  { summary, stderr, remarks }: { summary: string; stderr: string; remarks: string[] },
+): RefPush {
   if (movedPhrases.test(summary)) return { kind: 'stale' }
   const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
-  const why = [...remarks, ...unpackFailure(stderr), inBrackets].join(' ').slice(0, 2000)
+  const words = [...remarks, ...unpackFailure(stderr), inBrackets].join(' ')
+  const why = remarks[0] === withheldText ? withheldText : guarded(remote, words).slice(0, 2000)
   if (!notStored.test(summary) || unwanted.test(stderr)) return { kind: 'rejected', reason: why }
   const isOurs = ownFailure.test(stderr)
-  const reason = isOurs ? notPacked(stderr) : `The git host could not store what was pushed: ${why}`
+  const reason = isOurs ? notPacked(remote, stderr) : `The git host could not store what was pushed: ${why}`
   return { kind: 'failed', reason, isOurs }
 }
 
@@ -155,15 +176,16 @@ function unpackFailure(stderr: string): string[] {
 }
 
 /** What the host's hooks said. */
-function remoteLines(stderr: string): string[] {
+function remoteLines(remote: Remote, stderr: string): string[] {
+  if (guarded(remote, stderr) === withheldText) return [withheldText]
   const lines = stderr.split('\n').filter((line) => line.startsWith('remote: '))
   return lines.map((line) => line.slice('remote: '.length).trim()).filter(Boolean)
 }
 
-function explainFailure(error: GitError): PushOutcome {
+function explainFailure(remote: Remote, error: GitError): PushOutcome {
   if (error.failure !== 'exit') return { kind: 'unknown', reason: error.message }
   const { stderr } = error
-  const reason = hostWords(stderr)
+  const reason = hostWords(stderr, remote)
   if (/RPC failed|unexpected disconnect|hung up|send-pack:|broken pipe/i.test(stderr))
     return { kind: 'unknown', reason }
   const denied =

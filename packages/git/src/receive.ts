@@ -14,6 +14,8 @@ export interface ReceiveOptions {
   allowForce?: boolean
   allowDelete?: boolean
   packBytesMax?: number
+  /** The most one file of it may be, unpacked. */
+  fileBytesMax?: number
   /** A snapshot of a work tree, which nobody checks out on a server: what a person has there may be odd. */
   isUnfinished?: boolean
   signal: AbortSignal
@@ -44,6 +46,7 @@ export async function receivePush(
     lane: 'serve',
     signal: options.signal,
     config: receiveConfig(repo, options),
+    ...(options.fileBytesMax === undefined ? {} : { limits: { fileBytes: options.fileBytesMax } }),
   })
   const output = collect(child)
   const fed = feed(child, push)
@@ -51,8 +54,11 @@ export async function receivePush(
   // The pusher's connection may have broken; that is its error and the more telling one.
   await fed
   const report = readReport(bytes)
-  if (report)
-    return report.unpack === 'ok' ? report : { ...report, unpack: inOwnWords(report.unpack, end.stderr, room) }
+  if (report?.unpack === 'ok') return report
+  if (report) {
+    const unpack = inOwnWords(report.unpack, end.stderr, room)
+    return { ...report, unpack, isTooLarge: tooLargeFile.test(end.stderr) }
+  }
   const failure = explainEnd(['receive-pack'], end, [0])
   if (failure && failure.failure !== 'exit') throw failure
   return {
@@ -61,6 +67,9 @@ export async function receivePush(
     remarks: [],
   }
 }
+
+/** By the kernel, with SIGXFSZ: receive-pack lives on and has only words for it. */
+const tooLargeFile = /died of signal 25\b/
 
 /** receive-pack itself says only which of its helpers gave up; why stands in what that one said. */
 function inOwnWords(unpack: string, stderr: string, room: string): string {

@@ -34,7 +34,7 @@ async function sandboxOf(store: TestRepository) {
       yield stdout
     })()
     const input = { name: 'wip/s1', commit: sha, pack, bytesMax: 1e9, signal: new AbortController().signal }
-    expect(await keepWork(store, input)).toEqual({ kind: 'kept' })
+    expect(await keepWork(store, input)).toMatchObject({ kind: 'kept' })
     last = sha
     return sha
   }

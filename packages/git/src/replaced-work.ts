@@ -3,6 +3,7 @@ import { appendFile, mkdir, readFile, rename, stat, utimes, writeFile } from 'no
 import { join } from 'node:path'
 import { explainEnd, git, startGit } from './git.ts'
 import { withLock } from './lock.ts'
+import { forgetSeen } from './mirror.ts'
 import { idsOfIndex, packFiles } from './open-packs.ts'
 import { durable } from './durable.ts'
 import { isSha, requireSha, type Repository, type Sha } from './repository.ts'
@@ -50,7 +51,10 @@ export async function pruneReplacedWork(repo: Repository, before: Date, signal?:
     for (const index of (await packFiles(repo.dir)).filter((name) => name.endsWith('.idx')))
       removed += await takeOut(repo, index.slice(0, -'.idx'.length), { doomed, before, options })
     // It may name commits that are gone now.
-    if (removed > 0) await git(repo.dir, ['commit-graph', 'write', '--reachable'], options)
+    if (removed > 0) {
+      forgetSeen(repo.dir)
+      await git(repo.dir, ['commit-graph', 'write', '--reachable'], options)
+    }
     const left = await presentOf(repo, [...doomed], options)
     // Those in a pack that was used just now wait for the next time. What was noted meanwhile is read once more.
     const waiting = (await readNotes(repo.dir)).filter(({ sha }) => !due.has(sha) || left.has(sha))

@@ -13,8 +13,19 @@ export interface Remote {
   github?: GitHubApi
   /** Told when what the host sent was refused, each time it was sent. */
   refused?: (reason: string) => void
+  /** Replaces a whole text of the host by `withheldText` when it holds this remote's credential in any encoding. */
+  guard?: (text: string) => string
   /** The key for an ssh remote. Without one, what the user the service runs as has for that host is used. */
   ssh?: SshAccess
+}
+
+export const withheldText = 'The git host answered with a text that holds its credential, so the text is not shown.'
+
+/** A complete text of the host, before anything is cut from it: a part of a credential would not be recognized. */
+export function guarded(remote: Pick<Remote, 'guard' | 'credential'> | null, text: string): string {
+  if (remote?.guard !== undefined) return remote.guard(text)
+  const password = remote?.credential?.password ?? ''
+  return password !== '' && text.includes(password) ? withheldText : text
 }
 
 export interface GitHubApi {

@@ -7,6 +7,7 @@ import { startGit } from './git.ts'
 import { landPush } from './land-push.ts'
 import { objectFormat } from './object-format.ts'
 import { flushPkt, pkt, PktError } from './pkt-line.ts'
+import { PushMeter, type PushQuota } from './push-quota.ts'
 import { keepAlivePkt, writeReport, type PushReport } from './push-report.ts'
 import { readPushRequest, type PushRequest } from './push-request.ts'
 import { receivePush } from './receive.ts'
@@ -33,7 +34,8 @@ export interface ServeOptions {
   allowAnyRef?: boolean
   /** Whom the reflog of a managed repository names, where it keeps one. */
   pusher?: Person
-  packBytesMax?: number
+  /** What a push may add. Without it a push is bounded, and the store is not. */
+  quota?: PushQuota
 }
 
 const requestBytesMax = 64 * 1024 * 1024
@@ -137,19 +139,21 @@ async function servePush(
   const idLength = (await objectFormat(repo.dir)) === 'sha256' ? 64 : 40
   const refusal = refuseAlways(push.updates, { ...options, idLength }) ?? (await gate(push.updates))
   if (refusal !== null) {
-    await drain(push.pack, options.packBytesMax)
+    await drain(push.pack)
     return reply(refuseAll(push, refusal))
   }
   const room = await makeScratch(repo.dir).catch(whenFull)
   // git shows its user the refusal of a push, and of an answer with an error only its number.
-  const refuseForSpace = async () => {
-    await drain(push.pack, options.packBytesMax).catch(() => {})
-    return reply(refuseAll(push, noSpace))
+  const refuseAfterAll = async (reason: string) => {
+    await drain(push.pack, options.quota?.pushBytes).catch(() => {})
+    return reply(refuseAll(push, reason))
   }
-  if (room === 'full') return refuseForSpace()
+  if (room === 'full') return refuseAfterAll(noSpace)
+  const meter = options.quota === undefined ? null : await PushMeter.open(repo, options.quota)
   let landing = false
   try {
-    const received = await receivePush(repo, room, push, { ...options, signal: request.signal })
+    const received = await receiveMetered(repo, room, push, { options, meter, signal: request.signal })
+    if (meter !== null && meter.refusal !== null) return await refuseAfterAll(meter.refusal)
     const good = push.updates.filter(({ ref }) => received.refs.get(ref) === null)
     const failed =
       received.unpack !== 'ok' ||
@@ -161,16 +165,36 @@ async function servePush(
     landing = true
     const atomic = push.capabilities.has('atomic')
     const { pusher } = options
-    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(() =>
-      removeScratch(room),
-    )
+    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(() => {
+      meter?.close(true)
+      return removeScratch(room)
+    })
     return answer(contentType, reportStream(received, landed, push.capabilities))
   } catch (error) {
     whenFull(error)
-    return refuseForSpace()
+    return refuseAfterAll(noSpace)
   } finally {
-    if (!landing) await removeScratch(room)
+    if (!landing) {
+      meter?.close(false)
+      await removeScratch(room)
+    }
   }
+}
+
+/** Nothing of a push over its quota leaves the room. */
+async function receiveMetered(
+  repo: Repository,
+  room: string,
+  push: PushRequest,
+  { options, meter, signal }: { options: ServeOptions; meter: PushMeter | null; signal: AbortSignal },
+): Promise<PushReport> {
+  if (meter === null) return receivePush(repo, room, push, { ...options, signal })
+  const limits = { packBytesMax: meter.packBytesMax, fileBytesMax: meter.fileBytesMax }
+  const pack = meter.pass(push.pack[Symbol.asyncIterator]())
+  const received = await receivePush(repo, room, { ...push, pack }, { ...options, ...limits, signal })
+  if (received.isTooLarge) meter.refuseUnpacked()
+  else if (received.unpack === 'ok') await meter.judge(room)
+  return received
 }
 
 const noSpace = 'The disk of this server is full. Nothing was changed; push again when its operator has made room.'

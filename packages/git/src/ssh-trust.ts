@@ -24,7 +24,7 @@ export async function learnHostKey(
     })
     return /^git-host \S+ \S+$/m.test(knownHosts)
       ? { kind: 'learnt', knownHosts }
-      : { kind: 'unreachable', reason: hostWords(stderr) }
+      : { kind: 'unreachable', reason: hostWords(stderr, remote) }
   } catch (error) {
     if (!(error instanceof GitError) || error.failure === 'aborted') throw error
     return { kind: 'unreachable', reason: 'The git host gave no answer in time.' }

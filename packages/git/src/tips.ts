@@ -134,7 +134,8 @@ async function lsRemote(remote: Remote, timeoutMs: number): Promise<RemoteRefs> 
     return { kind: 'tips', tips: parseListing(text, '\t'), aliases: parseAliases(text), head }
   } catch (error) {
     if (!(error instanceof GitError)) throw error
-    const reason = error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr)
+    const reason =
+      error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr, remote)
     return { kind: 'unreachable', reason, status: null }
   }
 }

@@ -92,7 +92,12 @@ export function startFakeDaemon(input: {
   async function deliver(given: FakePrompt): Promise<string> {
     prompts.push(given)
     const sessionId = runtime.open()
-    void runtime.turn(given.text, async () => {
+    void runtime.turn(given.text, async (write) => {
+      const pieces = input.options().onStream?.(given)
+      if (pieces !== undefined) {
+        for await (const piece of pieces) write(piece)
+        return null
+      }
       const answer = await input.options().onPrompt?.(given)
       return answer ?? given.text
     })
@@ -197,6 +202,9 @@ export function startFakeDaemon(input: {
   }
 }
 
+/** Writes pieces while it lasts, or answers with the whole. */
+type Reply = (write: (piece: string) => void) => Promise<string | null>
+
 /** One conversation: messages, and the stream of events that tells how they came to be. */
 function createFakeRuntime() {
   const messages: Message[] = []
@@ -234,13 +242,13 @@ function createFakeRuntime() {
 
   const model = { providerID: 'svc', modelID: 'fake' }
 
-  function turn(text: string, reply: () => Promise<string>): Promise<void> {
+  function turn(text: string, reply: Reply): Promise<void> {
     // One after the other, as the runtime queues what is said while it is busy.
     turns = turns.then(() => run(text, reply))
     return turns
   }
 
-  async function run(text: string, reply: () => Promise<string>): Promise<void> {
+  async function run(text: string, reply: Reply): Promise<void> {
     const user = message({ role: 'user', time: { created: Date.now() }, agent: 'build', model })
     part(user, { type: 'text', text })
     emit('session.status', { sessionID: sessionId, status: { type: 'busy' } })
@@ -249,7 +257,7 @@ function createFakeRuntime() {
     const aborted = new Promise<'aborted'>((resolve) => (abortTurn = () => resolve('aborted')))
     const outcome = await Promise.race([
       aborted,
-      reply().then(
+      reply((piece) => stream(assistant, piece)).then(
         (said) => ({ said }),
         (error: unknown) => ({ failed: error instanceof Error ? error.message : String(error) }),
       ),
@@ -258,7 +266,8 @@ function createFakeRuntime() {
     if (outcome === 'aborted') finishWith({ name: 'MessageAbortedError', data: { message: 'Aborted' } })
     else if ('failed' in outcome) finishWith({ name: 'UnknownError', data: { message: outcome.failed } })
     else {
-      speak(assistant, outcome.said)
+      if (outcome.said !== null) stream(assistant, outcome.said)
+      endPart(assistant)
       assistant.info = { ...assistant.info, finish: 'stop', time: { created, completed: Date.now() } }
       emit('message.updated', { sessionID: sessionId, info: assistant.info })
     }
@@ -272,12 +281,17 @@ function createFakeRuntime() {
     }
   }
 
-  function speak(assistant: Message, text: string): void {
-    part(assistant, { type: 'text', text: '', time: { start: Date.now() } })
+  function stream(assistant: Message, piece: string): void {
+    if (assistant.parts.length === 0) part(assistant, { type: 'text', text: '', time: { start: Date.now() } })
     const made = assistant.parts.at(-1)!
     const ids = { sessionID: sessionId, messageID: assistant.info.id, partID: made.id }
-    emit('message.part.delta', { ...ids, field: 'text', delta: text })
-    made['text'] = text
+    made['text'] = `${String(made['text'])}${piece}`
+    emit('message.part.delta', { ...ids, field: 'text', delta: piece })
+  }
+
+  function endPart(assistant: Message): void {
+    const made = assistant.parts.at(-1)
+    if (made === undefined) return
     made['time'] = { start: Date.now(), end: Date.now() }
     emit('message.part.updated', { sessionID: sessionId, part: made, time: Date.now() })
   }

@@ -22,6 +22,8 @@ import { type FakeDaemon, type FakePrompt, startFakeDaemon } from './fake-daemon
 export interface FakeDriverOptions {
   /** What the agent says to a prompt; by default the prompt itself. May do real work first, as an agent would. */
   onPrompt?: (prompt: FakePrompt) => string | Promise<string>
+  /** The same, written piece by piece; the next piece is asked for once the last was sent. */
+  onStream?: (prompt: FakePrompt) => AsyncIterable<string>
   /** A program on a port of the sandbox; without an answer nothing listens there. */
   onPort?: (port: number, req: Request) => Response | null | Promise<Response | null>
   /** What an app does that is deployed into a sandbox; it runs well by default. */

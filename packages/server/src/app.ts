@@ -34,6 +34,7 @@ import { projectRoutes } from './projects/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { sandboxEdgeRoutes } from './sessions/edge.ts'
+import { unfinishedBytesOf } from './sessions/snapshot-store.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { systemRoutes } from './system/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -68,7 +69,10 @@ export function buildApp(deps: Deps): App {
     ...hostWebhookRoutes(deps),
     ...connectorRoutes(deps),
   ])
-  gitGatewayRoutes(app, deps, (project, repository) => inspectPushes(deps, project, repository))
+  gitGatewayRoutes(app, deps, {
+    inspect: (...of) => inspectPushes(deps, ...of),
+    unfinishedBytes: (projectId) => unfinishedBytesOf(deps.db, projectId),
+  })
   triggerDoor(app, deps)
   hostWebhookDoor(app, deps)
   channelDoorRoutes(app, deps)

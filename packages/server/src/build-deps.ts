@@ -6,6 +6,7 @@ import { AppKeeper } from './apps/keeper.ts'
 import { CheckKeeper } from './checks/keeper.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import { DiskWatch } from './disk-watch.ts'
 import { keepEmbeddedPostgres } from './db/embedded-kept.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
@@ -48,8 +49,11 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       dial: exceptThisServer(publicInternet, config),
     })
     const driver = await chooseDriver(config, runDir, log)
+    const disk = new DiskWatch({ config, log })
+    await disk.begin()
     const base = {
       config,
+      disk,
       db: database.db,
       locks: database.locks,
       localLocks: new LocalLocks(),
@@ -72,6 +76,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     return {
       deps: { ...pooled, keeper: new SessionKeeper(pooled) },
       async close() {
+        disk.end()
         await base.events.close()
         await endStanding()
         await database.close()

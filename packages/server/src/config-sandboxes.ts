@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { type EgressRule, parseEgressPattern } from '@svc/contract/egress'
 import { engineSockets } from '@svc/sandbox'
-import { bytesOf } from '@svc/contract/sandbox-settings'
+import { bytesOf } from '@svc/contract/quotas'
 
 /** What sandboxes may reach if their project asks for it. */
 export type OperatorEgress = readonly EgressRule[] | 'any' | 'none'

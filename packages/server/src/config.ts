@@ -5,13 +5,14 @@ import { isWellFormedToken } from '@svc/contract/token-format'
 import { type CheckConfig, readChecks } from './config-checks.ts'
 import { type FileRepositories, type GitHostConfig, readFileRepositories, readGitHost } from './config-git-host.ts'
 import { type GitHubConfig, readGitHub } from './config-github.ts'
+import { readQuotas, type StorageConfig } from './config-quotas.ts'
 import { type OidcConfig, readOidc } from './config-oidc.ts'
 import { type ModelConfig, readModels } from './config-models.ts'
 import { type NetworkConfig, readNetwork } from './config-network.ts'
 import { type OperatorEgress, readSandboxes, type SandboxMax } from './config-sandboxes.ts'
 import { type Failpoint, parseFailpoints } from './failpoint.ts'
 
-export interface Config extends ModelConfig {
+export interface Config extends ModelConfig, StorageConfig {
   host: string
   port: number
   dataDir: string
@@ -190,6 +191,7 @@ export function parseConfig(env: Env): Config {
       true,
     ),
     ...readSandboxes(env, problems),
+    ...readQuotas(env, problems),
     ...readModels(env, modelUrl, callsPerMinute, problems),
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     mirrorBytesMax: read('SVC_MIRRORS_MAX_MB', 20_480, integer(1, 100_000_000)) * 1024 * 1024,

@@ -6,6 +6,7 @@ import type { CheckKeeper } from './checks/keeper.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
+import type { DiskWatch } from './disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
 import type { EventWire } from './events/wire.ts'
 import type { Keyring } from './keyring/keyring.ts'
@@ -25,6 +26,8 @@ export interface Deps {
   /** Knows every secret this process has opened, and takes it out of what is kept, shown and logged. */
   redaction: Redaction
   sandboxes: SandboxDriver | null
+  /** Whether there is room for new work. */
+  disk: DiskWatch
   egress: EgressGate
   feed: SessionFeed
   /** Wakes readers of project events. */

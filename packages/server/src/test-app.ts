@@ -19,6 +19,7 @@ import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import { createTestDatabase } from './db/testing-cluster.ts'
 import type { Deps } from './deps.ts'
+import { DiskWatch } from './disk-watch.ts'
 import { EventWire } from './events/wire.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { managedDir } from './projects/repository.ts'
@@ -213,6 +214,8 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
   const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
   const base = {
     config,
+    // Full when a test says so, and not when the machine is.
+    disk: new DiskWatch({ config, log }),
     redaction,
     db: database.db,
     locks: database.locks,

@@ -78,6 +78,7 @@ describe('svc tour', () => {
         status: 'ready',
         version: '1',
         sandbox: { driver: 'x', ready: true, problem: null, install: null, missing_limits: [] },
+        disk: { ready: true, problem: null },
         providers: { apps: 'none', connectors: 'none' },
         model: 'upstream',
       }),
@@ -98,6 +99,7 @@ describe('svc tour', () => {
           install: 'apt install bubblewrap',
           missing_limits: [],
         },
+        disk: { ready: true, problem: null },
         providers: { apps: 'none', connectors: 'none' },
       }),
     })

@@ -1,9 +1,10 @@
+import { sizeText } from '@svc/contract/quotas'
 import { reply } from '../api.ts'
 import { command } from '../command.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { bold, green } from '../output.ts'
-import type { Usage } from '../wire.ts'
+import type { ProjectUsage, Usage } from '../wire.ts'
 import { accountFlag, resolveAccountId } from './members/account.ts'
 import { resolveProjectId } from './projects/find.ts'
 import { resolveSessionId } from './sessions/find.ts'
@@ -13,7 +14,7 @@ const daysMax = 366
 export const usage = command({
   summary: 'Show what models and sandboxes were used for, in tokens and time',
   about: [
-    'Of the account; with --project or --session of one. In a sandbox it is that of its session. --cap sets how many tokens the account may use in a month, for owners and admins; those of a project and of its sessions are settings: svc settings ls.',
+    'Of the account; with --project or --session of one. Of a project it shows how much storage it takes, too. In a sandbox it is that of its session. --cap sets how many tokens the account may use in a month, for owners and admins; those of a project and of its sessions are settings: svc settings ls.',
   ],
   scope: 'host',
   args: {},
@@ -43,6 +44,7 @@ export const usage = command({
     const found = await read(ctx, flags, days)
     if (ctx.out.json) return ctx.out.document(found)
     show(ctx, found)
+    if ('storage' in found) showStorage(ctx, found.storage)
   },
 })
 
@@ -50,7 +52,7 @@ async function read(
   ctx: Context,
   flags: { project?: string | undefined; session?: string | undefined; account?: string | undefined },
   days: number,
-): Promise<Usage> {
+): Promise<Usage | ProjectUsage> {
   const api = await ctx.api()
   const { env } = ctx.io
   const query = { days }
@@ -84,6 +86,14 @@ function show({ out }: Context, { from, to, models, totals, caps }: Usage): void
   )
   for (const cap of caps)
     out.note(`Cap of the ${cap.scope}: ${count(cap.tokens_taken)} of ${count(cap.tokens)} tokens are taken.`)
+}
+
+function showStorage({ out }: Context, storage: ProjectUsage['storage']): void {
+  const { repository_bytes: used, limit_bytes: limit, unfinished_work_bytes, transcript_bytes } = storage
+  out.note(
+    `Storage: the repository uses ${sizeText(used)} of ${sizeText(limit)}, unfinished work ${sizeText(unfinished_work_bytes)}, transcripts ${sizeText(transcript_bytes)}.`,
+  )
+  if (used >= limit) out.note('The repository is full: pushes are refused. Reading and merging go on.')
 }
 
 function count(value: number): string {

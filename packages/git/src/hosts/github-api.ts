@@ -48,16 +48,16 @@ export async function askGitHub(
   api: Octokit,
   route: string,
   parameters: Record<string, unknown>,
-  secret: string,
+  guard: (text: string) => string,
 ): Promise<ApiAnswer> {
   try {
     const { status, data, headers } = await api.request(route, parameters)
-    return answered({ status, data, headers }, secret)
+    return answered({ status, data, headers }, guard)
   } catch (error) {
     const { response, name, message } = error as Error & { response?: GitHubResponse }
-    if (response) return answered(response, secret)
+    if (response) return answered(response, guard)
     if (isTimeout(error)) return { kind: 'silent', words: 'its API gave no answer in time' }
-    return { kind: 'silent', words: plain(message || name, secret) }
+    return { kind: 'silent', words: plain(message || name, guard) }
   }
 }
 
@@ -67,24 +67,24 @@ interface GitHubResponse {
   headers: Record<string, unknown>
 }
 
-function answered({ status, data, headers }: GitHubResponse, secret: string): ApiAnswer {
-  return { kind: 'answered', status, data, words: wordsOf(status, data, secret), waitMs: waitMs(status, headers) }
+function answered({ status, data, headers }: GitHubResponse, guard: (text: string) => string): ApiAnswer {
+  return { kind: 'answered', status, data, words: wordsOf(status, data, guard), waitMs: waitMs(status, headers) }
 }
 
 /** `message` and the messages of `errors`, which is where GitHub puts the reason of a rule. */
-function wordsOf(status: number, data: unknown, secret: string): string {
+function wordsOf(status: number, data: unknown, guard: (text: string) => string): string {
   const { message, errors } = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>
   const more = (Array.isArray(errors) ? errors : []).slice(0, 5).map((one: unknown) => {
     return typeof one === 'string' ? one : (one as { message?: unknown } | null)?.message
   })
   const words = [message, ...more].filter((one): one is string => typeof one === 'string' && one !== '')
-  return `${plain(words.join(' '), secret) || 'it gave no reason'} (HTTP status ${status})`
+  return `${plain(words.join(' '), guard) || 'it gave no reason'} (HTTP status ${status})`
 }
 
-/** One line of bounded length, whatever a host sends back; never with the credential it was sent. */
-function plain(text: string, secret: string): string {
-  const clean = text.slice(0, 4 * wordsMax).replaceAll(secret, '[credential]')
-  return clean
+/** One line of bounded length, whatever a host sends back. `guard` sees the whole text: a part of a credential would not be recognized. */
+function plain(text: string, guard: (text: string) => string): string {
+  return guard(text)
+    .slice(0, 4 * wordsMax)
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
     .slice(0, wordsMax)

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { askGitHub, openGitHubApi, type ApiAnswer, type GitHubRepository } from './github-api.ts'
+import { withheldText } from '../repository.ts'
 
 export type AppTokenOutcome =
   | { kind: 'token'; token: string }
@@ -32,7 +33,8 @@ export function makeGitHubApp(input: {
 
   async function fetchToken(key: string, repository: GitHubRepository): Promise<AppTokenOutcome> {
     const api = await openGitHubApi(input.apiUrl, { appId: input.appId, privateKey: input.privateKey })
-    const ask = (route: string, parameters: object) => askGitHub(api, route, { ...parameters }, input.privateKey)
+    const ask = (route: string, parameters: object) =>
+      askGitHub(api, route, { ...parameters }, (text) => (text.includes(input.privateKey) ? withheldText : text))
     const found = await ask('GET /repos/{owner}/{repo}/installation', {
       owner: repository.owner,
       repo: repository.name,

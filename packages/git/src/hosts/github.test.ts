@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { createBranch } from '../branch.ts'
 import { openMirror } from '../mirror.ts'
-import type { Remote, Repository } from '../repository.ts'
+import { type Remote, type Repository, withheldText } from '../repository.ts'
 import { makeRepo, tempDir, type TestRepository } from '../testing.ts'
 import { gitHubRepository } from './github-api.ts'
 import { makeGitHubApp } from './github-app.ts'
@@ -215,7 +215,7 @@ test('no redirect is followed, and no answer brings the credential back', async 
   )
   const outcome = await createBranch(await mirror('canary-both'), { branch: fresh(), sha })
   expect(canary.apiRequests).toEqual([])
-  expect(outcome).toEqual({ kind: 'created', apiRemark: 'see [credential] [31m there (HTTP status 307)' })
+  expect(outcome).toEqual({ kind: 'created', apiRemark: `${withheldText} (HTTP status 307)` })
   await canary.close()
 })
 

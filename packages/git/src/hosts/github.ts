@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { CallOptions, GitHubApi, Remote, Sha } from '../repository.ts'
+import { type CallOptions, type GitHubApi, guarded, type Remote, type Sha } from '../repository.ts'
 import { askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
 
 export type ApiBranchOutcome =
@@ -35,7 +35,9 @@ export async function createBranchByApi(
   const api = await openGitHubApi(apiUrl, { token }, { timeoutMs, ...(pin ? { pin } : {}) })
   const request = options.signal ? { request: { signal: options.signal } } : {}
   const ask = (route: string, parameters: object) =>
-    askGitHub(api, route, { ...parameters, owner: repository.owner, repo: repository.name, ...request }, token)
+    askGitHub(api, route, { ...parameters, owner: repository.owner, repo: repository.name, ...request }, (text) =>
+      guarded(remote, text),
+    )
   const answer = await ask('POST /repos/{owner}/{repo}/git/refs', {
     ref: `refs/heads/${input.branch}`,
     sha: input.sha,

@@ -143,7 +143,7 @@ export class AppKeeper {
     const sandboxId = `app-${newId().replaceAll('-', '')}`
     const kept: Kept = {
       ...{ claim, deployId: claim.deploy_id, key: `${claim.project_id}/${claim.slug}`, daemon: null, open: 0 },
-      ...{ sandboxId, redactor: this.#deps.redaction.of(claim.project_id, sandboxId) },
+      ...{ sandboxId, redactor: this.#deps.redaction.of(sandboxId) },
       ...{ port: claim.definition.port ?? 3000, abort: new AbortController(), readyAt: null, isLetGo: false },
     }
     const { signal } = kept.abort

@@ -8,6 +8,7 @@ import {
   secretsNamedIn,
 } from '@svc/contract'
 import { listTree, type Repository } from '@svc/git'
+import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -22,6 +23,8 @@ export async function effectsOf(
   deps: PairDeps,
   input: {
     project: ProjectRow
+    /** The reader: what an agent reads tells it nothing of values its session was not given. */
+    caller: Pick<Caller, 'actor'>
     baseRef: string
     baseSha: string
     repository: Repository
@@ -30,8 +33,8 @@ export async function effectsOf(
     signal: AbortSignal
   },
 ): Promise<MergeEffects> {
-  const { project, repository, mergeBase, headSha, signal } = input
-  const secrets_added = await addedSecrets(deps, { project, repository, baseSha: input.baseSha, headSha, signal })
+  const { project, caller, repository, baseSha, mergeBase, headSha, signal } = input
+  const secrets_added = await addedSecrets(deps, { project, caller, repository, baseSha, headSha, signal })
   const elsewhere = { ...nothing, secrets_added }
   if (input.baseRef !== project.default_branch) return { ...elsewhere, words: effectWords(elsewhere, []) }
   const options = { signal }

@@ -9,7 +9,7 @@ import { type Merged, recordMerge } from './record-merge.ts'
 import { contains, settle } from './settle.ts'
 import { type ChangeRequestRow, requireChangeRequest } from './store.ts'
 
-type LandDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log' | 'redaction'>
+type LandDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log'>
 
 export interface Planned {
   cr: ChangeRequestRow
@@ -145,5 +145,5 @@ async function intend(deps: LandDeps, planned: Planned, facts: Facts): Promise<M
 
 async function abandon(deps: LandDeps, attempt: MergeAttempt, reason: string): Promise<void> {
   await failpoint('merge.before_abandon')
-  await markAbandoned(deps.db, attempt.attempt_id, deps.redaction.of(attempt.project_id).text(reason), deps.now())
+  await markAbandoned(deps.db, attempt.attempt_id, reason, deps.now())
 }

@@ -1,5 +1,6 @@
 import type { MergePreview, PreviewPart } from '@svc/contract'
 import { previewMerge } from '@svc/git'
+import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { withinLimits } from '../projects/within-limits.ts'
@@ -11,7 +12,13 @@ import { requireChangeRequest } from './store.ts'
 /** Of a merged one: how it stood right before it was merged. */
 export async function previewChangeRequest(
   deps: PairDeps & Pick<Deps, 'log'>,
-  input: { project: ProjectRow; crId: string; include: PreviewPart[]; signal: AbortSignal },
+  input: {
+    project: ProjectRow
+    caller: Pick<Caller, 'actor'>
+    crId: string
+    include: PreviewPart[]
+    signal: AbortSignal
+  },
 ): Promise<MergePreview> {
   const { project, signal } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
@@ -29,6 +36,7 @@ export async function previewChangeRequest(
       ? {
           effects: await effectsOf(deps, {
             project,
+            caller: input.caller,
             baseRef: cr.base_ref,
             baseSha,
             repository,

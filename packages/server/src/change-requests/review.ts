@@ -26,7 +26,7 @@ export interface CreateReview {
 
 /** Kept and sent in one transaction: no session is told of a review that is not there, and none that is there was not told. */
 export async function createReview(
-  deps: Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'feed' | 'sandboxes'>,
+  deps: Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'disk' | 'feed' | 'sandboxes'>,
   input: CreateReview,
 ): Promise<Review> {
   const { project, caller, reviewId } = input

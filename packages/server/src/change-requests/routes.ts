@@ -40,7 +40,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(openChangeRequestRoute, async ({ project, caller, body, request }) => {
       const { resourceId: crId, signal } = request
       const cr = await openChangeRequest(deps, { ...body, project, caller, crId, signal })
-      request.warnings.push(...(await doubtsAbout(deps, { project, cr, signal })))
+      request.warnings.push(...(await doubtsAbout(deps, { project, caller, cr, signal })))
       return presentChangeRequest(cr)
     }),
     handle(getChangeRequestRoute, async ({ project, params }) => ({
@@ -62,9 +62,9 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
         }),
       ),
     ),
-    handle(previewChangeRequestRoute, async ({ project, params, query, request: { signal } }) =>
+    handle(previewChangeRequestRoute, async ({ project, caller, params, query, request: { signal } }) =>
       withinTime(signal, (signal) =>
-        previewChangeRequest(deps, { ...params, project, include: query.include, signal }),
+        previewChangeRequest(deps, { ...params, project, caller, include: query.include, signal }),
       ),
     ),
     handle(verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>

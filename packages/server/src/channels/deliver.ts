@@ -1,7 +1,5 @@
 /** Writes what is owed: at least once, in the order of each thread, after the platform's word on when, on whichever server is free. */
 import type { Deps } from '../deps.ts'
-import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
 import { credentialsOf } from './credentials.ts'
 import { makeLinkCode } from './links.ts'
 import { mapTexts, type Message, type StoredMessage } from './message.ts'
@@ -44,7 +42,7 @@ async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {
   const channel = await getChannel(deps.db, claim.row.channel_id)
   const opened = channel === null ? null : await credentialsOf(deps, channel)
   if (channel === null || opened === null) return
-  const sent = await send(deps, channel, opened, claim).catch((error: unknown): Sent => {
+  const sent = await send(deps, channel, opened.credentials, claim).catch((error: unknown): Sent => {
     deps.log.warn(
       { err: error, channel_id: channel.channel_id },
       'a chat message could not be written; it is tried again',
@@ -57,12 +55,11 @@ async function deliver(deps: DeliverDeps, claim: Claim): Promise<void> {
 async function send(
   deps: DeliverDeps,
   channel: ChannelRow,
-  { project, credentials }: { project: ProjectRow; credentials: ChatCredentials },
+  credentials: ChatCredentials,
   { row }: Claim,
 ): Promise<Sent> {
-  // This server may have opened none of them yet, and would not know one if it saw it.
-  await openSecrets(deps, project)
-  const redactor = deps.redaction.of(project.project_id)
+  // Words of an agent come from its transcript, which holds none of its session's secrets.
+  const redactor = deps.redaction.of(null)
   const body = mapTexts(row.body, (text) => redactor.text(text))
   const message = await withInvitation(deps, channel, credentials, body)
   return platformOf(deps.config, channel.platform).send(credentials, {

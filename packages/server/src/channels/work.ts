@@ -11,7 +11,7 @@ import { sayTo } from './say.ts'
 import { type ChannelRow, forgetUnbegun, getChannel } from './store.ts'
 
 export type WorkDeps = MergeDeps &
-  Pick<Deps, 'instanceId' | 'pulse' | 'keeper' | 'warm' | 'feed' | 'sandboxes' | 'randomBytes' | 'redaction'>
+  Pick<Deps, 'instanceId' | 'pulse' | 'keeper' | 'warm' | 'feed' | 'disk' | 'sandboxes' | 'randomBytes'>
 
 /** What came of one: `later` is tried again. */
 export type Worked = { kind: 'done' } | { kind: 'refused'; reason: string } | { kind: 'later'; reason: string }
@@ -42,8 +42,7 @@ async function workOff(deps: WorkDeps, channel: ChannelRow, row: EventRow, signa
   const worked = await act(deps, channel, row, signal).catch((error: unknown) => failed(deps, row, error))
   const isTooLate = deps.now().getTime() - Date.parse(row.created_at) > patienceMs
   if (worked.kind === 'later' && !isTooLate) {
-    const reason = deps.redaction.of(channel.project_id).text(worked.reason)
-    await putOffEvent(deps.db, row, { reason, until: new Date(deps.now().getTime() + tryAgainMs) })
+    await putOffEvent(deps.db, row, { reason: worked.reason, until: new Date(deps.now().getTime() + tryAgainMs) })
     return
   }
   await deps.db.transaction().execute(async (trx) => {
@@ -51,8 +50,7 @@ async function workOff(deps: WorkDeps, channel: ChannelRow, row: EventRow, signa
     if (row.payload.kind === 'prompt') await forgetUnbegun(trx, channel.channel_id, row.thread_key)
     if (worked.kind === 'later')
       await sayTo(deps, trx, channel, row, line('I could not do that: ', worked.reason, ' Please ask again.'))
-    const reason = deps.redaction.of(channel.project_id).text(worked.reason)
-    await settleEvent(trx, row, { status: 'refused', reason })
+    await settleEvent(trx, row, { status: 'refused', reason: worked.reason })
   })
 }
 

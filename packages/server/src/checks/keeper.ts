@@ -6,6 +6,8 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { pause } from '../pause.ts'
 import { RedactedLines } from '../redaction/lines.ts'
+import { quotasOf } from '../projects/quotas.ts'
+import { getProject } from '../projects/store.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { type AppDaemon, AppDaemonError, isAway, watchApp, type WatchReply } from '../sessions/app-daemon.ts'
 import { BootQueue } from '../sessions/boot-queue.ts'
@@ -112,7 +114,7 @@ export class CheckKeeper {
   async #run(driver: SandboxDriver, run: RunRow): Promise<void> {
     const { newId, instanceId, redaction } = this.#deps
     const sandboxId = `check-${newId().replaceAll('-', '')}`
-    const redactor = redaction.of(run.project_id, sandboxId)
+    const redactor = redaction.of(sandboxId)
     const kept: Kept = { run, sandboxId, abort: new AbortController(), redactor }
     const held = { runId: run.run_id, instanceId, starts: run.starts }
     this.#kept.set(run.run_id, kept)
@@ -173,6 +175,9 @@ export class CheckKeeper {
   async #follow(kept: Kept, daemon: AppDaemon, signal: AbortSignal): Promise<End> {
     const { log } = this.#deps
     const runId = kept.run.run_id
+    const project = await getProject(this.#deps.db, kept.run.project_id)
+    const { checkLogBytes: logBytesMax } =
+      project === null ? this.#deps.config.quotas : quotasOf(this.#deps.config, project)
     let after = 0
     let state: WatchReply['state'] | null = null
     let silent = 0
@@ -188,13 +193,13 @@ export class CheckKeeper {
         // Silence: what the last words could have begun does not come.
         if (reply.lines.length === 0) said.push(...lines.rest())
         await appendLog(this.#deps.db, runId, said)
-        if (++chunks % trimEvery === 0) await trimLog(this.#deps.db, runId)
+        if (++chunks % trimEvery === 0) await trimLog(this.#deps.db, runId, logBytesMax)
         after = reply.lines.at(-1)?.seq ?? after
         chars += said.reduce((sum, { text }) => sum + text.length, 0)
         const isOver = reply.state === 'done' || reply.state === 'failed'
         // What it said comes before what became of it.
         if (isOver && reply.lines.length === 0) {
-          await trimLog(this.#deps.db, runId)
+          await trimLog(this.#deps.db, runId, logBytesMax)
           return reply.state === 'done'
             ? { status: 'passed', reason: null, exit_code: reply.exit_code }
             : { status: 'failed', reason: reply.error ?? 'It failed and does not say why.', exit_code: reply.exit_code }

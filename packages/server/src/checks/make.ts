@@ -6,9 +6,9 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { bring } from '../projects/bring.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
+import { quotasOf } from '../projects/quotas.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
 import type { AppDaemon } from '../sessions/app-daemon.ts'
 import { type ApartDeps, CannotBe, makeSandboxApart, reasonApart, sendFiles } from '../sessions/sandbox-apart.ts'
 import { pairsOfTree, type RunRow } from './store.ts'
@@ -32,8 +32,6 @@ export async function makeCheck(
   if (project === null || branch?.sha == null) throw new CannotRun('The project of this check is gone.')
   const repository = await openRepository(deps, project)
   const commit = await commitOfTree(deps, repository, run, signal)
-  // The sandbox is given none of them; what it writes is looked through for them all the same.
-  await openSecrets(deps, project)
   // Limits, hosts and image are those of the default branch: what is being checked does not choose its own walls.
   const walls = { commit: branch.sha, settings: branch.manifest.sandbox }
   const { project_id: projectId } = project
@@ -44,7 +42,8 @@ export async function makeCheck(
     ...{ slug: run.name, commit: run.tree_sha, build: run.command, command: null, static_dir: null, port: 0, env: {} },
     ...{ build_ms_max: deps.config.checks.minutesMax * 60_000, start_ms_max: 0 },
   }
-  await sendFiles(daemon, spec, { repository, commit }, signal)
+  const { appArchiveBytes: bytesMax } = quotasOf(deps.config, project)
+  await sendFiles(daemon, spec, { repository, commit, bytesMax }, signal)
   await failpoint('check.after_files')
   return daemon
 }

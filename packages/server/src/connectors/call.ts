@@ -7,12 +7,13 @@ import type { Deps } from '../deps.ts'
 import { AnswerTooLarge } from '../egress/guarded-fetch.ts'
 import { AddressRefused } from '../egress/web-address.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { redactorFor } from '../secrets/redactor-for.ts'
 import { type Answer, cutAnswer, said } from './answer.ts'
 import { askPermission } from './approvals.ts'
 import { type Credential, credentialOf } from './credential.ts'
 import { httpToolName, isReading, readHttpCall, sendHttpCall } from './http-tool.ts'
 import { policyOf } from './policy.ts'
-import { inTexts } from './redact.ts'
+import { inTexts, type Redactor } from './redact.ts'
 import { callRemoteTool } from './remote.ts'
 import { type ConnectorRow, decisionsOf, getConnector } from './store.ts'
 
@@ -72,7 +73,6 @@ async function perform(deps: CallDeps, call: ToolCall): Promise<Done> {
   const stop = await unlessAllowed(deps, call, {
     connector,
     policy: policyOf(decisions, connector, { name: tool.name, read_only: reads }),
-    credential,
   })
   return stop ?? send(deps, call, connector, credential)
 }
@@ -81,14 +81,14 @@ async function perform(deps: CallDeps, call: ToolCall): Promise<Done> {
 async function unlessAllowed(
   deps: CallDeps,
   call: ToolCall,
-  { connector, policy, credential }: { connector: ConnectorRow; policy: ConnectorPolicy; credential: Ready },
+  { connector, policy }: { connector: ConnectorRow; policy: ConnectorPolicy },
 ): Promise<Done | null> {
   if (policy === 'allow') return null
   const name = `${connector.slug}/${call.tool}`
   if (policy === 'block') return refused('blocked', `The people of this project have blocked ${name}. Do without it.`)
-  // Other secrets are the agent's to have, and nothing to keep.
-  const others = deps.redaction.of(call.project.project_id)
-  const shown = inTexts(credential.redact.value(call.arguments), (text) => others.text(text))
+  // The agent wrote them and can read the question: they meet no value that its session was not given.
+  const redactor = await redactorFor(deps, call.project, call.caller)
+  const shown = inTexts(call.arguments, (text) => redactor.text(text))
   const permission = await askPermission(deps, { ...call, connector, shown })
   switch (permission.kind) {
     case 'given':
@@ -126,7 +126,7 @@ async function send(deps: CallDeps, call: ToolCall, connector: ConnectorRow, cre
           )
     return { outcome: answer.isError ? 'tool_error' : 'ok', answer: cutAnswer(redact.value(answer)) }
   } catch (error) {
-    const why = redact.text(reasonOf(error))
+    const why = reasonOf(error, redact)
     deps.log.info(
       { project_id: call.project.project_id, connector: connector.slug, reason: why },
       'a connector did not answer',
@@ -142,15 +142,16 @@ function sendHttp(base: string, call: ToolCall, options: { headers: Record<strin
 
 const refused = (outcome: Outcome, text: string): Done => ({ outcome, answer: said(text, true) })
 
-/** A sentence an agent and a person can read; what a foreign server wrote is cut. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AddressRefused || error instanceof AnswerTooLarge) return error.message
+/** A sentence an agent and a person can read. What a foreign server wrote is cut, after the credential was taken out of all of it. */
+export function reasonOf(error: unknown, redact: Redactor): string {
+  if (error instanceof AddressRefused || error instanceof AnswerTooLarge) return redact.text(error.message)
   const { message = '', name = '', code } = error as { message?: string; name?: string; code?: unknown }
   if (code === 401 || code === 403 || name === 'UnauthorizedError') return 'it refused the credential.'
   if (name === 'TimeoutError') return 'it took too long.'
   if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'nothing listens at its address.'
   // Nothing in it that a database refuses or a terminal obeys.
-  const text = (message || String(error))
+  const text = redact
+    .text(message || String(error))
     .replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
     .slice(0, 300)

@@ -93,7 +93,7 @@ async function ask(deps: CheckDeps, project: ProjectRow, row: ConnectorRow, sign
   } catch (error) {
     return {
       kind: 'failed',
-      error: redact.text(capital(reasonOf(error))),
+      error: capital(reasonOf(error, redact)),
       hint: `svc connectors check ${row.slug}`,
       isFinal: false,
     }

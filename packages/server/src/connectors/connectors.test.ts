@@ -230,7 +230,8 @@ describe('what people say', () => {
       session_id: session.session_id,
       slug: 'notes',
       tool: 'write',
-      arguments: { text: 'first [credential removed]' },
+      // The agent wrote them: what it reads here does not tell whether it guessed the credential.
+      arguments: { text: `first ${credential}` },
       status: 'pending',
     })
     expect(notes.notes).toEqual([])

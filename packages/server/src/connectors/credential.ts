@@ -41,10 +41,14 @@ export async function credentialOf(
   return { kind: 'ready', headers, redact: makeRedactor(partsOf(value)) }
 }
 
-/** A header's value can be a scheme and a credential, and a Basic one hides a password in base64. */
+/**
+ * A header's value can be a scheme and a credential, and a Basic one hides a password in base64. Each of these is a whole
+ * credential. Single words of a passphrase are not: an agent could guess one after the other.
+ */
 function partsOf(value: string): string[] {
-  const words = value.split(/\s+/)
-  const decoded = /^basic$/i.test(words[0] ?? '') ? Buffer.from(words[1] ?? '', 'base64').toString('utf8') : ''
+  const [scheme = '', given = '', ...more] = value.split(/\s+/)
+  if (given === '' || more.length > 0) return [value]
+  const decoded = /^basic$/i.test(scheme) ? Buffer.from(given, 'base64').toString('utf8') : ''
   const password = decoded.slice(decoded.indexOf(':') + 1)
-  return [value, ...words, decoded, password].filter((part) => part.length >= charsMin)
+  return [value, given, decoded, password].filter((part) => part.length >= charsMin)
 }

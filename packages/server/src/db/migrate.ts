@@ -20,10 +20,12 @@ import identities from './migrations/0018_identities.sql' with { type: 'text' }
 import rootKey from './migrations/0019_root_key.sql' with { type: 'text' }
 import checks from './migrations/0020_checks.sql' with { type: 'text' }
 import heads from './migrations/0021_heads.sql' with { type: 'text' }
+import givenSecrets from './migrations/0022_given_secrets.sql' with { type: 'text' }
 import sessionAncestors from './migrations/0023_session_ancestors.sql' with { type: 'text' }
-import tokenBounds from './migrations/0025_token_bounds.sql' with { type: 'text' }
-import invitations from './migrations/0026_invitations.sql' with { type: 'text' }
-import signInLimits from './migrations/0029_sign_in_limits.sql' with { type: 'text' }
+import tokenBounds from './migrations/0024_token_bounds.sql' with { type: 'text' }
+import invitations from './migrations/0025_invitations.sql' with { type: 'text' }
+import quotas from './migrations/0026_quotas.sql' with { type: 'text' }
+import signInLimits from './migrations/0027_sign_in_limits.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -48,10 +50,12 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 19, name: 'root key', sql: rootKey },
   { version: 20, name: 'checks', sql: checks },
   { version: 21, name: 'heads', sql: heads },
+  { version: 22, name: 'given secrets', sql: givenSecrets },
   { version: 23, name: 'session ancestors', sql: sessionAncestors },
-  { version: 25, name: 'token bounds', sql: tokenBounds },
-  { version: 26, name: 'invitations', sql: invitations },
-  { version: 29, name: 'sign-in limits', sql: signInLimits },
+  { version: 24, name: 'token bounds', sql: tokenBounds },
+  { version: 25, name: 'invitations', sql: invitations },
+  { version: 26, name: 'quotas', sql: quotas },
+  { version: 27, name: 'sign-in limits', sql: signInLimits },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

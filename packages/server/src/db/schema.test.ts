@@ -51,6 +51,7 @@ function schemaType(): Map<string, Map<string, string>> {
   return new Map([
     ...tablesIn('schema.ts', 'Schema extends AppTables, CheckTables, ConnectorTables, SignInTables, UsageTables'),
     ...tablesIn('app-tables.ts', 'AppTables'),
+    ...tablesIn('channel-tables.ts', 'ChannelTables'),
     ...tablesIn('check-tables.ts', 'CheckTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
     ...tablesIn('sign-in-tables.ts', 'SignInTables'),

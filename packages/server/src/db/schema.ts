@@ -11,14 +11,13 @@ import type {
 } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
+import type { ChannelTables } from './channel-tables.ts'
 import type { CheckTables } from './check-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import type { UsageTables } from './usage-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { SlotPlan } from '../triggers/slot-plan.ts'
-import type { ChannelPayload } from '../channels/incoming.ts'
-import type { CardFacts, StoredMessage } from '../channels/message.ts'
 
 /** ISO text with milliseconds: db/pool.ts parses it so, and replies send it as it is. */
 export type Timestamp = ColumnType<string, string | Date, string | Date>
@@ -26,7 +25,7 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInTables, UsageTables {
+export interface Schema extends AppTables, ChannelTables, CheckTables, ConnectorTables, SignInTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   root_keys: {
     root_key_id: string
@@ -86,6 +85,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     is_busy: Default<boolean>
     parent_session_id: string | null
     ancestors: Default<string[]>
+    unkept_work: string | null
     created_at: Now
     updated_at: Now
     last_active_at: Now
@@ -152,6 +152,7 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     error: string | null
     parts: Json<object[]>
     updated_at: Now
+    bytes: number | null
   }
   session_wip: {
     session_id: string
@@ -164,6 +165,13 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     notes: Json<string[]>
     saved_at: Now
     recovered_at: Timestamp | null
+  }
+  session_snapshots: {
+    project_id: string
+    session_id: string
+    commit_sha: string
+    bytes: number
+    kept_at: Now
   }
   preview_grants: {
     sha256: Buffer
@@ -203,6 +211,15 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     revoked_at: Timestamp | null
     created_at: Now
   }
+  kept_secrets: {
+    project_id: string
+    sealed_sha256: Buffer
+    name: string
+    version: number
+    sealed: Buffer
+    kept_at: Now
+  }
+  given_secrets: { session_id: string; project_id: string; sealed_sha256: Buffer; given_at: Now }
   secrets: {
     project_id: string
     name: string
@@ -286,108 +303,6 @@ export interface Schema extends AppTables, CheckTables, ConnectorTables, SignInT
     instance_id: string
     claimed_at: Now
     created_at: Now
-  }
-  channels: {
-    channel_id: string
-    project_id: string
-    account_id: string
-    platform: 'slack'
-    workspace_id: string
-    workspace_name: string
-    bot_user_id: string
-    bot_name: string
-    conversation_id: string
-    conversation_name: string
-    shared_externally: boolean
-    sealed: Buffer
-    version: number
-    allow_unlinked: boolean
-    connected_by: string | null
-    error: string | null
-    paused_until: Timestamp | null
-    looked_at: Timestamp | null
-    created_at: Now
-    updated_at: Now
-  }
-  channel_links: {
-    link_id: string
-    account_id: string
-    platform: 'slack'
-    workspace_id: string
-    workspace_name: string
-    chat_user_id: string
-    chat_user_name: string
-    user_id: string
-    created_at: Now
-  }
-  channel_link_codes: {
-    sha256: Buffer
-    channel_id: string
-    workspace_id: string
-    chat_user_id: string
-    chat_user_name: string
-    chat_user_email: string | null
-    user_id: string | null
-    expires_at: Timestamp
-    used_at: Timestamp | null
-  }
-  channel_threads: {
-    thread_id: string
-    channel_id: string
-    thread_key: string
-    session_id: string | null
-    started_by: string | null
-    chat_user_id: string
-    chat_user_name: string
-    told: string | null
-    created_at: Now
-  }
-  channel_events: {
-    event_row_id: Default<number>
-    channel_id: string
-    delivery_id: string
-    subject_id: string
-    thread_key: string
-    kind: 'prompt' | 'action' | 'command'
-    payload: JSONColumnType<ChannelPayload>
-    planned_id: string
-    status: Default<'waiting' | 'done' | 'refused'>
-    reason: string | null
-    attempts: Default<number>
-    next_try_at: Timestamp | null
-    instance_id: string | null
-    claimed_at: Timestamp | null
-    created_at: Now
-  }
-  channel_messages: {
-    message_id: string
-    seq: Default<number>
-    channel_id: string
-    message_key: string
-    kind: 'answer' | 'state' | 'card' | 'reply'
-    thread_key: string
-    thread_id: string | null
-    recipient: string | null
-    body: JSONColumnType<StoredMessage>
-    wanted: Default<number>
-    sent: Default<number>
-    external_id: string | null
-    attempts: Default<number>
-    error: string | null
-    next_try_at: Timestamp | null
-    given_up_at: Timestamp | null
-    instance_id: string | null
-    claimed_at: Timestamp | null
-    sent_at: Timestamp | null
-    created_at: Now
-    updated_at: Now
-  }
-  channel_cards: {
-    channel_id: string
-    cr_id: string
-    compared: string | null
-    facts: JSONColumnType<CardFacts> | null
-    told: string | null
   }
   merge_attempts: {
     attempt_id: string

@@ -68,6 +68,7 @@ function leftEarly(error: unknown): ServiceError {
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   const params = c.req.param() as Record<string, string>
   const { actor, project, account } = await authorize(deps, route, c.req.raw, request.path, params)
+  request.actor = actor
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
   const bytes =
     route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw, ofApi, deps.config.network.limits.wholeBodyMs)
@@ -190,6 +191,7 @@ function nextUrl(request: RequestInfo, cursor: string): string {
 export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestInfo {
   return {
     id: c.get('requestId'),
+    actor: null,
     method: c.req.method,
     url: c.req.url,
     // As the router decoded it: what is judged is what is served.

@@ -1,14 +1,15 @@
 import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError, isDiskFull } from '@svc/git'
 import pg from 'pg'
+import { type Actor, boundSession } from '../auth/actor.ts'
 import { isDatabaseAway } from '../db/away.ts'
 import type { Deps } from '../deps.ts'
-import type { Redactor } from '../redaction/redaction.ts'
+import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
 /** The one shape of every error, and the status its code has. What is our own mistake goes to the log, never to the user. */
 export function replyError(
   error: unknown,
-  request: { id: string; method: string; path: string },
+  request: { id: string; method: string; path: string; actor?: Actor | null },
   { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
 ): Response {
   const refusal = asRefusal(error)
@@ -24,15 +25,23 @@ export function replyError(
     new ServiceError('internal', 'Something went wrong on our side.', {
       hint: `Look for request ${request.id} in the server's log.`,
     })
-  return errorResponse(known, request.id, redaction.of(projectIn(request.path)))
+  return errorResponse(known, request.id, redactorOf(redaction, request))
 }
 
-/** Whose secrets may be in these words: those of the project that was asked about, and of no other. */
-function projectIn(path: string): string {
-  return /^\/v1\/projects\/([0-9a-f-]{36})(?:\/|$)/.exec(path)?.[1] ?? ''
+type TextRedactor = Pick<Redactor, 'text'>
+
+/**
+ * An error repeats what the caller sent. An agent's is searched for what its own session was given, a person's for secrets
+ * of the project in the path. Before the caller is known, and through gateways, only for tokens of the service.
+ */
+function redactorOf(redaction: Redaction, { path, actor }: { path: string; actor?: Actor | null }): TextRedactor {
+  if (actor === undefined || actor === null) return redaction.of(null)
+  const sessionId = boundSession(actor)
+  if (sessionId !== null) return redaction.of(sessionId)
+  return redaction.ofProject(/^\/v1\/projects\/([0-9a-f-]{36})(?:\/|$)/.exec(path)?.[1] ?? '')
 }
 
-export function errorResponse(error: ServiceError, requestId: string, redactor: Redactor | null = null): Response {
+export function errorResponse(error: ServiceError, requestId: string, redactor: TextRedactor | null = null): Response {
   const status = errorStatus(error.code)
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
@@ -46,7 +55,7 @@ export function errorResponse(error: ServiceError, requestId: string, redactor: 
   return new Response(JSON.stringify(body), { status, headers })
 }
 
-function redacted(value: unknown, redactor: Redactor): unknown {
+function redacted(value: unknown, redactor: TextRedactor): unknown {
   if (typeof value === 'string') return redactor.text(value)
   if (Array.isArray(value)) return value.map((each) => redacted(each, redactor))
   if (typeof value !== 'object' || value === null) return value

@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import type { Actor } from '../auth/actor.ts'
 import type { Credentials } from '../auth/authenticate.ts'
 import { addressOf, type ListenedRequest } from './client-address.ts'
 
 /** Facts of one request that handlers and guards need, read once. */
 export interface RequestInfo {
   id: string
+  /** Null before the caller is known. */
+  actor: Actor | null
   method: string
   url: string
   path: string

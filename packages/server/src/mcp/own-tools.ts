@@ -95,13 +95,13 @@ export const ownTools: OwnTool[] = [
       'One change request by its number, with the merge preview while it is open: conflicts, fast-forward, effects.',
     readOnly: true,
     input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
-    async run({ deps, project, signal }, { number }) {
+    async run({ deps, caller, project, signal }, { number }) {
       const { rows } = await listChangeRequests(deps.db, project.project_id, { limit: 1, status: 'all', number })
       if (rows[0] === undefined) throw notFound('change request')
       const row = await readChangeRequest(deps, project, rows[0].cr_id)
       const preview =
         row.status === 'open'
-          ? await previewChangeRequest(deps, { project, crId: row.cr_id, include: ['effects'], signal })
+          ? await previewChangeRequest(deps, { project, caller, crId: row.cr_id, include: ['effects'], signal })
           : null
       return { change_request: presentChangeRequest(row), preview }
     },

@@ -145,6 +145,27 @@ describe('the upstream', () => {
     expect(reply.text).not.toContain('operator-key')
   })
 
+  test('that repeats our key in an answer, whole, is heard by nobody, in an error, in an answer and in a stream', async () => {
+    const sentence = 'The model upstream answered with a text that holds its key, so the text is not shown.'
+    for (const form of ['operator-key', btoa('operator-key'), Buffer.from('operator-key').toString('hex')]) {
+      const words = { error: { message: `${'x'.repeat(70_000)} you sent ${form}` } }
+      answer = () => Response.json(words, { status: 400 })
+      const refused = await complete()
+      expect([refused.status, refused.body.error.message]).toEqual([400, sentence])
+      answer = () => Response.json(words)
+      const answered = await complete()
+      expect([answered.status, answered.body.error.message]).toEqual([502, sentence])
+      const event = new TextEncoder().encode(`data: ${JSON.stringify(words)}\n\n`)
+      answer = () => new Response(cut(event), { headers: { 'content-type': 'text/event-stream' } })
+      const streamed = await (await stream(new AbortController().signal)).text()
+      expect(streamed).toContain(sentence)
+      expect(refused.text + answered.text + streamed).not.toContain(form)
+    }
+    // A part of it is a text like any other.
+    answer = () => Response.json({ error: { message: 'operator-ke' } }, { status: 400 })
+    expect((await complete()).body.error.message).toBe('operator-ke')
+  })
+
   test('that sends us elsewhere is not followed', async () => {
     answer = () => Response.redirect('http://127.0.0.1:1/elsewhere', 302)
     const reply = await complete()
@@ -260,3 +281,13 @@ describe('without an upstream', () => {
     }
   })
 })
+
+/** In the middle of whatever it holds. */
+const cut = (bytes: Uint8Array) =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes.slice(0, -20))
+      controller.enqueue(bytes.slice(-20))
+      controller.close()
+    },
+  })

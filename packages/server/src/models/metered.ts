@@ -1,6 +1,7 @@
-/** Passes an answer on as it comes and counts along. */
+/** Passes an answer on event by event and counts along. An event that holds a key of ours is replaced as a whole. */
 import type { Shape } from './upstreams.ts'
-import { isCountAlone, type Tokens, UsageReader } from './shapes.ts'
+import { errorInShape, isCountAlone, type Tokens, UsageReader } from './shapes.ts'
+import { withheldAnswer } from './upstreams.ts'
 
 /** An event is a few words; one longer than this is passed on and not looked into. */
 const eventBytesMax = 4 * 1024 * 1024
@@ -9,6 +10,8 @@ export interface Metering {
   shape: Shape
   hidesCount: boolean
   estimated: { in: number }
+  /** Replaces a complete text that holds a key of this server. */
+  guard: (text: string) => string
   /** Once, however it ends. */
   ended: (tokens: Tokens) => void
 }
@@ -31,18 +34,16 @@ export function meteredStream(body: ReadableStream<Uint8Array>, metering: Meteri
             const { done, value } = await reader.read()
             if (done) {
               const rest = events.rest()
-              if (metering.hidesCount && rest.length > 0) controller.enqueue(rest)
+              if (rest.length > 0) controller.enqueue(guarded(rest, metering))
               end()
               controller.close()
               return
             }
             const whole = events.push(value)
             for (const event of whole) usage.read(event.data)
-            if (!metering.hidesCount) {
-              controller.enqueue(value)
-              return
-            }
-            const shown = whole.filter((event) => !isCountAlone(event.data)).map((event) => event.raw)
+            const shown = whole
+              .filter((event) => !metering.hidesCount || !isCountAlone(event.data))
+              .map((event) => guarded(event.raw, metering))
             if (shown.length > 0) {
               controller.enqueue(Buffer.concat(shown))
               return
@@ -60,6 +61,13 @@ export function meteredStream(body: ReadableStream<Uint8Array>, metering: Meteri
     },
     { highWaterMark: 0 },
   )
+}
+
+function guarded(raw: Buffer, { shape, guard }: Metering): Buffer {
+  const text = raw.toString('utf8')
+  if (guard(text) === text) return raw
+  const body = errorInShape(shape, { error: withheldAnswer, code: 'model_upstream_failed' }, 'unavailable')
+  return Buffer.from(`${shape === 'anthropic' ? 'event: error\n' : ''}data: ${JSON.stringify(body)}\n\n`)
 }
 
 /** An answer in one piece. */

@@ -1,5 +1,12 @@
 /** The model gateway: per-session keys in front, the operator's upstreams behind, in the two shapes that SDKs speak. */
-import { errorClass, type ErrorCode, modelGatewayPath, scriptedModelName, ServiceError } from '@svc/contract'
+import {
+  errorClass,
+  type ErrorCode,
+  errorStatus,
+  modelGatewayPath,
+  scriptedModelName,
+  ServiceError,
+} from '@svc/contract'
 import { actorOfSandboxCredential, isModelKeyInWaiting, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -17,7 +24,7 @@ import { type Answer, completion } from './scripted-reply.ts'
 import { type Ask, errorInShape, readAsk } from './shapes.ts'
 import { addUsage, type Spender } from './store.ts'
 import { askUpstreams } from './upstream.ts'
-import { type Shape, type Upstreams, upstreamsOf } from './upstreams.ts'
+import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams.ts'
 
 /** Conversations are long: more than the API's 1 MiB, less than what would hurt. */
 const ofConversation = { bytesMax: 32 * 1024 * 1024, refusal: 'The conversation is larger than 32 MiB.' }
@@ -133,6 +140,7 @@ async function ofUpstream(
     shape,
     hidesCount: ask.hidesCount,
     estimated: { in: ask.tokensIn },
+    guard: upstreams.guard,
     ended: reservation.settle,
   }
   return passOn(response, ask, metering, reservation.settle)
@@ -144,8 +152,10 @@ async function passOn(
   metering: Metering,
   settle: (used: null) => void,
 ): Promise<Response> {
-  const type = response.headers.get('content-type') ?? 'application/json'
-  const retryAfter = response.headers.get('retry-after')
+  const { shape, guard } = metering
+  const plain = (header: string | null) => (header === null || guard(header) === header ? header : null)
+  const type = plain(response.headers.get('content-type')) ?? 'application/json'
+  const retryAfter = plain(response.headers.get('retry-after'))
   const headers = {
     'content-type': type,
     'cache-control': 'no-store',
@@ -154,16 +164,32 @@ async function passOn(
   const { status, body } = response
   if (!response.ok) {
     settle(null)
-    return new Response(body, { status, headers })
+    const text = (await wholeOf(response)).toString('utf8')
+    return guard(text) === text ? new Response(text, { status, headers }) : withheld(shape, status)
   }
-  if (body !== null && (ask.stream || type.includes('event-stream')))
+  if (body !== null && (type.includes('event-stream') || (ask.stream && !type.includes('json'))))
     return new Response(meteredStream(body, metering), { status, headers })
-  const whole = await wholeBody(response).catch((error: unknown) => {
+  const whole = await wholeOf(response).catch((error: unknown) => {
     settle(null)
+    throw error
+  })
+  const text = whole.toString('utf8')
+  meteredBody(text, metering)
+  if (guard(text) !== text) return withheld(shape, errorStatus('model_upstream_failed'))
+  return new Response(new Uint8Array(whole), { status, headers })
+}
+
+/** A fixed sentence instead of a text that holds a key of this server. */
+function withheld(shape: Shape, status: number): Response {
+  return Response.json(errorInShape(shape, { error: withheldAnswer, code: 'model_upstream_failed' }, 'unavailable'), {
+    status,
+  })
+}
+
+function wholeOf(response: Response): Promise<Buffer> {
+  return wholeBody(response).catch((error: unknown) => {
     throw new ServiceError('model_upstream_failed', 'The answer of the model upstream was cut.', { cause: error })
   })
-  meteredBody(whole.toString('utf8'), metering)
-  return new Response(new Uint8Array(whole), { status, headers })
 }
 
 async function wholeBody(response: Response): Promise<Buffer> {

@@ -3,6 +3,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { modelOfPattern, parseUpstreams, type UpstreamConfig } from '../config-models.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
+import { shortCredential } from '../redaction/short-credential.ts'
+import { withholding } from '../redaction/withhold.ts'
+
+export const withheldAnswer = 'The model upstream answered with a text that holds its key, so the text is not shown.'
 
 export type Shape = UpstreamConfig['shape']
 
@@ -12,10 +16,13 @@ const lookEveryMs = 1_000
 
 export class Upstreams {
   #list: UpstreamConfig[]
+  #guard: { list: UpstreamConfig[]; text: (text: string) => string } | null = null
   readonly #config: Pick<Config, 'modelUpstreams'>
   readonly #file: string | null
   #readOf = ''
   #lookedAt = 0
+  /** The list whose short keys the operator was warned of. */
+  #judged: UpstreamConfig[] | null = null
   /** Keys that were refused or had enough, and until when. */
   readonly #resting = new Map<string, number>()
 
@@ -35,7 +42,24 @@ export class Upstreams {
 
   all(deps: Pick<Deps, 'log' | 'redaction'>): UpstreamConfig[] {
     this.#lookAgain(deps)
+    if (this.#judged !== this.#list)
+      for (const [what, key] of keysOf(this.#list))
+        for (const warning of shortCredential(`The ${what}`, key)) deps.log.warn(warning)
+    this.#judged = this.#list
     return this.#list
+  }
+
+  /** Replaces a complete text that holds any of the keys. */
+  get guard(): (text: string) => string {
+    if (this.#guard?.list !== this.#list)
+      this.#guard = {
+        list: this.#list,
+        text: withholding(
+          this.#list.flatMap(({ keys }) => keys),
+          withheldAnswer,
+        ),
+      }
+    return this.#guard.text
   }
 
   /** Those that work first; what was refused lately last, so that one call tries each once. */

@@ -13,6 +13,7 @@ import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { getSession } from '../sessions/store.ts'
+import { storageOf } from './storage.ts'
 import { accountCap, capsOf, setAccountCap, usageOf, type UsageScope } from './store.ts'
 
 export function usageRoutes(deps: Deps): Mounted[] {
@@ -41,7 +42,10 @@ export function usageRoutes(deps: Deps): Mounted[] {
     }),
     handle(projectUsageRoute, async ({ project, query, caller }) => {
       const { account_id, project_id } = project
-      const usage = await readUsage(deps, { project_id }, query.days)
+      const [usage, storage] = await Promise.all([
+        readUsage(deps, { project_id }, query.days),
+        storageOf(deps, project),
+      ])
       const nobody = '00000000-0000-0000-0000-000000000000'
       const caps = await capsOf(deps.db, { account_id, project_id, session_id: nobody })
       const rows = [...usage.sessions, ...usage.sandboxes]
@@ -56,6 +60,7 @@ export function usageRoutes(deps: Deps): Mounted[] {
         sessions: usage.sessions.filter((row) => isControlled(row.session_id)),
         sandboxes: usage.sandboxes.filter((row) => isControlled(row.session_id)),
         caps: caps.filter(({ scope }) => scope === 'project').map(shownCap),
+        storage,
       }
     }),
     handle(sessionUsageRoute, async ({ project, params, query }) => {

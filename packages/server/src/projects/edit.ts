@@ -1,4 +1,4 @@
-import { projectSettings, ServiceError } from '@svc/contract'
+import { projectSettings, type QuotaSetting, ServiceError } from '@svc/contract'
 import { probeRemote, readTips } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
@@ -7,6 +7,7 @@ import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-acce
 import { apiOfProject, isOfSameHost } from './github.ts'
 import { mayUseMachine } from './judge-address.ts'
 import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
+import { requireLowerQuotas } from './quotas.ts'
 import { type ProjectRow, updateProject } from './store.ts'
 
 export interface EditProject {
@@ -18,7 +19,7 @@ export interface EditProject {
   git_username?: string | undefined
   git_ssh_key?: 'generate' | undefined
   settings?:
-    | {
+    | ({
         agent_merge?: 'allow' | 'deny' | undefined
         manifest_gate?: 'on' | 'off' | undefined
         git_host?: 'auto' | 'plain' | 'github' | undefined
@@ -29,7 +30,7 @@ export interface EditProject {
         session_descendants_max?: number | undefined
         webhook_sessions_max?: number | undefined
         webhook_fires_per_hour_max?: number | undefined
-      }
+      } & Partial<Record<QuotaSetting, number | null | undefined>>)
     | undefined
 }
 
@@ -40,6 +41,7 @@ export async function editProject(
   const { project } = input
   const isGiven = input.git_token !== undefined || input.git_username !== undefined
   await requireHonestApi(deps, input)
+  if (input.settings !== undefined) requireLowerQuotas(deps.config, input.settings)
   const made = input.git_ssh_key === undefined ? null : await makeKey(deps, input)
   const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)

@@ -1,7 +1,16 @@
 /** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
 import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
-import { allowOnlyBranch, type PushGate, type PushInspector, readTips, type Repository, serveGateway } from '@svc/git'
-import type { Actor } from '../auth/actor.ts'
+import {
+  allowOnlyBranch,
+  overBeforehand,
+  type PushGate,
+  type PushInspector,
+  type PushQuota,
+  readTips,
+  type Repository,
+  serveGateway,
+} from '@svc/git'
+import { type Actor, boundSession } from '../auth/actor.ts'
 import { allow, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import {
   actorOfSandboxCredential,
@@ -13,19 +22,25 @@ import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
+import { pushQuota, quotaExceeded, quotasOf } from './quotas.ts'
 import { openRepository } from './repository.ts'
 import { getProject } from './store.ts'
 
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
-/** What is looked for in a push to a project; given from outside, since secrets are not a project's to know. */
-export type InspectPushes = (project: AuthorizedProject, repository: Repository) => PushInspector
+/** What a push needs of resources that a project does not know. */
+export interface PushParts {
+  /** What is looked for in a push; secrets are not a project's to know. */
+  inspect: (project: AuthorizedProject, repository: Repository, sessionId: string | null) => PushInspector
+  /** How much of the store is unfinished work of sessions. */
+  unfinishedBytes: (projectId: string) => Promise<number>
+}
 
-export function gitGatewayRoutes(app: App, deps: Deps, inspect: InspectPushes): void {
+export function gitGatewayRoutes(app: App, deps: Deps, parts: PushParts): void {
   for (const service of Object.keys(services) as (keyof typeof services)[]) {
     app.on(services[service], `/v1/projects/:projectId/git/${service}`, async (c) => {
       try {
-        return await serve(deps, c, service, inspect)
+        return await serve(deps, c, service, parts)
       } catch (error) {
         return challenge(replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
       }
@@ -33,12 +48,7 @@ export function gitGatewayRoutes(app: App, deps: Deps, inspect: InspectPushes): 
   }
 }
 
-async function serve(
-  deps: Deps,
-  c: AppContext,
-  path: keyof typeof services,
-  inspect: InspectPushes,
-): Promise<Response> {
+async function serve(deps: Deps, c: AppContext, path: keyof typeof services, parts: PushParts): Promise<Response> {
   const url = new URL(c.req.url)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
   const password = passwordOf(c.req.header('authorization') ?? null)
@@ -54,10 +64,26 @@ async function serve(
   })
   if (project === null) throw unauthenticated('This needs a credential.')
   const repository = await openRepository(deps, project)
+  const quota =
+    path === 'git-receive-pack' ? pushQuota(deps, project, await parts.unfinishedBytes(project.project_id)) : null
+  if (quota !== null) await refuseBeforehand(deps, c, { project, repository, quota })
   return serveGateway(repository, gitRequest(c, path, url), gateFor(actor, project, repository), {
-    inspect: inspect(project, repository),
+    inspect: parts.inspect(project, repository, boundSession(actor)),
+    ...(quota === null ? {} : { quota }),
     ...(actor.kind === 'user' ? { allowForce: true, allowDelete: true } : {}),
   })
+}
+
+/** git shows its user what is in a report of its own, and of an answer with an error only the number. Other clients read the error. */
+async function refuseBeforehand(
+  deps: Pick<Deps, 'config'>,
+  c: AppContext,
+  { project, repository, quota }: { project: AuthorizedProject; repository: Repository; quota: PushQuota },
+): Promise<void> {
+  if (c.req.header('accept')?.includes('git-receive-pack-result')) return
+  const over = await overBeforehand(repository, quota, Number(c.req.header('content-length') ?? 0))
+  if (over?.kind === 'disk') throw new ServiceError('unavailable', quota.refusal(over))
+  if (over !== null) throw quotaExceeded(over, quotasOf(deps.config, project))
 }
 
 function gitRequest(c: AppContext, path: keyof typeof services, url: URL) {

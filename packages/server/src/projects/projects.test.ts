@@ -62,6 +62,12 @@ describe('a managed project', () => {
         session_descendants_max: 10,
         webhook_sessions_max: 10,
         webhook_fires_per_hour_max: 120,
+        quota_repository_bytes: null,
+        quota_push_bytes: null,
+        quota_unfinished_work_bytes: null,
+        quota_transcript_bytes: null,
+        quota_check_log_bytes: null,
+        quota_app_archive_bytes: null,
       },
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -278,6 +284,12 @@ describe('editing a project', () => {
       session_descendants_max: 10,
       webhook_sessions_max: 10,
       webhook_fires_per_hour_max: 120,
+      quota_repository_bytes: null,
+      quota_push_bytes: null,
+      quota_unfinished_work_bytes: null,
+      quota_transcript_bytes: null,
+      quota_check_log_bytes: null,
+      quota_app_archive_bytes: null,
     })
   })
 

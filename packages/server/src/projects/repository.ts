@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { projectSettings, ServiceError } from '@svc/contract'
-import { learnHostKey, markUsed, openMirror, type Remote, type Repository } from '@svc/git'
+import { learnHostKey, markUsed, openMirror, type Remote, type Repository, withheldText } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
+import { withholding } from '../redaction/withhold.ts'
 import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
 import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
 import { type Asked, judgeAddress } from './judge-address.ts'
@@ -85,6 +86,8 @@ export async function judgeRemote(
   else
     remote.credential =
       (await appCredential(deps, { url, accountId })) ?? (await hostCredential(deps, { url, accountId }))
+  const sent = [remote.credential?.password, remote.ssh?.key].filter((each) => each !== undefined)
+  if (sent.length > 0) remote.guard = withholding(sent, withheldText)
   if (access === null) {
     // What the App or the operator's token gave is for the API its operator named, and never for one a project names.
     const apiUrl = input.settings?.git_host === 'plain' ? null : gitHubApiOf(deps.config, url)

@@ -15,6 +15,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
+import { shortCredential } from '../redaction/short-credential.ts'
 import { branchesOf, commitsOf, compareRefs, treeOf } from './browse.ts'
 import { createProject } from './create.ts'
 import { editProject } from './edit.ts'
@@ -24,9 +25,12 @@ import { withinTime } from './within-limits.ts'
 
 export function projectRoutes(deps: Deps): Mounted[] {
   return [
-    handle(createProjectRoute, async ({ body, caller, request }) =>
-      presentProject(deps.config, await createProject(deps, { ...body, caller, projectId: request.resourceId })),
-    ),
+    handle(createProjectRoute, async ({ body, caller, request }) => {
+      const created = await createProject(deps, { ...body, caller, projectId: request.resourceId })
+      if (body.git_token !== undefined)
+        request.warnings.push(...shortCredential('The git access token', body.git_token))
+      return presentProject(deps.config, created)
+    }),
     handle(listProjectsRoute, async ({ query, caller }) => {
       const { rows, next } = await listProjectsOfUser(deps.db, caller.actor.user_id, query)
       return new Page(
@@ -35,9 +39,12 @@ export function projectRoutes(deps: Deps): Mounted[] {
       )
     }),
     handle(getProjectRoute, async ({ project }) => presentProject(deps.config, project)),
-    handle(updateProjectRoute, async ({ body, project, caller }) =>
-      presentProject(deps.config, await editProject(deps, { ...body, project, caller })),
-    ),
+    handle(updateProjectRoute, async ({ body, project, caller, request }) => {
+      const edited = await editProject(deps, { ...body, project, caller })
+      if (body.git_token !== undefined)
+        request.warnings.push(...shortCredential('The git access token', body.git_token))
+      return presentProject(deps.config, edited)
+    }),
     handle(validateManifestRoute, async ({ body }) => {
       const { issues } = parseManifest(body.raw)
       return { valid: !hasErrors(issues), issues }

@@ -9,7 +9,6 @@ export class Automaton {
   #first = new Int32Array(64)
   #next = new Int32Array(64)
   #fail = new Int32Array(64)
-  #depths = new Int32Array(64)
   /** The longest pattern that ends in a node, plus one; 0 for none. */
   #ends = new Int32Array(64)
   #size = 1
@@ -37,11 +36,6 @@ export class Automaton {
       if (child !== 0) return child
     }
     return this.#rootOf(code)
-  }
-
-  /** How many of the last characters may be the beginning of a pattern. */
-  depth(state: number): number {
-    return this.#depths[state]!
   }
 
   /** Index of the longest pattern that ends here, or -1. */
@@ -77,7 +71,6 @@ export class Automaton {
     if (this.#size === this.#codes.length) this.#grow()
     const node = this.#size++
     this.#codes[node] = code
-    this.#depths[node] = this.#depths[parent]! + 1
     if (parent !== 0) {
       this.#next[node] = this.#first[parent]!
       this.#first[parent] = node
@@ -93,7 +86,6 @@ export class Automaton {
     this.#first = wider(this.#first, new Int32Array(size))
     this.#next = wider(this.#next, new Int32Array(size))
     this.#fail = wider(this.#fail, new Int32Array(size))
-    this.#depths = wider(this.#depths, new Int32Array(size))
     this.#ends = wider(this.#ends, new Int32Array(size))
   }
 

@@ -1,4 +1,4 @@
-/** What is looked for in the words of a project: the values of its secrets in every encoding, and tokens of ours. */
+/** Turns values into patterns: each in every encoding, and the shapes of this service's own tokens. */
 import {
   cloneCredentialPrefix,
   modelKeyPrefix,
@@ -18,16 +18,36 @@ const encodedBeginning = 256
 /** Nodes of one automaton take 22 bytes each. */
 const patternCharsMax = 4_000_000
 
+/**
+ * A growing text is searched for long patterns piece by piece, so that a constant number of characters held back covers
+ * every pattern (`heldBackChars`). Pieces overlap, which makes one find of neighbors.
+ */
+const pieceChars = 128
+const pieceOverlap = 16
+
 const brokenIntoLines = new Set<Encoding>(['base64', 'hex'])
 
-export function matchersOf(values: Iterable<readonly [name: string, value: string]>): Matcher[] {
+export interface MatcherOptions {
+  /** For texts that grow: no pattern is longer than a piece. */
+  inPieces?: boolean
+  /** Shorter lines of a value of several lines are not patterns of their own. */
+  lineCharsMin?: number
+}
+
+export function matchersOf(
+  values: Iterable<readonly [name: string, value: string]>,
+  { inPieces = false, lineCharsMin = redactedCharsMin }: MatcherOptions = {},
+): Matcher[] {
   const plain: Pattern[] = []
   const wrapped: Pattern[] = []
   let room = patternCharsMax
-  const known = [...values].flatMap(([name, value]) => partsOf(value).map((text) => ({ name, text })))
+  const known = [...values].flatMap(([name, value]) => partsOf(value, lineCharsMin).map((text) => ({ name, text })))
   const isMuch = known.reduce((sum, { text }) => sum + text.length, 0) > encodedCharsOfAllMax
   const seen = new Set<string>()
-  const add = (to: Pattern[], name: string, text: string) => {
+  const add = (to: Pattern[], name: string, pattern: string) => {
+    for (const text of inPieces ? piecesOf(pattern) : [pattern]) addOne(to, name, text)
+  }
+  const addOne = (to: Pattern[], name: string, text: string) => {
     if (text.length < redactedCharsMin || seen.has(text) || text.length > room) return
     seen.add(text)
     room -= text.length
@@ -44,12 +64,18 @@ export function matchersOf(values: Iterable<readonly [name: string, value: strin
   return [...(plain.length > 0 ? [exactly(plain)] : []), ...(wrapped.length > 0 ? [acrossLines(wrapped)] : [])]
 }
 
+function piecesOf(text: string): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at + pieceChars < text.length; at += pieceChars - pieceOverlap)
+    pieces.push(text.slice(at, at + pieceChars))
+  return [...pieces, text.slice(-pieceChars)]
+}
+
 /** A value of several lines is printed in part, indented, or with other line ends. */
-function partsOf(value: string): string[] {
+function partsOf(value: string, lineCharsMin: number): string[] {
   const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : []
-  return [value, value.trim(), ...lines.filter((line) => !/^-----[A-Z ]+-----$/.test(line))].filter(
-    (text) => text.length >= redactedCharsMin,
-  )
+  const ownLines = lines.filter((line) => line.length >= lineCharsMin && !/^-----[A-Z ]+-----$/.test(line))
+  return [value, value.trim(), ...ownLines].filter((text) => text.length >= redactedCharsMin)
 }
 
 const prefixes: [prefix: string, chars: number][] = [

@@ -1,6 +1,6 @@
 /** Lines of a program without the secrets in them, also those that are spread over several lines. */
 import type { Redactor } from './redaction.ts'
-import type { StreamRedactor } from './stream.ts'
+import { heldBackChars, type StreamRedactor } from './stream.ts'
 
 interface Line {
   at: string
@@ -12,8 +12,11 @@ interface Held {
   stream: StreamRedactor
   /** Of what is looked for; another one, another stream. */
   state: object
+  /** The released beginning of a line whose end stays back. */
   line: string
-  at: string
+  /** Of the text so far, and where in it each line ends whose end stays back. */
+  length: number
+  ends: { end: number; at: string }[]
 }
 
 export class RedactedLines<L extends Line> {
@@ -24,7 +27,7 @@ export class RedactedLines<L extends Line> {
     this.#redactor = redactor
   }
 
-  /** Whether the last lines wait: what follows may make a secret of them. */
+  /** Whether the last lines stay back: a fixed number of characters does until more follow, or `rest` says that none do. */
   get isHolding(): boolean {
     return this.#held.size > 0
   }
@@ -34,15 +37,15 @@ export class RedactedLines<L extends Line> {
     return lines.flatMap(({ at, stream, text }) => {
       const before = this.#held.get(stream)
       const changed = before !== undefined && before.state !== this.#redactor.state
-      const told = changed ? this.#end(stream, before) : []
-      const held =
+      const ended = changed ? this.#end(stream, before) : []
+      const held: Held =
         before === undefined || changed
-          ? { stream: this.#redactor.stream(), state: this.#redactor.state, line: '', at }
+          ? { stream: this.#redactor.stream(), state: this.#redactor.state, line: '', length: 0, ends: [] }
           : before
-      const parts = (held.line + held.stream.push(`${text}\n`)).split('\n')
-      const open = parts.pop() ?? ''
-      this.#held.set(stream, { ...held, line: open, at })
-      return [...told, ...parts.map((part) => ({ at, stream, text: part }))]
+      this.#held.set(stream, held)
+      held.length += text.length + 1
+      held.ends.push({ end: held.length, at })
+      return [...ended, ...this.#release(stream, held, held.stream.push(`${text}\n`), held.length - heldBackChars)]
     })
   }
 
@@ -53,11 +56,18 @@ export class RedactedLines<L extends Line> {
 
   #end(stream: L['stream'], held: Held): Pick<L, keyof Line>[] {
     this.#held.delete(stream)
-    const text = held.line + held.stream.end()
-    if (text === '') return []
-    const parts = text.split('\n')
-    // Every line was given with its end.
-    if (parts.at(-1) === '') parts.pop()
-    return parts.map((part) => ({ at: held.at, stream, text: part }))
+    return this.#release(stream, held, held.stream.end(), held.length)
+  }
+
+  /** Each with its own time; a find that spans several lines makes one of them, with the time of its end. */
+  #release(stream: L['stream'], held: Held, released: string, upTo: number): Pick<L, keyof Line>[] {
+    const parts = (held.line + released).split('\n')
+    held.line = parts.pop() ?? ''
+    const count = held.ends.findIndex(({ end }) => end > upTo)
+    const ended = held.ends.splice(0, count === -1 ? held.ends.length : count)
+    return parts.map((text, index) => {
+      const { at } = ended[Math.max(0, ended.length - parts.length + index)] ?? held.ends[0]!
+      return { at, stream, text }
+    })
   }
 }

@@ -8,8 +8,6 @@ export interface Matcher {
 /** One text's way through a matcher. */
 export interface Watch {
   step(code: number, at: number): void
-  /** Where that begins which may still become a find; `end` where nothing does. */
-  begins(end: number): number
 }
 
 export interface Pattern {
@@ -29,7 +27,6 @@ export function exactly(patterns: readonly Pattern[]): Matcher {
           const end = state === 0 ? -1 : automaton.endOf(state)
           if (end !== -1) found(at + 1 - automaton.lengthOf(end), at + 1, patterns[end]!.name)
         },
-        begins: (end) => end - automaton.depth(state),
       }
     },
   }
@@ -57,7 +54,6 @@ export function acrossLines(patterns: readonly Pattern[]): Matcher {
           const end = state === 0 ? -1 : automaton.endOf(state)
           if (end !== -1) found(placeOf(count - automaton.lengthOf(end)), at + 1, patterns[end]!.name)
         },
-        begins: (end) => (state === 0 ? end : placeOf(count - automaton.depth(state))),
       }
     },
   }
@@ -91,10 +87,6 @@ export function tokensOf(shapes: readonly TokenShape[]): Matcher {
           state = automaton.step(state, code)
           const end = state === 0 ? -1 : automaton.endOf(state)
           if (end !== -1) open.push({ shape: end, from: at + 1 - automaton.lengthOf(end), taken: 0 })
-        },
-        begins(end) {
-          const undecided = open.find(({ shape, taken }) => taken < shapes[shape]!.min)
-          return Math.min(end - automaton.depth(state), undecided?.from ?? end)
         },
       }
     },

@@ -10,8 +10,8 @@ import { watchedKeyring } from './watched-keyring.ts'
 const project = 'p'
 const of = (secrets: Record<string, string>) => {
   const redaction = new Redaction()
-  redaction.learn(project, 1, secrets)
-  return redaction.of(project)
+  redaction.given('s', Object.entries(secrets))
+  return redaction.of('s')
 }
 
 describe('a value', () => {
@@ -72,53 +72,73 @@ describe('tokens of ours', () => {
   })
 })
 
-describe('what is known', () => {
-  test('changes at once, and an older look at the database changes nothing', () => {
+describe('a session', () => {
+  test('knows what its sandboxes were given, in every generation, and nothing else of its project', () => {
+    const redaction = new Redaction({ UPSTREAM: 'operator-key' })
+    redaction.learn(project, 1, { A: 'first-value', B: 'never-given' })
+    redaction.learnCredential(project, 'git-credential')
+    redaction.given('another', [['A', 'of-another']])
+    const said = () =>
+      redaction.of('s').text('first-value second-value never-given git-credential operator-key of-another')
+    expect(said()).toBe('first-value second-value never-given git-credential operator-key of-another')
+    redaction.given('s', [['A', 'first-value']])
+    redaction.learn(project, 2, { A: 'second-value' })
+    expect(said()).toBe('[redacted A] second-value never-given git-credential operator-key of-another')
+    redaction.given('s', [['A', 'second-value']])
+    expect(said()).toBe('[redacted A] [redacted A] never-given git-credential operator-key of-another')
+  })
+
+  test('knows the keys of its sandboxes, also after they ended', () => {
     const redaction = new Redaction()
-    const redactor = redaction.of(project)
-    const said = () => redactor.text('first-value second-value')
-    expect(said()).toBe('first-value second-value')
-    redaction.learn(project, 1, { A: 'first-value' })
-    expect(said()).toBe('[redacted A] second-value')
+    redaction.sandboxBegins('s', 'one', { SVC_TOKEN: 'key-of-the-first' })
+    redaction.sandboxEnds('one')
+    redaction.sandboxEnds('one that never began')
+    redaction.sandboxBegins('s', 'two', { SVC_TOKEN: 'key-of-the-next' })
+    expect(redaction.of('s').text('key-of-the-first key-of-the-next')).toBe('[redacted SVC_TOKEN] [redacted SVC_TOKEN]')
+    expect(redaction.of('t').text('key-of-the-first')).toBe('key-of-the-first')
+  })
+
+  test('shares what is built of its values with every session that was given the same', () => {
+    const redaction = new Redaction()
+    for (const id of ['s', 't']) redaction.given(id, [['A', 'first-value']])
+    expect(redaction.of('s').state).toBe(redaction.of('t').state)
+    redaction.given('t', [['B', 'first-value']])
+    expect(redaction.of('s').state).toBe(redaction.of('t').state)
+    redaction.given('t', [
+      ['A', 'short'],
+      ['B', 'second-value'],
+    ])
+    expect(redaction.of('s').state).not.toBe(redaction.of('t').state)
+  })
+
+  test('without a sandbox is forgotten when many others came since', () => {
+    const redaction = new Redaction()
+    const give = (id: string) => redaction.given(id, [['A', `value-of-${id}`]])
+    const said = (id: string) => redaction.of(id).text(`value-of-${id}`)
+    for (const id of ['running', 'idle']) give(id)
+    redaction.sandboxBegins('running', 'sandbox', {})
+    for (let count = 0; count < 1999; count++) give(`other-${count}`)
+    expect(['running', 'idle', 'other-1998'].map(said)).toEqual(['[redacted A]', 'value-of-idle', '[redacted A]'])
+  })
+})
+
+describe('the log and answers to persons', () => {
+  test('hold no secret of a project, as it is now or as a session was given it', () => {
+    const redaction = new Redaction({ UPSTREAM: 'operator-key', UNSET: null })
     redaction.learn(project, 3, { A: 'second-value' })
     redaction.learn(project, 2, {})
-    expect(said()).toBe('first-value [redacted A]')
+    redaction.given('s', [['A', 'first-value']])
+    redaction.learnCredential(project, 'git-credential')
+    expect(redaction.everything('first-value second-value git-credential operator-key')).toBe(
+      '[redacted A] [redacted A] [redacted git credential] [redacted UPSTREAM]',
+    )
+    expect(redaction.ofProject(project).text('first-value second-value git-credential operator-key')).toBe(
+      'first-value [redacted A] git-credential operator-key',
+    )
+    expect(redaction.ofProject('another').text('second-value')).toBe('second-value')
   })
 
-  test('of a replaced value lasts as long as a sandbox that was given it', () => {
-    const redaction = new Redaction()
-    redaction.learn(project, 1, { A: 'first-value' })
-    redaction.sandboxBegins(project, 's', { SVC_TOKEN: 'key-of-the-sandbox' })
-    redaction.learn(project, 2, { A: 'second-value' })
-    const said = () => redaction.of(project, 's').text('first-value second-value key-of-the-sandbox')
-    expect(said()).toBe('[redacted A] [redacted A] [redacted SVC_TOKEN]')
-    redaction.sandboxEnds('s')
-    expect(said()).toBe('first-value [redacted A] key-of-the-sandbox')
-  })
-
-  test('of a replaced value lasts until the last of several sandboxes has ended', () => {
-    const redaction = new Redaction()
-    redaction.learn(project, 1, { A: 'first-value' })
-    for (const sandbox of ['s', 't']) redaction.sandboxBegins(project, sandbox, {})
-    redaction.learn(project, 2, {})
-    const said = () => redaction.of(project).text('first-value')
-    redaction.sandboxEnds('s')
-    redaction.sandboxEnds('one that never began')
-    expect(said()).toBe('[redacted A]')
-    redaction.sandboxEnds('t')
-    expect(said()).toBe('first-value')
-  })
-
-  test('of the credential of a git host follows the newest that was opened', () => {
-    const redaction = new Redaction({ UNSET: null })
-    const said = () => redaction.of(project).text('old-credential new-credential')
-    redaction.learnCredential(project, 'old-credential')
-    expect(said()).toBe('[redacted git credential] new-credential')
-    redaction.learnCredential(project, 'new-credential')
-    expect(said()).toBe('old-credential [redacted git credential]')
-  })
-
-  test('of what the keyring opens holds the credentials of git hosts, and of a key to one the key alone', () => {
+  test('follow the newest credential of a git host that the keyring opened, and of a key the key alone', () => {
     const redaction = new Redaction()
     const keyring = watchedKeyring(makeKeyring(randomBytes(32)), redaction)
     const dataKey = keyring.newDataKey(project)
@@ -129,7 +149,7 @@ describe('what is known', () => {
         aad,
         sealed: keyring.seal({ projectId: project, dataKey, aad, value }),
       })
-    const said = (text: string) => redaction.of(project).text(text)
+    const said = (text: string) => redaction.everything(text)
     open(['git_token'], '{"token":"looks like a key"}')
     open(['secret', 'git_token'], 'no-credential')
     expect(said('no-credential {"token":"looks like a key"}')).toBe('no-credential [redacted git credential]')
@@ -137,36 +157,77 @@ describe('what is known', () => {
     expect(said(`${canaries.PEM} git.example.test`)).toBe('[redacted git credential] git.example.test')
     open(['git_token'], 'a-plain-token')
     expect(said('a-plain-token')).toBe('[redacted git credential]')
+    open(['git_token'], 'another-token')
+    expect(said('a-plain-token another-token')).toBe('a-plain-token [redacted git credential]')
   })
 
-  test('of a project is forgotten when many others came since, unless one of its sandboxes runs', () => {
+  test('forget a project when many others came since', () => {
     const redaction = new Redaction()
     const learn = (id: string) => redaction.learn(id, 1, { A: `value-of-${id}` })
-    const said = (id: string) => redaction.of(id).text(`value-of-${id}`)
-    for (const id of ['running', 'idle']) learn(id)
-    redaction.sandboxBegins('running', 's', {})
-    for (let count = 0; count < 499; count++) learn(`other-${count}`)
-    expect(['running', 'idle', 'other-0'].map(said)).toEqual(['[redacted A]', 'value-of-idle', '[redacted A]'])
-    // Where a sandbox of each of them runs, the newest is kept all the same.
-    for (let count = 0; count < 499; count++) redaction.sandboxBegins(`other-${count}`, `s-${count}`, {})
-    for (const id of ['one more', 'and another']) learn(id)
-    expect(['other-0', 'and another'].map(said)).toEqual(['[redacted A]', '[redacted A]'])
+    learn('idle')
+    for (let count = 0; count < 500; count++) learn(`other-${count}`)
+    expect(redaction.everything('value-of-idle value-of-other-0')).toBe('value-of-idle [redacted A]')
   })
+})
 
-  test('of one project is not looked for in the words of another, but in the log', () => {
-    const redaction = new Redaction({ UPSTREAM: 'operator-key' })
-    redaction.learn(project, 1, { A: 'first-value' })
-    expect(redaction.of('another').text('first-value operator-key')).toBe('first-value [redacted UPSTREAM]')
-    expect(redaction.everything('first-value operator-key')).toBe('[redacted A] [redacted UPSTREAM]')
-  })
-
-  test('of a text that grows holds back what may become a secret', () => {
+describe('a text that grows', () => {
+  const value = 'a-value-of-the-session'
+  const begin = () => {
     const redaction = new Redaction()
-    redaction.learn(project, 1, { A: 'first-value' })
-    const redactor = redaction.of(project)
-    expect(redactor.growing('it is first-val')).toBe('it is ')
-    expect(redactor.growing('it is first-valx')).toBe('it is first-valx')
-    expect(redactor.text('it is first-val')).toBe('it is first-val')
+    redaction.given('s', [['A', value]])
+    const redactor = redaction.of('s')
+    return (text: string, isQuiet = false, released = 0) => redactor.growing(text, { released, isQuiet })
+  }
+
+  test('is shown up to a fixed distance from its end, whatever the end says', () => {
+    const grow = begin()
+    for (const end of [value, value.slice(0, -1), 'x'.repeat(22), ' '.repeat(22)]) {
+      const text = `${'word '.repeat(60)}${end}`
+      expect(grow(text)).toEqual({ text: text.slice(0, -160), released: text.length - 160 })
+    }
+    expect(grow('short')).toEqual({ text: '', released: 0 })
+  })
+
+  test('that is quiet is shown up to its last word', () => {
+    const grow = begin()
+    expect(grow(`it is ${value.slice(0, 9)}`, true).text).toBe('it is ')
+    expect(grow(`it is ${value} and`, true).text).toBe('it is [redacted A] ')
+    expect(grow('x'.repeat(200), true).text).toBe('x'.repeat(40))
+  })
+
+  test('takes nothing back that was shown, but a value that came in two halves', () => {
+    const grow = begin()
+    expect(grow('one two three', false, 8)).toEqual({ text: 'one two ', released: 8 })
+    const half = value.slice(0, 5)
+    expect(grow(`one ${half}`, false, 9).text).toBe(`one ${half}`)
+    expect(grow(`one ${value}`, false, 9).text).toBe('one [redacted A]')
+  })
+
+  test('is not cut within a surrogate pair', () => {
+    const grow = begin()
+    expect(grow(`${'🔑'.repeat(100)}x`).text).toBe('🔑'.repeat(20))
+  })
+
+  test('holds none of a value longer than what stays back, however it comes', () => {
+    const long = randomBytes(600).toString('base64url')
+    const redaction = new Redaction()
+    redaction.given('s', [['LONG', long]])
+    for (const form of [
+      long,
+      Buffer.from(long).toString('base64').replace(/.{76}/g, '$&\n'),
+      encodeURIComponent(long),
+    ]) {
+      const text = `begin ${form} end of it${' .'.repeat(100)}`
+      let shown = ''
+      let released = 0
+      for (let to = 1; to <= text.length; to += 7) {
+        const next = redaction.of('s').growing(text.slice(0, to), { released, isQuiet: false })
+        released = next.released
+        shown = next.text
+        for (let at = 0; at + 8 <= form.length - 8; at += 8) expect(shown).not.toContain(form.slice(at, at + 8))
+      }
+      expect(shown).toStartWith('begin [redacted LONG]')
+    }
   })
 })
 
@@ -195,40 +256,48 @@ describe('lines of a program', () => {
   const said = (text: string, stream = 'run', at = '10:00') => ({ at, stream, text })
   const begin = () => {
     const redaction = new Redaction()
-    redaction.learn(project, 1, { A: 'secret-of-the-project' })
-    return { redaction, lines: new RedactedLines(redaction.of(project)) }
+    redaction.given('s', [['A', 'secret-of-the-project']])
+    return { redaction, lines: new RedactedLines(redaction.of('s')) }
   }
 
-  test('hold no secret that is spread over two of them, and those of another stream do not wait for it', () => {
+  const long = (name: string) => `${name} ${'.'.repeat(200)}`
+
+  test('stay back for a fixed number of characters, each stream for itself, with the time they came at', () => {
     const { lines } = begin()
     expect(lines.isHolding).toBe(false)
-    expect(lines.take([said('begin'), said(one)])).toEqual([said('begin')])
+    expect(lines.take([said('begin')])).toEqual([])
     expect(lines.isHolding).toBe(true)
-    expect(lines.take([said('meanwhile', 'build')])).toEqual([said('meanwhile', 'build')])
-    expect(lines.take([said(two, 'run', '10:01'), said('end', 'run', '10:01')])).toEqual([
+    expect(lines.take([said(long('meanwhile'), 'build')])).toEqual([])
+    expect(lines.take([said(long('next'), 'run', '10:01')])).toEqual([said('begin')])
+    expect(lines.take([said(long('last'), 'run', '10:02')])).toEqual([said(long('next'), 'run', '10:01')])
+    expect(lines.rest()).toEqual([said(long('last'), 'run', '10:02'), said(long('meanwhile'), 'build')])
+    expect(lines.isHolding).toBe(false)
+    expect(lines.rest()).toEqual([])
+  })
+
+  test('hold no secret that is spread over two of them', () => {
+    const { lines } = begin()
+    expect(lines.take([said('begin'), said(one)])).toEqual([])
+    expect(lines.take([said(two, 'run', '10:01'), said(long('end'), 'run', '10:02')])).toEqual([
+      said('begin', 'run', '10:00'),
       said('[redacted A]', 'run', '10:01'),
-      said('end', 'run', '10:01'),
     ])
   })
 
-  test('that wait for what follows are told when nothing does, as the lines they were', () => {
+  test('that stay back are shown when nothing follows, as the lines they were', () => {
     const { lines } = begin()
-    expect(lines.take([said('one\n'), said(''), said(one)])).toEqual([said('one'), said(''), said('')])
-    expect(lines.rest()).toEqual([said(one)])
-    expect(lines.isHolding).toBe(false)
-    expect(lines.rest()).toEqual([])
+    expect(lines.take([said('one\n'), said(''), said(one)])).toEqual([])
+    expect(lines.rest()).toEqual([said('one'), said(''), said(''), said(one)])
     // Whatever comes later begins anew.
-    expect(lines.take([said(two)])).toEqual([said(two)])
-    expect(lines.rest()).toEqual([])
+    expect(lines.take([said(two)])).toEqual([])
+    expect(lines.rest()).toEqual([said(two)])
   })
 
-  test('are without a secret that was set while they came, and what waited for the old ones is told first', () => {
+  test('are without a secret that was given while they came, and what stayed back for the old ones is shown first', () => {
     const { redaction, lines } = begin()
     expect(lines.take([said(one)])).toEqual([])
-    redaction.learn(project, 2, { B: 'another-secret' })
-    expect(lines.take([said('x another-secret', 'run', '10:01')])).toEqual([
-      said(one),
-      said('x [redacted B]', 'run', '10:01'),
-    ])
+    redaction.given('s', [['B', 'another-secret']])
+    expect(lines.take([said('x another-secret', 'run', '10:01')])).toEqual([said(one)])
+    expect(lines.rest()).toEqual([said('x [redacted B]', 'run', '10:01')])
   })
 })

@@ -1,153 +1,163 @@
 /**
- * Takes secrets out of what is kept, shown and logged. It knows what this process has opened: a value it never saw cannot be in
- * words that pass through it. Nothing here is stored.
+ * Takes secrets out of what is kept, shown and logged. Text of an agent meets a matcher that holds what the sandboxes of
+ * its session were given and nothing else, so what is replaced tells its readers nothing the agent does not have
+ * (docs/decisions/0026). The server's own log, which no route hands out, is searched for every value the process knows.
  */
 import { matchersOf, redactedCharsMin, tokenMatcher } from './known.ts'
 import type { Matcher } from './matcher.ts'
-import { StreamRedactor } from './stream.ts'
+import { heldBackChars, StreamRedactor } from './stream.ts'
+import { emptySet, type ValueSet, ValueSets } from './value-set.ts'
 
 export interface Redactor {
+  /** Of a complete text. */
   text(text: string): string
-  /** Of a text that still grows: without the end that may become a secret with what follows. */
-  growing(text: string): string
+  /** Of a text that grows: the part before `released`, and how far that is. */
+  growing(text: string, so: { released: number; isQuiet: boolean }): { text: string; released: number }
   stream(): StreamRedactor
   /** Another one once what is looked for has changed. */
   readonly state: object
 }
 
-interface KnownProject {
-  revision: bigint
-  secrets: Map<string, string>
-  /** Values that were replaced or deleted while sandboxes that had them live on. */
-  past: Map<string, string>
-  credential: string | null
+/** What the sandboxes of one session were given; an app's or a check's sandbox is a session of its own here. */
+interface KnownSession {
+  secrets: ValueSet
+  /** Keys of its sandbox generations: apart from the secrets, so that a start costs the same however many those are. */
+  keys: ValueSet
   sandboxes: Set<string>
-  matchers: Matcher[] | null
 }
 
-/** Projects are forgotten again, the longest unused first; whoever opens their secrets brings them back. */
+interface KnownProject {
+  revision: bigint
+  secrets: ValueSet
+  credential: { value: string; matchers: Matcher[] } | null
+}
+
+/** Forgotten again, the longest unused first: a start gives a session's values anew, whoever opens a project's secrets brings them back. */
 const projectsMax = 500
-const pastMax = 200
+const sessionsMax = 2_000
+const keysMax = 30
 
 export class Redaction {
+  readonly #sets = new ValueSets()
+  readonly #sessions = new Map<string, KnownSession>()
+  readonly #sessionOf = new Map<string, string>()
   readonly #projects = new Map<string, KnownProject>()
   readonly #ofOperator = new Map<string, string>()
-  /** Keys of one sandbox generation each: apart from the project's, so that a start does not cost more the more there are. */
-  readonly #keys = new Map<string, { projectId: string; matchers: Matcher[] }>()
   #operator: Matcher[] = []
 
-  /** What the operator configured and nobody should read: of upstreams, git hosts and the database. */
+  /** What the operator configured: keys of upstreams and git hosts, the database's password. For the log alone. */
   constructor(operator: Record<string, string | null> = {}) {
     this.learnOperator(operator)
   }
 
-  /** More of the operator's, beside what is known: a key that was replaced may still be in what is said. */
+  /** Beside what is known: a key that was replaced may still come up. */
   learnOperator(operator: Record<string, string | null>): void {
     for (const [name, value] of Object.entries(operator)) if (value !== null) this.#ofOperator.set(value, name)
-    const values = [...this.#ofOperator].map(([value, name]) => [name, value] as const)
-    this.#operator = [...matchersOf(values), tokenMatcher]
-    for (const known of this.#projects.values()) known.matchers = null
+    this.#operator = matchersOf([...this.#ofOperator].map(([value, name]) => [name, value] as const))
   }
 
-  /** All secrets of a project as they are at that revision. What is older than what is known changes nothing. */
+  /** All secrets of a project as they are at that revision. An older revision changes nothing. */
   learn(projectId: string, revision: string | number | bigint, secrets: Record<string, string>): void {
     const known = this.#project(projectId)
     if (BigInt(revision) < known.revision) return
     known.revision = BigInt(revision)
-    const next = new Map(Object.entries(secrets).filter(([, value]) => value.length >= redactedCharsMin))
-    if (next.size === known.secrets.size && [...next].every(([name, value]) => known.secrets.get(name) === value))
-      return
-    if (known.sandboxes.size > 0)
-      for (const [name, value] of known.secrets)
-        if (next.get(name) !== value && known.past.size < pastMax) known.past.set(value, name)
-    known.secrets = next
-    known.matchers = null
+    known.secrets = this.#sets.with(emptySet, Object.entries(secrets))
   }
 
-  /** What the server itself reaches the project's repository with. */
+  /** What the server itself reaches the project's repository with. For the log alone. */
   learnCredential(projectId: string, credential: string): void {
     const known = this.#project(projectId)
-    if (known.credential === credential) return
-    known.credential = credential
-    known.matchers = null
+    if (known.credential?.value !== credential)
+      known.credential = { value: credential, matchers: matchersOf([['git credential', credential]]) }
   }
 
-  /** What one sandbox is given beside the secrets. */
-  sandboxBegins(projectId: string, sandboxId: string, keys: Record<string, string>): void {
-    this.#project(projectId).sandboxes.add(sandboxId)
-    this.#keys.set(sandboxId, { projectId, matchers: matchersOf(Object.entries(keys)) })
+  /** A sandbox of this session begins, with keys of its own. */
+  sandboxBegins(sessionId: string, sandboxId: string, keys: Record<string, string>): void {
+    const known = this.#session(sessionId)
+    known.keys = this.#sets.with(known.keys.values.size > keysMax ? emptySet : known.keys, Object.entries(keys))
+    known.sandboxes.add(sandboxId)
+    this.#sessionOf.set(sandboxId, sessionId)
   }
 
   sandboxEnds(sandboxId: string): void {
-    const known = this.#projects.get(this.#keys.get(sandboxId)?.projectId ?? '')
-    this.#keys.delete(sandboxId)
-    known?.sandboxes.delete(sandboxId)
-    if (known === undefined || known.sandboxes.size > 0 || known.past.size === 0) return
-    known.past.clear()
-    known.matchers = null
+    this.#sessions.get(this.#sessionOf.get(sandboxId) ?? '')?.sandboxes.delete(sandboxId)
+    this.#sessionOf.delete(sandboxId)
   }
 
-  /** For the words of a project, or of one of its sandboxes. It follows every change of its secrets. */
-  of(projectId: string, sandboxId: string | null = null): Redactor {
-    const matchers = () => [...(this.#keys.get(sandboxId ?? '')?.matchers ?? []), ...this.#matchersOf(projectId)]
-    return redactor(matchers, () => this.#matchersOf(projectId))
+  /** Secrets a sandbox of this session was given, or is about to be. They are looked for from here on. */
+  given(sessionId: string, secrets: Iterable<readonly [name: string, value: string]>): void {
+    const known = this.#session(sessionId)
+    known.secrets = this.#sets.with(known.secrets, secrets)
+  }
+
+  /** For text of this session's agent, or text it can have a part in. Null: of no session, so only tokens of the service. */
+  of(sessionId: string | null): Redactor {
+    const known = () => this.#sessions.get(sessionId ?? '')
+    return {
+      text: (text) => redact([...(known()?.keys.whole ?? []), ...(known()?.secrets.whole ?? []), tokenMatcher], text),
+      growing: (text, so) => growing(growingMatchers(known()), text, so),
+      stream: () => new StreamRedactor(growingMatchers(known())),
+      get state() {
+        return known()?.secrets ?? emptySet
+      },
+    }
+  }
+
+  /** For the answer to a person about their own request. No agent reads it, and no text of an agent belongs in it. */
+  ofProject(projectId: string): Pick<Redactor, 'text'> {
+    return { text: (text) => redact([...(this.#projects.get(projectId)?.secrets.whole ?? []), tokenMatcher], text) }
   }
 
   /** For the server's own log, which is about every project. */
   everything(text: string): string {
-    const all = [
-      ...this.#keys.values(),
-      ...[...this.#projects.keys()].map((id) => ({ matchers: this.#matchersOf(id) })),
-    ]
-    const distinct = new Set([...all.flatMap(({ matchers }) => matchers), ...this.#operator])
-    return redact([...distinct], text)
+    const projects = [...this.#projects.values()]
+    // Keys of sandboxes are tokens of the service, which are found without being known.
+    const sets = new Set([...this.#sessions.values(), ...projects].map(({ secrets }) => secrets))
+    const credentials = projects.flatMap(({ credential }) => credential?.matchers ?? [])
+    return redact([...[...sets].flatMap(({ whole }) => whole), ...credentials, ...this.#operator, tokenMatcher], text)
   }
 
-  #matchersOf(projectId: string): Matcher[] {
-    const known = this.#projects.get(projectId)
-    if (known === undefined) return this.#operator
-    known.matchers ??= [
-      ...matchersOf([
-        ...known.secrets,
-        ...[...known.past].map(([value, name]) => [name, value] as const),
-        ...(known.credential === null ? [] : [['git credential', known.credential] as const]),
-      ]),
-      ...this.#operator,
-    ]
-    return known.matchers
+  #session(sessionId: string): KnownSession {
+    const known = this.#sessions.get(sessionId) ?? { secrets: emptySet, keys: emptySet, sandboxes: new Set() }
+    putNewest(this.#sessions, sessionId, known, sessionsMax, ({ sandboxes }) => sandboxes.size === 0)
+    return known
   }
 
   #project(projectId: string): KnownProject {
-    const known = this.#projects.get(projectId) ?? {
-      revision: -1n,
-      secrets: new Map<string, string>(),
-      past: new Map<string, string>(),
-      credential: null,
-      sandboxes: new Set<string>(),
-      matchers: null,
-    }
-    // The newest is last.
-    this.#projects.delete(projectId)
-    this.#projects.set(projectId, known)
-    if (this.#projects.size > projectsMax)
-      for (const [id, { sandboxes }] of this.#projects)
-        if (sandboxes.size === 0 && id !== projectId) {
-          this.#projects.delete(id)
-          break
-        }
+    const known = this.#projects.get(projectId) ?? { revision: -1n, secrets: emptySet, credential: null }
+    putNewest(this.#projects, projectId, known, projectsMax, () => true)
     return known
   }
 }
 
-function redactor(matchers: () => Matcher[], state: () => object): Redactor {
-  return {
-    text: (text) => redact(matchers(), text),
-    growing: (text) => new StreamRedactor(matchers()).push(text),
-    stream: () => new StreamRedactor(matchers()),
-    get state() {
-      return state()
-    },
-  }
+/** The newest is last. One too many: the oldest that may go does. */
+function putNewest<T>(into: Map<string, T>, key: string, value: T, max: number, mayGo: (value: T) => boolean): void {
+  into.delete(key)
+  into.set(key, value)
+  if (into.size <= max) return
+  for (const [old, each] of into)
+    if (old !== key && mayGo(each)) {
+      into.delete(old)
+      return
+    }
+}
+
+function growingMatchers(known: KnownSession | undefined): Matcher[] {
+  return [...(known?.keys.growing ?? []), ...(known?.secrets.growing ?? []), tokenMatcher]
+}
+
+function growing(matchers: Matcher[], text: string, { released, isQuiet }: { released: number; isQuiet: boolean }) {
+  const stream = new StreamRedactor(matchers, text.length)
+  stream.push(text)
+  // A quiet end is shown up to its last word: most secrets hold no space, and one may have come in half.
+  const place = Math.max(released, text.length - heldBackChars, isQuiet ? lastWordAt(text) : 0)
+  // Never between the halves of a surrogate pair.
+  const upTo = /[\ud800-\udbff]/.test(text.charAt(place - 1)) ? place - 1 : place
+  return { text: stream.upTo(upTo), released: upTo }
+}
+
+function lastWordAt(text: string): number {
+  return text.length - (/\S*$/.exec(text.slice(-heldBackChars))?.[0].length ?? 0)
 }
 
 function redact(matchers: Matcher[], text: string): string {

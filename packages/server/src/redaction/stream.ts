@@ -1,4 +1,8 @@
-/** Replaces what matchers find in a text that comes in pieces. What comes out is the same wherever the pieces end. */
+/**
+ * Replaces what matchers find in a text that comes in pieces. The last characters stay back until more follow or the text
+ * ends. How many they are is a constant: were it the longest prefix of a secret, each chunk would answer whether the text
+ * so far begins one, and an agent that reads its own session could ask (docs/decisions/0026).
+ */
 import type { Matcher, Watch } from './matcher.ts'
 
 interface Run {
@@ -11,9 +15,13 @@ interface Run {
 
 export const markOf = (name: string) => `[redacted ${name}]`
 
+/** Longer than any pattern that a growing text is searched for, with the line breaks that a tool puts into one (known.ts). */
+export const heldBackChars = 160
+
 export class StreamRedactor {
   readonly #watches: Watch[]
-  /** What is not decided yet: it begins at `#base` of the whole text. */
+  readonly #heldBack: number
+  /** What is not released yet: it begins at `#base` of the whole text. */
   #pending = ''
   #base = 0
   #length = 0
@@ -21,11 +29,12 @@ export class StreamRedactor {
   #runs: Run[] = []
   #isMarked = false
 
-  constructor(matchers: readonly Matcher[]) {
+  constructor(matchers: readonly Matcher[], heldBack = heldBackChars) {
+    this.#heldBack = heldBack
     this.#watches = matchers.map((matcher) => matcher.watch((from, to, name) => this.#cover(from, to, name)))
   }
 
-  /** The part of the text that is certain now. The rest may be the beginning of something, and comes later. */
+  /** The text up to a fixed distance from its end. */
   push(chunk: string): string {
     this.#pending += chunk
     for (let at = 0; at < chunk.length; at++) {
@@ -33,9 +42,12 @@ export class StreamRedactor {
       for (const watch of this.#watches) watch.step(code, this.#length)
       this.#length++
     }
-    let certain = this.#length
-    for (const watch of this.#watches) certain = Math.min(certain, watch.begins(this.#length))
-    return this.#release(certain)
+    return this.upTo(this.#length - this.#heldBack)
+  }
+
+  /** What is left of the text before this place. */
+  upTo(place: number): string {
+    return this.#release(Math.max(this.#base, Math.min(place, this.#length)))
   }
 
   end(): string {
@@ -43,7 +55,9 @@ export class StreamRedactor {
   }
 
   /** Every character of every find is replaced; finds that overlap are one. */
-  #cover(from: number, to: number, name: string): void {
+  #cover(start: number, to: number, name: string): void {
+    // A token goes on for as long as its characters do, so its beginning may be released already.
+    const from = Math.max(start, this.#isMarked ? 0 : this.#base)
     let run: Run = { from, to, name, namedTo: to }
     for (let last = this.#runs.at(-1); last !== undefined && last.to > from; last = this.#runs.at(-1)) {
       this.#runs.pop()

@@ -41,12 +41,16 @@ export function trySplits(random: Random, times: number): Disagreement | null {
   const names = Object.keys(secrets).filter(() => random() < 0.4)
   const values = names.map((name) => [name, secrets[name]!] as const)
   const matchers = [...matchersOf(values), tokenMatcher]
-  const text = makeText(random, values)
+  // As long as the longest pattern with a line break after each of its characters.
+  const heldBack = 2 * Math.max(160, ...values.flatMap(([, value]) => encodings(value).map(([, form]) => form.length)))
+  let text = makeText(random, values)
+  // Most of it is released before its end.
+  while (text.length < 2 * heldBack) text += makeText(random, values)
   const meant = slowly(values, text)
   for (let time = 0; time < times; time++) {
     const cuts = Array.from({ length: Math.floor(random() * 12) }, () => Math.floor(random() * (text.length + 1)))
     cuts.sort((one, other) => one - other)
-    const stream = new StreamRedactor(matchers)
+    const stream = new StreamRedactor(matchers, heldBack)
     let said = ''
     let from = 0
     for (const cut of [...cuts, text.length]) {

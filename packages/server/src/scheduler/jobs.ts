@@ -20,9 +20,11 @@ import { upstreamsOf } from '../models/upstreams.ts'
 import { evictMirrors } from '../projects/evict-mirrors.ts'
 import { noticeDefaultBranches } from '../projects/default-branch.ts'
 import { sweepRepositories } from '../projects/sweep-repositories.ts'
+import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
 import { pruneWip } from '../sessions/prune-wip.ts'
 import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
+import { reclaimStorage } from '../storage/reclaim.ts'
 import { fireDueTriggers } from '../triggers/due.ts'
 import { fireForsakenSlots } from '../triggers/fire.ts'
 import { reconcileTriggers } from '../triggers/reconcile.ts'
@@ -69,7 +71,9 @@ export function jobs(deps: Deps): Job[] {
     { name: 'read model upstreams', everyMs: 1_000, run: async () => void upstreamsOf(deps.config).all(deps) },
     { name: 'settle model calls', everyMs: 30_000, run: () => settleForsaken(deps, deps.pulse.deadAfterSeconds()) },
     { name: 'sweep repositories', everyMs: 600_000, run: (signal) => sweepRepositories(deps, signal) },
-    { name: 'prune replaced work', everyMs: 3_600_000, run: (signal) => pruneWip(deps, signal) },
+    { name: 'reclaim storage', everyMs: 600_000, run: (signal) => reclaimStorage(deps, signal) },
+    { name: 'prune replaced work', everyMs: 600_000, run: (signal) => pruneWip(deps, signal) },
+    { name: 'forget given secrets', everyMs: 3_600_000, run: () => forgetGivenSecrets(deps.db) },
     { name: 'forget idempotency keys', everyMs: 3_600_000, run: () => forgetIdempotencyKeys(deps) },
   ]
 }

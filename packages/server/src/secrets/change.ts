@@ -4,6 +4,7 @@ import type { Caller } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
+import type { SealedSecret } from './given-store.ts'
 import { bumpRevision, deleteSecretRow, lockForChange, sealedSecrets, upsertSecret } from './store.ts'
 
 type SecretDeps = Pick<Deps, 'db' | 'keyring' | 'redaction'>
@@ -60,26 +61,29 @@ export async function deleteSecret(
   await learnSecrets(deps, input.project.project_id)
 }
 
-/** Names and plain values, for the environment of a sandbox and nothing else. */
+/** Names and plain values. */
 export async function openSecrets(deps: SecretDeps, project: ProjectRow): Promise<Record<string, string>> {
-  const rows = await sealedSecrets(deps.db, project.project_id)
-  const secrets = Object.fromEntries(
-    rows.map(({ name, version, sealed }) => [
-      name,
-      deps.keyring.open({
-        projectId: project.project_id,
-        dataKey: project.data_key,
-        aad: ['secret', name, version],
-        sealed,
-      }),
-    ]),
-  )
-  // Before anybody has it: what comes back from where it goes is looked through from here on.
-  deps.redaction.learn(project.project_id, project.secrets_revision, secrets)
-  return secrets
+  return Object.fromEntries((await openAll(deps, project)).map(({ name, value }) => [name, value]))
 }
 
-/** Secrets as they are now, so that they are taken out of what is said from now on. */
+export async function openAll(deps: SecretDeps, project: ProjectRow): Promise<(SealedSecret & { value: string })[]> {
+  const rows = await sealedSecrets(deps.db, project.project_id)
+  const opened = rows.map((row) => ({ ...row, value: openSealed(deps, project, row) }))
+  // Before anything else has a value, so that no line of the log holds one.
+  const secrets = Object.fromEntries(opened.map(({ name, value }) => [name, value]))
+  deps.redaction.learn(project.project_id, project.secrets_revision, secrets)
+  return opened
+}
+
+export function openSealed(
+  { keyring }: Pick<Deps, 'keyring'>,
+  { project_id: projectId, data_key: dataKey }: ProjectRow,
+  { name, version, sealed }: SealedSecret,
+): string {
+  return keyring.open({ projectId, dataKey, aad: ['secret', name, version], sealed })
+}
+
+/** Secrets as they are now, so that the log is searched for them from now on. */
 export async function learnSecrets(deps: SecretDeps, projectId: string): Promise<void> {
   const project = await getProject(deps.db, projectId)
   if (project !== null) await openSecrets(deps, project)

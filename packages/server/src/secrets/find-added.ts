@@ -3,6 +3,7 @@ import { type RefUpdate, scanAddedText, type Repository, type Sha } from '@svc/g
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { openSecrets } from './change.ts'
+import { givenSecrets } from './for-sandbox.ts'
 import { formBytesMax, formsOf, type SecretForm } from './forms.ts'
 
 export interface Finding {
@@ -24,6 +25,8 @@ export async function findAddedSecrets(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   input: {
     project: ProjectRow
+    /** A push by a session's token is searched for what its sandboxes were given: a refusal tells its agent nothing new. */
+    sessionId: string | null
     repository: Repository
     updates: RefUpdate[]
     known: () => Promise<Iterable<Sha>>
@@ -31,8 +34,10 @@ export async function findAddedSecrets(
   },
   options: { signal?: AbortSignal } = {},
 ): Promise<Findings> {
-  const secrets = await openSecrets(deps, input.project)
-  const forms = Object.entries(secrets).flatMap(([name, value]) => formsOf(name, value))
+  const { project, sessionId } = input
+  const secrets =
+    sessionId === null ? Object.entries(await openSecrets(deps, project)) : await givenSecrets(deps, project, sessionId)
+  const forms = secrets.flatMap(([name, value]) => formsOf(name, value))
   if (forms.length === 0) return { kind: 'found', findings: [] }
   const found = new Map<string, Finding>()
   const scan = { updates: input.updates, known: await input.known(), overlap: formBytesMax }

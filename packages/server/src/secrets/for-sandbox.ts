@@ -1,21 +1,40 @@
 import type { Manifest } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from './change.ts'
+import { openAll, openSealed } from './change.ts'
+import { insertGiven, sealedGiven } from './given-store.ts'
+
+/** Of one session. Each that is pushed to a sandbox counts, so replacing secrets in a loop cannot grow a matcher forever. */
+const givenMax = 2_000
 
 /**
- * What a sandbox gets of the project's secrets: all but the credentials of its connectors. Those are added on the
- * server, to the calls that need them, so that no agent can read or lose them. The names are told all the same.
+ * The project's secrets as a sandbox of this session gets them: all but the credentials of its connectors. The server adds
+ * those to the calls that need them, so no agent can read or lose them. The names are listed all the same. What a sandbox
+ * gets is recorded before the sandbox has it, and the session's text is searched for it from here on.
  */
 export async function secretsForSandbox(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
   manifest: Pick<Manifest, 'connectors'>,
+  sessionId: string,
 ): Promise<{ env: Record<string, string>; names: string[] }> {
-  const all = await openSecrets(deps, project)
+  const all = await openAll(deps, project)
   const kept = new Set(manifest.connectors.map(({ auth }) => auth?.secret_env ?? null))
+  const given = all.filter(({ name }) => !kept.has(name))
+  await insertGiven(deps.db, { projectId: project.project_id, sessionId }, given)
+  deps.redaction.given(sessionId, await givenSecrets(deps, project, sessionId))
   return {
-    env: Object.fromEntries(Object.entries(all).filter(([name]) => !kept.has(name))),
-    names: Object.keys(all),
+    env: Object.fromEntries(given.map(({ name, value }) => [name, value])),
+    names: all.map(({ name }) => name),
   }
+}
+
+/** Every value that a sandbox of this session was given, in any generation. */
+export async function givenSecrets(
+  deps: Pick<Deps, 'db' | 'keyring'>,
+  project: ProjectRow,
+  sessionId: string,
+): Promise<[name: string, value: string][]> {
+  const rows = await sealedGiven(deps.db, sessionId, givenMax)
+  return rows.map((row) => [row.name, openSealed(deps, project, row)])
 }

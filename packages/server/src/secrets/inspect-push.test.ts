@@ -3,15 +3,20 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { commit, makeRepo } from '@svc/git/testing'
 import { clientAt } from '@svc/git/testing-client'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { makeTestApp, type TestApp } from '../test-app.ts'
+import { findAddedSecrets } from './find-added.ts'
 import { formsOf } from './forms.ts'
+import { insertGiven } from './given-store.ts'
+import { sealedSecrets } from './store.ts'
 
 setDefaultTimeout(60_000)
 let app: TestApp
 let clone: string
+let base: string
 const door = new Listener({ fromSandbox: false })
 const canary = 'canary/9+value with "quotes" & ünïcode'
 const pem = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2)}\n${'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj'.repeat(2)}\n-----END PRIVATE KEY-----\n`
@@ -27,7 +32,7 @@ beforeAll(async () => {
   const served = buildApp(app.deps)
   door.answerWith((request, env) => served.fetch(request, env))
   const { project } = await app.managedProject({ 'README.md': 'hello\n' })
-  const base = `/v1/projects/${project.project_id}`
+  base = `/v1/projects/${project.project_id}`
   for (const [name, value] of Object.entries({ CANARY: canary, PEM: pem, SHORT: 'short-value-15c' }))
     expect((await app.request('POST', `${base}/secrets`, { body: { name, value } })).status).toBe(200)
   clone = await mkdtemp(join(tmpdir(), 'svc-push-secret-'))
@@ -52,6 +57,42 @@ async function push(files: Record<string, string>, after?: () => Promise<unknown
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+describe('a push by a token of a session', () => {
+  test('is searched for the values its sandboxes were given and no others', async () => {
+    const session = crypto.randomUUID()
+    const given = 'given-to-the-sandbox-0815'
+    const project = app.deps.db.selectFrom('projects').selectAll().executeTakeFirstOrThrow()
+    await app.request('POST', `${base}/secrets`, { body: { name: 'GIVEN', value: given } })
+    const all = await sealedSecrets(app.deps.db, (await project).project_id)
+    const of = { projectId: (await project).project_id, sessionId: session }
+    await insertGiven(
+      app.deps.db,
+      of,
+      all.filter(({ name }) => name === 'GIVEN'),
+    )
+    const findings = async (text: string, sessionId: string | null) => {
+      const repo = await makeRepo({ main: { 'a.txt': `key = ${text}\n` } })
+      try {
+        const repository = { dir: repo.dir, remote: null }
+        const newSha = await commit(repo, 'x', { 'b.txt': `again ${text}\n` })
+        const updates = [{ ref: 'refs/heads/x', oldSha: '0'.repeat(40), newSha }]
+        const known = () => Promise.resolve([])
+        const input = { project: await project, sessionId, repository, updates, known, max: 5 }
+        const found = await findAddedSecrets(app.deps, input)
+        return found.kind === 'found' ? [...new Set(found.findings.map(({ name }) => name))] : []
+      } finally {
+        await repo.remove()
+      }
+    }
+    expect(await findings(canary, session)).toEqual([])
+    expect(await findings(canary, null)).toEqual(['CANARY'])
+    expect(await findings(given, session)).toEqual(['GIVEN'])
+    await app.request('DELETE', `${base}/secrets/GIVEN`)
+    expect(await findings(given, session)).toEqual(['GIVEN'])
+    expect(await findings(given, null)).toEqual([])
+  })
+})
 
 describe('a push', () => {
   test.each<[string, string]>([

@@ -8,13 +8,14 @@ export function inspectPushes(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
   repository: Repository,
+  sessionId: string | null,
 ): PushInspector {
   return async ({ repo, updates }) => {
     const known = async () => {
       const tips = await readTips({ dir: repository.dir, remote: null }, 'all', {})
       return tips.kind === 'tips' ? tips.tips.values() : []
     }
-    const outcome = await findAddedSecrets(deps, { project, repository: repo, updates, known, max: 1 })
+    const outcome = await findAddedSecrets(deps, { project, sessionId, repository: repo, updates, known, max: 1 })
     if (outcome.kind === 'too-large')
       return 'This push adds more than can be searched for the values of secrets. Push it in smaller parts.'
     const [first] = outcome.findings

@@ -1,7 +1,9 @@
 import { deleteSecretRoute, listSecretsRoute, setSecretRoute } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import { currentManifest } from '../projects/default-branch.ts'
 import { readManifest } from '../projects/manifest.ts'
+import { shortCredential } from '../redaction/short-credential.ts'
 import { deleteSecret, setSecret } from './change.ts'
 import { listSecrets } from './store.ts'
 
@@ -19,9 +21,13 @@ export function secretRoutes(deps: Deps): Mounted[] {
         revision: String(project.secrets_revision),
       }
     }),
-    handle(setSecretRoute, async ({ project, caller, body }) =>
-      setSecret(deps, { project, caller, name: body.name, value: body.value }),
-    ),
+    handle(setSecretRoute, async ({ project, caller, body, request }) => {
+      const set = await setSecret(deps, { project, caller, name: body.name, value: body.value })
+      const { connectors } = await currentManifest(deps, project)
+      if (connectors.some(({ auth }) => auth?.secret_env === body.name))
+        request.warnings.push(...shortCredential(`The credential ${body.name} of a connector`, body.value))
+      return set
+    }),
     handle(deleteSecretRoute, async ({ project, caller, params }) => {
       await deleteSecret(deps, { project, caller, name: params.name })
       return { ok: true }

@@ -42,7 +42,7 @@ export async function setBusy(
   })
 }
 
-/** `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */
+/** One whose newest work is not kept waits for a person. `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */
 export async function idleSessions(
   db: DbOrTransaction,
   idleMinutes: number,
@@ -53,7 +53,7 @@ export async function idleSessions(
     cross join lateral (
       select coalesce((d.manifest->'sandbox'->>'idle_minutes')::integer, ${idleMinutes}::integer) as minutes) limits
     where status = 'running' and desired = 'running' and not is_busy
-      and last_active_at < now() - make_interval(mins => minutes)
+      and unkept_work is null and last_active_at < now() - make_interval(mins => minutes)
     limit 100`.execute(db)
   return rows.map((row) => ({ session_id: row.session_id, idleMinutes: row.minutes }))
 }
@@ -66,6 +66,7 @@ export async function markIdle(db: DbOrTransaction, sessionId: string, idleMinut
     .where('session_id', '=', sessionId)
     .where('status', '=', 'running')
     .where('is_busy', '=', false)
+    .where('unkept_work', 'is', null)
     .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
     .where(({ not, exists, selectFrom }) =>
       not(

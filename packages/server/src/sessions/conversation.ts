@@ -17,6 +17,8 @@ interface RuntimePart {
   type: string
   text?: string
   synthetic?: boolean
+  /** `end` is there once nothing is added to its text any more. */
+  time?: { end?: unknown }
   tool?: string
   state?: {
     status?: string
@@ -49,6 +51,7 @@ export class Conversation {
   readonly #said: Said
   readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
   #chars = 0
+  #hasEnded = false
 
   constructor(runtimeSessionId: string | null, said: Said) {
     this.runtimeSessionId = runtimeSessionId
@@ -114,9 +117,25 @@ export class Conversation {
           : new Date(info.time.completed).toISOString(),
       error: info.error === undefined ? null : errorText(info.error, this.#said),
       parts: [...parts.values()]
-        .map((part) => presentPart(part, this.#said, info.role === 'assistant' && info.time.completed === undefined))
+        .map((part) => presentPart(part, this.#said, this.#isUnfinished(info)))
         .filter((part) => part !== null),
     }
+  }
+
+  /** Whether the end of a text stays back for now in what `message` answered last. */
+  holdsBack(messageId: string): boolean {
+    return [...(this.#messages.get(messageId)?.parts.values() ?? [])].some((part) => this.#said.holdsBack(part))
+  }
+
+  /** The sandbox has ended: every text is complete. Returns the ids of messages that were being written. */
+  end(): string[] {
+    const unfinished = [...this.#messages.values()].filter(({ info }) => this.#isUnfinished(info))
+    this.#hasEnded = true
+    return unfinished.map(({ info }) => info.id)
+  }
+
+  #isUnfinished(info: RuntimeMessage): boolean {
+    return !this.#hasEnded && info.role === 'assistant' && info.time.completed === undefined
   }
 
   #onMessage(info: RuntimeMessage | null): Change {
@@ -135,6 +154,8 @@ export class Conversation {
     const grown = charsOf(part) - charsOf(found.parts.get(part.id))
     if (this.#chars + grown > conversationCharsMax) return nothing
     this.#chars += grown
+    const before = found.parts.get(part.id)
+    if (before !== undefined) this.#said.replaced(before, part)
     found.parts.set(part.id, part)
     return { kind: 'message', messageId: part.messageID }
   }
@@ -166,12 +187,12 @@ function presentPart(part: RuntimePart, said: Said, isUnfinished: boolean): Mess
   if (part.type === 'text' || part.type === 'reasoning')
     return part.synthetic
       ? null
-      : { type: part.type, id: part.id, text: field('text', part.text, textCharsMax, isUnfinished) }
+      : { type: part.type, id: part.id, text: field('text', part.text, textCharsMax, isUnfinished && isOpen(part)) }
   if (part.type !== 'tool') return null
   const state = part.state ?? {}
   const status =
     state.status === 'running' || state.status === 'completed' || state.status === 'error' ? state.status : 'pending'
-  const isRunning = isUnfinished && (status === 'running' || status === 'pending')
+  const isPending = isUnfinished && status === 'pending'
   const output = status === 'error' ? state.error : (state.output ?? state.metadata?.output)
   return {
     type: 'tool',
@@ -179,10 +200,12 @@ function presentPart(part: RuntimePart, said: Said, isUnfinished: boolean): Mess
     tool: field('tool', part.tool, 200),
     status,
     title: field('title', state.title, 500),
-    input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isRunning),
-    output: field('output', output, outputCharsMax, isRunning),
+    input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isPending),
+    output: field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running')),
   }
 }
+
+const isOpen = (part: RuntimePart) => typeof part.time?.end !== 'number'
 
 /** PostgreSQL holds no NUL in text, and nobody reads past the limit. */
 function clean(text: unknown, charsMax: number): string {
@@ -213,6 +236,7 @@ function asPart(value: unknown): RuntimePart | null {
     isId(value.messageID) &&
     typeof value.type === 'string' &&
     (value.text === undefined || typeof value.text === 'string') &&
+    (value.time === undefined || isObject(value.time)) &&
     (value.state === undefined || isState(value.state))
     ? (value as unknown as RuntimePart)
     : null

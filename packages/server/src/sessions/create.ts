@@ -3,11 +3,12 @@ import type { Repository } from '@svc/git'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { openSecrets } from '../secrets/change.ts'
+import { redactorFor } from '../secrets/redactor-for.ts'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { requireDiskRoom } from '../disk-watch.ts'
 import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
 import { auditOf } from './audit.ts'
@@ -36,7 +37,7 @@ export interface CreateSession {
 
 type CreateDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
 >
 
 export const defaultAgent = 'build'
@@ -67,7 +68,7 @@ export async function createSession(
   await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
   const model = input.model ?? manifest.runtime.model ?? null
   const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
-  const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt) : null
+  const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt, caller) : null
   await failpoint('session.create.before_row')
   const { sessionId, isWarm } = await deps.db.transaction().execute(async (trx) => {
     const parentId = input.parentSessionId ?? boundSession(caller.actor)
@@ -137,7 +138,12 @@ async function fingerprintWanted(
 }
 
 /** Refuses when the account has as many live sessions as it may. Inside a transaction: the account stays locked until it ends. */
-export async function requireRoom(deps: Pick<Deps, 'config'>, trx: DbOrTransaction, accountId: string): Promise<void> {
+export async function requireRoom(
+  deps: Pick<Deps, 'config' | 'disk'>,
+  trx: DbOrTransaction,
+  accountId: string,
+): Promise<void> {
+  requireDiskRoom(deps)
   const { active, plan } = await countLiveLocked(trx, accountId)
   const limit = deps.config.sessionLimit ?? planLimits[plan]
   if (limit === null || active < limit) return
@@ -151,11 +157,19 @@ export async function requireRoom(deps: Pick<Deps, 'config'>, trx: DbOrTransacti
   )
 }
 
-/** The prompt is delivered as it was typed; what every list shows is without the secrets in it. */
-async function nameFromPrompt(deps: CreateDeps, project: ProjectRow, prompt = ''): Promise<string | null> {
-  if (prompt.trim() === '') return null
-  await openSecrets(deps, project)
-  const line = deps.redaction.of(project.project_id).text(prompt).trim().split('\n')[0]?.trim()
+/**
+ * The prompt is delivered as it was typed; the name that lists show holds none of the secrets in it. An agent that starts a
+ * session wrote the prompt and reads the name, so its prompt is searched for what the agent's own session was given.
+ */
+async function nameFromPrompt(
+  deps: CreateDeps,
+  project: ProjectRow,
+  prompt: string | undefined,
+  author: Caller,
+): Promise<string | null> {
+  if (prompt === undefined || prompt.trim() === '') return null
+  const redactor = await redactorFor(deps, project, author)
+  const line = redactor.text(prompt).trim().split('\n')[0]?.trim()
   if (!line) return null
   return line.length <= 80 ? line : `${line.slice(0, 79)}…`
 }

@@ -31,7 +31,8 @@ export class EnvPusher {
   async #tell(daemon: DaemonAddress, { projectId, revision }: { projectId: string; revision: string }): Promise<void> {
     const project = await getProject(this.#deps.db, projectId)
     if (project === null) return
-    const { env } = await secretsForSandbox(this.#deps, project, await currentManifest(this.#deps, project))
+    const manifest = await currentManifest(this.#deps, project)
+    const { env } = await secretsForSandbox(this.#deps, project, manifest, daemon.sessionId)
     const outcome = await sendEnv(daemon, { revision, env })
     const about = { session_id: daemon.sessionId, revision }
     if (outcome.kind === 'away')

@@ -1,4 +1,5 @@
 /** Follows the conversation in one sandbox: keeps it in the database and tells the feed. */
+import type { Message } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../deps.ts'
 import { setBusy } from './activity-store.ts'
@@ -6,12 +7,15 @@ import { Conversation } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { pause } from '../pause.ts'
-import { Said } from './said.ts'
+import { quietMs, Said } from './said.ts'
 import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
+import { TranscriptQuota } from './transcript-quota.ts'
 
-type FollowDeps = Pick<Deps, 'db' | 'feed' | 'now' | 'log'>
+type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'log'>
 
 const feedMs = 40
+/** A little later than a text counts as quiet, so that one look shows it. */
+const releaseMs = quietMs + 10
 const keepMs = 1_000
 const activityMs = 10_000
 const reconnectMsMax = 2_000
@@ -40,6 +44,9 @@ export class Follower {
   readonly #unfed = new Set<string>()
   readonly #unkept = new Set<string>()
   #feedTimer: NodeJS.Timeout | null = null
+  /** Messages whose last characters stay back until more follows, or nothing does. */
+  readonly #heldBack = new Set<string>()
+  #releaseTimer: NodeJS.Timeout | null = null
   #keepTimer: NodeJS.Timeout | null = null
   #keeping: Promise<void> = Promise.resolve()
   readonly #on: RuntimeEvents
@@ -51,6 +58,7 @@ export class Follower {
   /** As the database has it, for the sweeps of other servers. */
   #busyKept = false
   #followed: Promise<void> = Promise.resolve()
+  #quota: TranscriptQuota | null = null
 
   constructor(
     deps: FollowDeps,
@@ -67,7 +75,7 @@ export class Follower {
     this.#deps = deps
     this.#daemon = daemon
     this.#userId = input.userId
-    this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor))
+    this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor, deps.now))
     this.turn = input.turn
     if (this.turn === 'busy') this.#keepSoon()
   }
@@ -103,7 +111,12 @@ export class Follower {
     this.#stop.abort()
     await this.#followed
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
     if (this.#keepTimer !== null) clearTimeout(this.#keepTimer)
+    for (const messageId of this.#conversation.end()) {
+      this.#unfed.add(messageId)
+      this.#unkept.add(messageId)
+    }
     this.#feed()
     await this.#keep()
   }
@@ -263,8 +276,19 @@ export class Follower {
     for (const messageId of this.#unfed) {
       const message = this.#conversation.message(messageId)
       if (message !== null) this.#deps.feed.publish(this.#daemon.sessionId, { type: 'message', message })
+      if (this.#conversation.holdsBack(messageId)) this.#heldBack.add(messageId)
     }
     this.#unfed.clear()
+    if (this.#heldBack.size > 0 && !this.#stop.signal.aborted)
+      this.#releaseTimer ??= setTimeout(() => this.#release(), releaseMs)
+  }
+
+  /** Shows what silence shows; what has grown meanwhile waits again. */
+  #release(): void {
+    this.#releaseTimer = null
+    const messageIds = [...this.#heldBack]
+    this.#heldBack.clear()
+    for (const messageId of messageIds) if (this.#conversation.holdsBack(messageId)) this.#touch(messageId)
   }
 
   #keepSoon(): void {
@@ -281,8 +305,7 @@ export class Follower {
       try {
         for (const id of ids) {
           const message = this.#conversation.message(id)
-          if (message !== null)
-            await upsertMessage(this.#deps.db, this.#daemon.sessionId, this.#daemon.generation, message)
+          if (message !== null) await this.#keepMessage(message)
         }
         const isBusy = this.turn === 'busy'
         const ended = [...this.#ended]
@@ -300,6 +323,14 @@ export class Follower {
       }
     })
     return this.#keeping
+  }
+
+  async #keepMessage(message: Message): Promise<void> {
+    const { db, config } = this.#deps
+    const { sessionId, generation } = this.#daemon
+    this.#quota ??= await TranscriptQuota.open(db, config, sessionId)
+    const kept = this.#quota.fit(message)
+    if (kept !== null) await upsertMessage(db, sessionId, generation, kept)
   }
 
   async #noteActivity(): Promise<void> {

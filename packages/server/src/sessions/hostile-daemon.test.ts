@@ -222,7 +222,7 @@ describe('a runtime that lies', () => {
   })
 
   test('makes neither keys nor memory nor crashes of us', () => {
-    const conversation = new Conversation('s', new Said(new Redaction().of('p')))
+    const conversation = new Conversation('s', new Said(new Redaction().of('s'), () => new Date()))
     conversation.apply(updated(message('m')))
     const odd: unknown[] = [
       ...[null, 7, 'x', [], {}, { type: 'message.updated' }, { type: 'message.updated', properties: null }],

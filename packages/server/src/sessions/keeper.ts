@@ -213,7 +213,7 @@ export class SessionKeeper {
         await updateSandbox(trx, sandboxId, { status: 'active' })
         if (firstPrompt !== null)
           await updateSession(trx, session.session_id, {
-            initial_prompt: this.#deps.redaction.of(session.project_id).text(firstPrompt),
+            initial_prompt: this.#deps.redaction.of(session.session_id).text(firstPrompt),
             initial_prompt_delivered_at: this.#deps.now().toISOString(),
           })
         return moveSession(trx, {
@@ -271,7 +271,7 @@ export class SessionKeeper {
       sessionId: session.session_id,
       generation: session.generation,
     }
-    const redactor = this.#deps.redaction.of(session.project_id, input.sandboxId)
+    const redactor = this.#deps.redaction.of(session.session_id)
     const follower = new Follower(this.#deps, daemon, {
       redactor,
       userId: session.created_by ?? '',
@@ -287,13 +287,15 @@ export class SessionKeeper {
       missedAt: null,
       redactor,
       follower,
-      wip: new WipWatch(this.#deps, daemon),
+      wip: new WipWatch(this.#deps, daemon, () =>
+        this.#record(session.session_id, () => this.#announce(session.session_id)),
+      ),
     })
     follower.start()
   }
 
   async #tellTrouble(session: SessionWithSandbox, what: string | null): Promise<void> {
-    const said = what === null ? null : this.#deps.redaction.of(session.project_id).text(what)
+    const said = what === null ? null : this.#deps.redaction.of(session.session_id).text(what)
     if (await noteTrouble(this.#deps.db, session.session_id, session.generation, said))
       await this.#announce(session.session_id)
   }
@@ -349,7 +351,7 @@ export class SessionKeeper {
     session: SessionWithSandbox,
     end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },
   ): Promise<void> {
-    const reason = end.reason === null ? null : this.#deps.redaction.of(session.project_id).text(end.reason)
+    const reason = end.reason === null ? null : this.#deps.redaction.of(session.session_id).text(end.reason)
     await this.#endSandboxes(session.session_id)
     await failpoint('session.settle.before_row')
     await this.#deps.db.transaction().execute(async (trx) => {
@@ -371,7 +373,7 @@ export class SessionKeeper {
   }
 
   async #beginAgain(session: SessionWithSandbox, reason = 'The server that kept this sandbox stopped.'): Promise<void> {
-    const said = this.#deps.redaction.of(session.project_id).text(reason)
+    const said = this.#deps.redaction.of(session.session_id).text(reason)
     await this.#endSandboxes(session.session_id)
     await this.#deps.db.transaction().execute(async (trx) => {
       const now = await lockSession(trx, session.session_id, 'update')

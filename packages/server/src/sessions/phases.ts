@@ -5,15 +5,10 @@ import { setPhase } from './store.ts'
 export class PhaseJournal {
   #position = 0
   readonly #deps: Pick<Deps, 'db' | 'now' | 'redaction'>
-  readonly #projectId: string
   readonly #of: { session_id: string; generation: number }
 
-  constructor(
-    deps: Pick<Deps, 'db' | 'now' | 'redaction'>,
-    of: { session_id: string; generation: number; project_id: string },
-  ) {
+  constructor(deps: Pick<Deps, 'db' | 'now' | 'redaction'>, of: { session_id: string; generation: number }) {
     this.#deps = deps
-    this.#projectId = of.project_id
     // A whole session is given; a row takes these two of it and no more.
     this.#of = { session_id: of.session_id, generation: of.generation }
   }
@@ -49,6 +44,6 @@ export class PhaseJournal {
   }
 
   #said(text: string): string {
-    return this.#deps.redaction.of(this.#projectId).text(text)
+    return this.#deps.redaction.of(this.#of.session_id).text(text)
   }
 }

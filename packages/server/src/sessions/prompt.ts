@@ -8,7 +8,7 @@ import { abortRun } from './daemon-client.ts'
 import { startAgain } from './stop.ts'
 import { getSessionById, insertPrompt, lockSession, type SessionWithSandbox, updateSession } from './store.ts'
 
-type PromptDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'feed' | 'sandboxes'>
+type PromptDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'disk' | 'feed' | 'sandboxes'>
 
 /** Accepted means kept: the row is there before the answer, and the session is started again for it when it is not alive. */
 export async function promptSession(

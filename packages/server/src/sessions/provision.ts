@@ -114,8 +114,8 @@ async function environment(
     manifest: Manifest
   },
 ): Promise<Record<string, string>> {
-  const secrets = await secretsForSandbox(deps, input.project, input.manifest)
-  deps.redaction.sandboxBegins(input.project.project_id, input.sandboxId, namesOfKeys(input.keys))
+  const secrets = await secretsForSandbox(deps, input.project, input.manifest, input.session.session_id)
+  deps.redaction.sandboxBegins(input.session.session_id, input.sandboxId, namesOfKeys(input.keys))
   const model = input.session.model ?? deps.config.model?.name ?? null
   const platform = bootEnvironment(deps, {
     project: input.project,

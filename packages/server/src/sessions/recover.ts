@@ -17,6 +17,7 @@ export async function saveWipNow(deps: Pick<Deps, 'db' | 'keeper'>, { session, c
   const watch = deps.keeper.wipOf(session.session_id)
   if (watch === null) throw notRunning(session, 'What was saved last is kept; `svc sessions recover` brings it back.')
   const outcome = await watch.saveNow()
+  if (outcome.kind === 'no-room') throw new ServiceError('quota_exceeded', outcome.reason)
   if (outcome.kind === 'failed')
     throw new ServiceError('unavailable', `The work could not be saved now: ${outcome.reason}`, {
       hint: 'What was saved before is kept.',

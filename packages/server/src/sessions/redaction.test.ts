@@ -3,10 +3,20 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Message, Session, SessionEvent } from '@svc/contract'
 import { sql } from 'kysely'
 import { buildApp } from '../app.ts'
+import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { makeLog } from '../log.ts'
 import { Redaction } from '../redaction/redaction.ts'
 import { canaries, encodingsOfACanary } from '../redaction/testing-canaries.ts'
-import { type EventReader, makeSessionApp, readEvents, type RunningSession, type SessionApp, until } from './testing.ts'
+import { EnvPusher } from './env-push.ts'
+import {
+  type EventReader,
+  makeSessionApp,
+  readEvents,
+  type RunningSession,
+  secondServer,
+  type SessionApp,
+  until,
+} from './testing.ts'
 
 const logged: Record<'json' | 'pretty', string> = { json: '', pretty: '' }
 const redaction = new Redaction({ SVC_LLM_UPSTREAM_KEY: 'operator-key-0123456789' })
@@ -136,22 +146,67 @@ test('an error that repeats what was asked for repeats no secret of that project
   expectClean('error', asked.text)
 })
 
-test('a secret that is set now is taken out of the next word', async () => {
+test('a secret that is set now is taken out once the sandbox was given it, and no earlier', async () => {
   const value = 'set-just-now-0815'
-  expect(JSON.stringify(await say(`one ${value}`))).toContain(value)
+  const env = new EnvPusher(app.deps)
+  await env.push()
   await app.request('POST', `${base()}/secrets`, { body: { name: 'NOW', value } })
+  expect(JSON.stringify(await say(`one ${value}`))).toContain(`one ${value}`)
+  await env.push()
+  expect(app.driver.seen(session.sandbox!.sandbox_id)?.env.NOW).toBe(value)
   expect(JSON.stringify(await say(`two ${value}`))).toContain('two [redacted NOW]')
 })
 
-test('a secret that was deleted is looked for until the last sandbox that was given it is stopped', async () => {
-  const value = 'deleted-in-a-moment'
-  await app.request('POST', `${base()}/secrets`, { body: { name: 'GONE', value } })
-  const last = await app.running()
+test('a secret that was replaced and deleted stays out of the session that was given it, also on another server and in its next generation', async () => {
+  const values = ['the-first-of-its-values', 'the-second-of-its-values']
+  const given = await app.running()
+  for (const value of values) {
+    await app.request('POST', `${base()}/secrets`, { body: { name: 'GONE', value } })
+    await new EnvPusher(app.deps).push()
+  }
   await app.request('DELETE', `${base()}/secrets/GONE`)
-  expect(JSON.stringify(await say(`one ${value}`, last))).toContain('one [redacted GONE]')
-  const { rows } = await sql<{ id: string }>`select session_id as id from project_sessions`.execute(app.deps.db)
-  for (const { id } of rows) await app.request('POST', app.path(id, 'stop'))
-  for (const { id } of rows) await until('no sandbox is left', async () => (await app.session(id)).status !== 'running')
-  expect(await app.driver.find(last.sandbox!.sandbox_id)).toBeFalsy()
-  await until('it is a word like any other', () => everything(value) === value)
+  await new EnvPusher(app.deps).push()
+  const text = `it was ${values.join(' and ')}`
+  const clean = 'it was [redacted GONE] and [redacted GONE]'
+  expect(JSON.stringify(await say(text, given))).toContain(clean)
+  await app.request('POST', app.path(given.session_id, 'stop'))
+  await app.reaches(given.session_id, 'stopped')
+  const other = await secondServer(app)
+  try {
+    expect((await other.request('POST', app.path(given.session_id, 'restart'))).status).toBeLessThan(300)
+    await app.reaches(given.session_id, 'running')
+    await other.deps.keeper.settle(given.session_id)
+    const prompt = { body: { text: `again ${text}` } }
+    expect((await other.request('POST', app.path(given.session_id, 'prompt'), prompt)).status).toBe(202)
+    const transcript = await until('the answer is kept', async () => {
+      const reply = await app.request<{ messages: Message[] }>('GET', app.path(given.session_id, 'transcript'))
+      const last = reply.body.messages.findLast(({ parts }) => JSON.stringify(parts).includes('again'))
+      return last?.role === 'assistant' && last.completed_at !== null ? reply.text : null
+    })
+    expect(transcript).toContain(`again ${clean}`)
+    for (const value of values) expect(transcript).not.toContain(value)
+  } finally {
+    await other.close()
+  }
+  // A session that was never given them has no part in that.
+  expect(JSON.stringify(await say(text, await app.running()))).toContain(text)
+}, 60_000)
+
+test('what sessions were given is kept sealed, once, and as long as one of them is there', async () => {
+  const kept = async () => {
+    await forgetGivenSecrets(app.deps.db)
+    return (await sql<{ n: number }>`select count(*)::integer as n from kept_secrets`.execute(app.deps.db)).rows[0]!.n
+  }
+  const one = await app.running()
+  await app.request('POST', `${base()}/secrets`, { body: { name: 'ONCE', value: 'kept-once-for-all' } })
+  const before = await kept()
+  await new EnvPusher(app.deps).push()
+  expect(await kept()).toBe(before + 1)
+  await app.request('DELETE', `${base()}/secrets/ONCE`)
+  await sql`delete from project_sessions`.execute(app.deps.db)
+  expect(await kept()).toBe(before + 1)
+  await sql`update kept_secrets set kept_at = now() - interval '2 days'`.execute(app.deps.db)
+  await sql`update given_secrets set given_at = now() - interval '2 days'`.execute(app.deps.db)
+  expect(await kept()).toBe(0)
+  await app.deps.keeper.settle(one.session_id)
 })

@@ -1,6 +1,6 @@
 /** Sandboxes that belong to no session: of apps and of checks. A daemon, the files of a commit, no secret and no way to the service. */
-import { type AppSpec, type Manifest, ServiceError } from '@svc/contract'
-import { type Repository, streamArchive } from '@svc/git'
+import { type AppSpec, type Manifest, ServiceError, sizeText } from '@svc/contract'
+import { ArchiveTooLarge, type Repository, streamArchive } from '@svc/git'
 import { type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import { type AppDaemon, AppDaemonError, sendApp } from './app-daemon.ts'
@@ -12,8 +12,6 @@ export type ApartDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'log' | 'redact
 
 /** What was asked for cannot be, and trying again changes nothing. Its message is for a person. */
 export class CannotBe extends Error {}
-
-const filesBytesMax = 512 * 1024 ** 2
 
 /** `settings` and the image of `commit` are the walls: limits, hosts, programs. */
 export async function makeSandboxApart(
@@ -32,8 +30,8 @@ export async function makeSandboxApart(
   const { kind, sandboxId, projectId, repository, commit, settings } = input
   const { setup: _, ...limits } = settings
   const key = sandboxKey(deps, sandboxId)
-  // Also so that a value that is replaced while it runs is still looked for in what it says.
-  deps.redaction.sandboxBegins(projectId, sandboxId, { SVC_TOKEN: key })
+  // It has no session: its log is searched for what this one sandbox is given.
+  deps.redaction.sandboxBegins(sandboxId, sandboxId, { SVC_TOKEN: key })
   const sandbox = await makeSandbox(
     deps,
     driver,
@@ -53,11 +51,19 @@ export async function makeSandboxApart(
 export async function sendFiles(
   daemon: AppDaemon,
   spec: AppSpec,
-  files: { repository: Repository; commit: string },
+  files: { repository: Repository; commit: string; bytesMax: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const { repository, commit } = files
-  await sendApp(daemon, spec, await streamArchive(repository, commit, { bytesMax: filesBytesMax, signal }), signal)
+  const { repository, commit, bytesMax } = files
+  try {
+    await sendApp(daemon, spec, await streamArchive(repository, commit, { bytesMax, signal }), signal)
+  } catch (error) {
+    if (!(error instanceof ArchiveTooLarge)) throw error
+    throw new CannotBe(
+      `The files of this commit are larger than ${sizeText(bytesMax)}, the most an app or a check may be given. Take large files out of the repository, or ask for a higher quota.`,
+      { cause: error },
+    )
+  }
 }
 
 /** The sentence that is shown for why it ended, with the line that mends it when there is one. `doing` ends "while …". */

@@ -18,7 +18,7 @@ import {
   updateSession,
 } from './store.ts'
 
-type StopDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'sandboxes'>
+type StopDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'disk' | 'sandboxes'>
 
 interface OnSession {
   session: SessionWithSandbox

@@ -31,7 +31,7 @@ export function presentSession(
     agent_name: row.agent_name,
     model: row.model,
     status: row.status,
-    error: row.error,
+    error: row.error ?? row.unkept_work,
     sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
     sandbox: row.sandbox,
     created_by: row.created_by,
@@ -226,6 +226,7 @@ export async function beginGeneration(
       desired: 'running',
       error: null,
       stop_reason: null,
+      unkept_work: null,
       is_busy: false,
       updated_at: new Date(),
       last_active_at: new Date(),
@@ -466,7 +467,7 @@ export async function upsertMessage(
   db: DbOrTransaction,
   sessionId: string,
   generation: number,
-  message: Message,
+  { message, bytes }: { message: Message; bytes: number },
 ): Promise<void> {
   const row = {
     session_id: sessionId,
@@ -477,14 +478,19 @@ export async function upsertMessage(
     completed_at: message.completed_at,
     error: message.error,
     parts: JSON.stringify(message.parts),
+    bytes,
   }
   await db
     .insertInto('session_messages')
     .values(row)
     .onConflict((conflict) =>
-      conflict
-        .columns(['session_id', 'message_id'])
-        .doUpdateSet({ completed_at: row.completed_at, error: row.error, parts: row.parts, updated_at: new Date() }),
+      conflict.columns(['session_id', 'message_id']).doUpdateSet({
+        completed_at: row.completed_at,
+        error: row.error,
+        parts: row.parts,
+        bytes,
+        updated_at: new Date(),
+      }),
     )
     .execute()
 }

@@ -82,8 +82,8 @@ async function allot(
   const { project, plan, sandboxId } = input
   const sessionId = deps.newId()
   const keys = makeSandboxKeys(deps, sandboxId)
-  const secrets = await secretsForSandbox(deps, project, plan.manifest)
-  deps.redaction.sandboxBegins(project.project_id, sandboxId, namesOfKeys(keys))
+  const secrets = await secretsForSandbox(deps, project, plan.manifest, sessionId)
+  deps.redaction.sandboxBegins(sessionId, sandboxId, namesOfKeys(keys))
   const platform = bootEnvironment(deps, {
     project,
     session: {

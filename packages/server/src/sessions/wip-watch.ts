@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { type SaveOutcome, saveWip } from './wip.ts'
 
-type WatchDeps = Pick<Deps, 'db' | 'config' | 'now' | 'log' | 'feed'>
+type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'now' | 'log' | 'feed'>
 
 const everyMs = 60_000
 const afterToolMs = 5_000
@@ -24,25 +24,32 @@ export class WipWatch {
   #running: Promise<SaveOutcome> | null = null
   #tools = new Map<string, number>()
   #ended = false
+  #hadRoom = true
+  /** Called when saved work begins not to fit, and when it fits again. */
+  readonly #onRoom: () => void
 
-  constructor(deps: WatchDeps, daemon: DaemonAddress) {
+  constructor(deps: WatchDeps, daemon: DaemonAddress, onRoom: () => void) {
     this.#deps = deps
+    this.#onRoom = onRoom
     this.#daemon = daemon
     this.#unsubscribe = deps.feed.subscribe(daemon.sessionId, (event) => this.#onEvent(event))
     this.#within(everyMs)
   }
 
   /** Saves now. Who comes while a save runs gets one that began after he came. */
-  async saveNow(limitMs = saveMsMax): Promise<SaveOutcome> {
+  async saveNow(limitMs = saveMsMax, isLast = false): Promise<SaveOutcome> {
     while (this.#running !== null) await this.#running
     const began = performance.now()
-    this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs)).catch((error: unknown) => {
-      this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'unfinished work could not be kept')
-      return { kind: 'failed', reason: 'The service could not keep it; its log says why.' }
-    })
+    this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), { isLast }).catch(
+      (error: unknown): SaveOutcome => {
+        this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'unfinished work could not be kept')
+        return { kind: 'failed', reason: 'The service could not keep it; its log says why.' }
+      },
+    )
     const outcome = await this.#running
     this.#running = null
     this.#restUntil = performance.now() + (performance.now() - began) * restFactor
+    this.#tellRoom(outcome)
     if (outcome.kind === 'failed')
       this.#deps.log.info(
         { session_id: this.#daemon.sessionId, reason: outcome.reason },
@@ -57,7 +64,20 @@ export class WipWatch {
     this.#ended = true
     this.#unsubscribe()
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await Promise.race([this.saveNow(lastSaveMs), new Promise((resolve) => setTimeout(resolve, lastSaveMs + 500))])
+    await Promise.race([
+      this.saveNow(lastSaveMs, true),
+      new Promise((resolve) => setTimeout(resolve, lastSaveMs + 500)),
+    ])
+  }
+
+  #tellRoom(outcome: SaveOutcome): void {
+    if (outcome.kind === 'failed') return
+    const hasRoom = outcome.kind !== 'no-room'
+    if (hasRoom === this.#hadRoom) return
+    this.#hadRoom = hasRoom
+    if (outcome.kind === 'no-room')
+      this.#deps.log.warn({ session_id: this.#daemon.sessionId }, 'unfinished work has no room; the last save is kept')
+    this.#onRoom()
   }
 
   #onEvent(event: SessionEvent): void {

@@ -1,5 +1,5 @@
 /** Unfinished work: pulled from a sandbox, kept in the project's own store, told, and given back. */
-import { ServiceError } from '@svc/contract'
+import { ServiceError, sizeText } from '@svc/contract'
 import {
   bundleWork,
   dropKeptRef,
@@ -13,14 +13,16 @@ import {
   type Repository,
 } from '@svc/git'
 import type { Deps } from '../deps.ts'
+import { quotasOf } from '../projects/quotas.ts'
 import { managedDir, mirrorDir } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { askForWork, type WorkHead } from './daemon-work.ts'
 import { getSessionById, type SessionWithSandbox } from './store.ts'
+import { insertSnapshot, noteUnkept, unfinishedBytesOf } from './snapshot-store.ts'
 import { deleteWip, upsertWip, type WipRow, wipOf } from './wip-store.ts'
 
-type WipDeps = Pick<Deps, 'db' | 'config' | 'now' | 'log'>
+type WipDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'now' | 'log'>
 
 const megabyte = 1024 * 1024
 /** What one file, and all that changed since the last save, may be. Past it the rest is saved and the note says what is missing. */
@@ -37,6 +39,8 @@ export type SaveOutcome =
   | { kind: 'saved'; isNew: boolean }
   /** The daemon did not give it, or gave something that is none. The last save stays. */
   | { kind: 'failed'; reason: string }
+  /** There is no room for it. The last save stays, and the session says so. */
+  | { kind: 'no-room'; reason: string }
 
 const refOf = (sessionId: string) => `wip/${sessionId}`
 const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
@@ -52,8 +56,27 @@ export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Reposi
   return { dir: managed ? managedDir(deps, id) : mirrorDir(deps, id), remote: null }
 }
 
-/** One save at a time for a session; the caller sees to that. */
-export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: AbortSignal): Promise<SaveOutcome> {
+/**
+ * One save at a time for a session; the caller sees to that. `isLast`: the sandbox ends after it, whatever is kept. Then
+ * it may take as much again, so that no work is lost for want of room.
+ */
+export async function saveWip(
+  deps: WipDeps,
+  daemon: DaemonAddress,
+  signal: AbortSignal,
+  { isLast = false }: { isLast?: boolean } = {},
+): Promise<SaveOutcome> {
+  const outcome = await save(deps, daemon, { signal, isLast })
+  if (outcome.kind === 'no-room') await noteUnkept(deps.db, daemon, outcome.reason)
+  else if (outcome.kind !== 'failed') await noteUnkept(deps.db, daemon, null)
+  return outcome
+}
+
+async function save(
+  deps: WipDeps,
+  daemon: DaemonAddress,
+  { signal, isLast }: { signal: AbortSignal; isLast: boolean },
+): Promise<SaveOutcome> {
   const session = await getSessionById(deps.db, daemon.sessionId)
   const project = session === null ? null : await getProject(deps.db, session.project_id)
   if (session === null || project === null) return { kind: 'failed', reason: 'The session is gone.' }
@@ -79,6 +102,9 @@ export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: Abor
     await record(deps, daemon, head, head.commit)
     return { kind: 'saved', isNew: false }
   }
+  const { project_id, session_id } = session
+  const room = await roomFor(deps, { project, sessionId: session_id, isLast })
+  if (room.kind === 'none') return { kind: 'no-room', reason: room.reason }
   for (const row of rows)
     if (row.generation !== daemon.generation && row.recovered_at === null)
       await keepRef(store, earlierRefOf(row), row.commit_sha)
@@ -86,10 +112,12 @@ export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: Abor
     name: refOf(session.session_id),
     commit: head.commit,
     pack,
-    bytesMax: packBytesMax,
+    bytesMax: room.bytes,
     signal,
   })
+  if (kept.kind === 'too-large') return { kind: 'no-room', reason: room.reason }
   if (kept.kind === 'refused') return { kind: 'failed', reason: kept.reason }
+  await insertSnapshot(deps.db, { project_id, session_id, commit_sha: head.commit, bytes: kept.bytes })
   await record(deps, daemon, head, head.commit)
   // What nobody can ask for any more. With the first save of a start, that is also what was recovered before it.
   const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
@@ -104,6 +132,25 @@ export async function saveWip(deps: WipDeps, daemon: DaemonAddress, signal: Abor
     deps.now(),
   )
   return { kind: 'saved', isNew: true }
+}
+
+type Room = { kind: 'some'; bytes: number; reason: string } | { kind: 'none'; reason: string }
+
+/** With the sentence for a snapshot that does not fit. */
+async function roomFor(
+  deps: WipDeps,
+  { project, sessionId, isLast }: { project: ProjectRow; sessionId: string; isLast: boolean },
+): Promise<Room> {
+  const unkept = 'The newest unfinished work of this session is not kept: '
+  const advice =
+    'The last good state is. Push the work or remove large files; until then the session runs on when idle.'
+  if (deps.disk.isLow && !isLast)
+    return { kind: 'none', reason: `${unkept}the disk of the server is almost full. ${advice}` }
+  const quota = quotasOf(deps.config, project).unfinishedWorkBytes
+  const used = await unfinishedBytesOf(deps.db, project.project_id, sessionId)
+  const bytes = Math.min(packBytesMax, quota * (isLast ? 2 : 1) - used)
+  const reason = `${unkept}it does not fit. Saved work takes ${sizeText(used)} of the ${sizeText(quota)} it may. ${advice}`
+  return bytes > 0 ? { kind: 'some', bytes, reason } : { kind: 'none', reason }
 }
 
 async function pushedCommits(store: Repository, session: SessionWithSandbox, project: ProjectRow): Promise<string[]> {

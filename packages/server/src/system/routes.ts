@@ -22,6 +22,10 @@ export function systemRoutes(deps: Deps): Mounted[] {
         version,
         sandbox: await sandboxReadiness(deps),
         model: deps.config.model === null ? ('none' as const) : ('upstream' as const),
+        disk: {
+          ready: !deps.disk.isLow,
+          problem: deps.disk.isLow ? 'The disk is almost full, so no new work is taken.' : null,
+        },
         providers: { apps: deps.config.appProvider, connectors: deps.config.connectorProvider },
       }
     }),

@@ -11,7 +11,7 @@ import { requireWebhookRoom } from './webhook-limits.ts'
 
 export type FireDeps = Pick<
   Deps,
-  'db' | 'config' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
 >
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }
@@ -30,10 +30,10 @@ export async function fireSlot(deps: FireDeps, slot: SlotRow, caller: Caller | n
     const isAway = errorClass(error.code) === 'unavailable'
     const age = deps.now().getTime() - Date.parse(slot.created_at)
     if (isAway && age < patienceMs && caller === null) {
-      await recordWaiting(deps.db, slot.slot_id, deps.redaction.of(slot.project_id).text(error.message))
+      await recordWaiting(deps.db, slot.slot_id, error.message)
       return { kind: 'waits', error }
     }
-    const reason = deps.redaction.of(slot.project_id).text(`${error.code}: ${error.message}`)
+    const reason = `${error.code}: ${error.message}`
     await deps.db.transaction().execute((trx) => recordSkipped(trx, slot.slot_id, reason))
     return { kind: 'skipped', error }
   }
@@ -56,7 +56,7 @@ async function tryLater(deps: FireDeps, slot: SlotRow, caller: Caller | null, ca
     'It could not be fired yet, by a failure of the service; it is tried again.',
     { cause },
   )
-  await recordWaiting(deps.db, slot.slot_id, deps.redaction.of(slot.project_id).text(error.message))
+  await recordWaiting(deps.db, slot.slot_id, error.message)
   return { kind: 'waits', error }
 }
 

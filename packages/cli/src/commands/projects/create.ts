@@ -1,4 +1,4 @@
-import { onlyOnce, reply } from '../../api.ts'
+import { onlyOnce, replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
@@ -30,7 +30,7 @@ export const create = command({
       throw new UsageError(`--ssh-key knows generate, not ${JSON.stringify(flags['ssh-key'])}.`)
     const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
     const api = await ctx.api()
-    const project = await reply(
+    const { data: project, warnings } = await replyWarned(
       api.POST('/v1/projects', {
         headers: onlyOnce(ctx.io),
         body: {
@@ -43,6 +43,7 @@ export const create = command({
         },
       }),
     )
+    for (const warning of warnings) ctx.out.warn(warning)
     const { out } = ctx
     const path = flags.link ? await linkFolder(ctx, project) : null
     if (out.json) return out.document(project)

@@ -1,4 +1,4 @@
-import { reply } from '../../api.ts'
+import { replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
@@ -19,8 +19,11 @@ export const set = command({
     const { api, projectId } = await ctx.project()
     const items = []
     for (const body of pairs) {
-      const item = await reply(api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body }))
+      const { data: item, warnings } = await replyWarned(
+        api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body }),
+      )
       items.push(item)
+      for (const warning of warnings) ctx.out.warn(warning)
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))
     }
     if (ctx.out.json) ctx.out.document({ items })

@@ -19,6 +19,12 @@ export const meaning: Record<string, string> = {
   session_descendants_max: 'living sessions that agents started from one first session',
   webhook_sessions_max: 'living sessions that one webhook trigger started',
   webhook_fires_per_hour_max: 'sessions that one webhook trigger starts within an hour',
+  quota_repository_bytes: 'what the repository may take; 2GiB, or none: the quota of the server',
+  quota_push_bytes: 'what one push may take',
+  quota_unfinished_work_bytes: 'what the unfinished work of one session may take',
+  quota_transcript_bytes: 'what the transcript of one session may take',
+  quota_check_log_bytes: 'what is kept of the log of one check',
+  quota_app_archive_bytes: 'what the files of an app or a check may take',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
 }
 

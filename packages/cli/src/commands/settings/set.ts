@@ -1,4 +1,5 @@
-import { reply } from '../../api.ts'
+import { bytesOf } from '@svc/contract/quotas'
+import { replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
@@ -26,7 +27,7 @@ export const set = command({
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
     const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(before, key, value)])
-    const project = await reply(
+    const { data: project, warnings } = await replyWarned(
       api.PATCH('/v1/projects/{projectId}', {
         params: { path: { projectId } },
         body: {
@@ -36,17 +37,21 @@ export const set = command({
         },
       }),
     )
+    for (const warning of warnings) ctx.out.warn(warning)
     if (ctx.out.json) return ctx.out.document(project)
     for (const { key, value } of pairs)
       ctx.out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : value} now`)
   },
 })
 
-/** Caps and limits are numbers on the wire, and no cap is null. */
+/** Caps, limits and quotas are numbers on the wire; no cap and no quota of the project's own is null. */
 function typed({ settings }: Project, key: string, value: string): string | number | null {
-  const isCap = key.startsWith('model_tokens_')
+  const isQuota = /^quota_\w+_bytes$/.test(key)
+  const isCap = isQuota || key.startsWith('model_tokens_')
+  if (isCap && value === 'none') return null
+  if (isQuota) return bytesOf(value) ?? value
   if (!isCap && typeof settings[key as keyof Project['settings']] !== 'number') return value
-  return isCap && value === 'none' ? null : /^\d{1,15}$/.test(value) ? Number(value) : value
+  return /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
 /** Never repeats the value in a message. */

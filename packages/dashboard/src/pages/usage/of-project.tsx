@@ -10,6 +10,7 @@ import { CapForm } from './cap-form.tsx'
 import { CapMeter } from './cap-meter.tsx'
 import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
 import { projectUsage, type Usage } from './queries.ts'
+import { StorageCard } from './storage-card.tsx'
 
 const route = getRouteApi('/shell/projects/$project/usage')
 
@@ -27,6 +28,7 @@ export function ProjectUsagePage() {
         {(usage) => (
           <>
             <Totals usage={usage} />
+            <StorageCard storage={usage.storage} />
             <Caps usage={usage} />
             <Sessions usage={usage} />
             <Models usage={usage} />

@@ -4,6 +4,8 @@ import { api, reply } from '../../api.ts'
 
 export type Usage = operations['accountUsage']['responses'][200]['content']['application/json']
 
+export type Storage = operations['projectUsage']['responses'][200]['content']['application/json']['storage']
+
 export const accountUsage = (accountId: string, days: number) =>
   queryOptions({
     queryKey: ['account', accountId, 'usage', days],

@@ -1,0 +1,23 @@
+/** How much of a project the server keeps. */
+import type { Storage } from '@svc/contract'
+import { storeBytes } from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { quotasOf } from '../projects/quotas.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { unfinishedBytesOf } from '../sessions/snapshot-store.ts'
+import { transcriptBytesOf } from '../sessions/transcript-quota.ts'
+import { storeOf } from '../sessions/wip.ts'
+
+export async function storageOf(deps: Pick<Deps, 'db' | 'config'>, project: ProjectRow): Promise<Storage> {
+  const [inStore, unfinished, transcripts] = await Promise.all([
+    storeBytes(storeOf(deps, project).dir),
+    unfinishedBytesOf(deps.db, project.project_id),
+    transcriptBytesOf(deps.db, project.project_id),
+  ])
+  return {
+    repository_bytes: Math.max(0, inStore - unfinished),
+    unfinished_work_bytes: unfinished,
+    transcript_bytes: transcripts,
+    limit_bytes: quotasOf(deps.config, project).repositoryBytes,
+  }
+}

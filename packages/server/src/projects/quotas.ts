@@ -1,0 +1,77 @@
+/** The quotas of a project, and the refusal of a push that does not fit. */
+import { type Quotas, quotaSettings, type QuotaSetting, ServiceError, sizeText } from '@svc/contract'
+import type { OverQuota, PushQuota } from '@svc/git'
+import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from './store.ts'
+
+const names = Object.keys(quotaSettings) as QuotaSetting[]
+
+/** The lower of the operator's quota and the project's, each. */
+export function quotasOf({ quotas }: Pick<Config, 'quotas'>, { settings }: Pick<ProjectRow, 'settings'>): Quotas {
+  const own = settings as Partial<Record<QuotaSetting, number | null>>
+  const pairs = names.map((name) => {
+    const key = quotaSettings[name]
+    return [key, Math.min(quotas[key], own[name] ?? Infinity)]
+  })
+  return Object.fromEntries(pairs) as Quotas
+}
+
+export function requireLowerQuotas(
+  { quotas }: Pick<Config, 'quotas'>,
+  settings: Partial<Record<QuotaSetting, number | null | undefined>>,
+): void {
+  for (const name of names) {
+    const max = quotas[quotaSettings[name]]
+    if ((settings[name] ?? 0) <= max) continue
+    const message = `is at most ${max} (${sizeText(max)}), the quota of this server`
+    throw new ServiceError('invalid', `settings.${name} ${message}.`, {
+      hint: 'The operator of the server can raise it; see docs/operate/quotas.md.',
+      detail: { issues: [{ path: `settings.${name}`, message }] },
+    })
+  }
+}
+
+/** `unfinishedBytes` lie in the same store and have a quota of their own. */
+export function pushQuota(
+  deps: Pick<Deps, 'config' | 'disk'>,
+  project: ProjectRow,
+  unfinishedBytes: number,
+): PushQuota {
+  const { repositoryBytes, pushBytes } = quotasOf(deps.config, project)
+  return {
+    pushBytes,
+    storeBytes: repositoryBytes,
+    otherBytes: unfinishedBytes,
+    hasRoom: () => !deps.disk.isLow,
+    refusal: (over) => `${refusalOf(over, { repositoryBytes, pushBytes })}`,
+  }
+}
+
+/** One line each: git shows it behind `remote:` and in the report of the refs. */
+function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas, 'repositoryBytes' | 'pushBytes'>) {
+  const used = `The repository uses ${sizeText(over.usedBytes)} of its ${sizeText(repositoryBytes)}`
+  switch (over.kind) {
+    case 'push':
+      return `quota_exceeded: this push is larger than ${sizeText(pushBytes)}, the most one push may be. ${used}. Nothing was changed; leave large files out, or push in several steps.`
+    case 'store':
+      return `quota_exceeded: this push does not fit. ${used}. Nothing was changed; leave large files out, delete branches that are not needed, or ask for a higher quota.`
+    case 'disk':
+      return diskLow
+    default:
+      return over.kind satisfies never
+  }
+}
+
+export const diskLow =
+  'The disk of this server is almost full, so it takes no new work. Nothing was changed; try again when its operator has made room.'
+
+/** A push whose size is known from its headers, for a client that reads HTTP answers. */
+export function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
+  return new ServiceError('quota_exceeded', refusalOf(over, quotas).replace(/^quota_exceeded: t/, 'T'), {
+    detail: {
+      used_bytes: over.usedBytes,
+      limit_bytes: over.kind === 'push' ? quotas.pushBytes : quotas.repositoryBytes,
+    },
+  })
+}

@@ -1,0 +1,169 @@
+/** S29: what a session's snapshots, transcript and check logs make the server keep. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Message } from '@svc/contract'
+import { storeBytes } from '@svc/git'
+import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
+import { sql } from 'kysely'
+import { gitText } from '../change-requests/testing.ts'
+import { sweepIdleSessions } from './jobs.ts'
+import { pruneWip } from './prune-wip.ts'
+import { unfinishedBytesOf } from './snapshot-store.ts'
+import { makeSessionApp, type RunningSession, type SessionApp, until } from './testing.ts'
+import { saveWip } from './wip.ts'
+
+const kibibyte = 1024
+const quotas = {
+  ...{ repositoryBytes: 2 ** 30, pushBytes: 2 ** 30, checkLogBytes: 2 ** 20, appArchiveBytes: 2 ** 20 },
+  unfinishedWorkBytes: 290 * kibibyte,
+  transcriptBytes: 16 * kibibyte,
+}
+let app: SessionApp
+let work: TestRepository
+let dir: string
+let daemon: ReturnType<typeof serveWork>
+let snapshot: string
+
+beforeAll(async () => {
+  app = await makeSessionApp({ configure: { quotas } })
+  dir = await mkdtemp(join(tmpdir(), 'svc-quota-'))
+  work = await makeRepo({})
+  daemon = serveWork(join(dir, 'd.sock'))
+}, 120_000)
+afterAll(async () => {
+  await daemon.stop(true)
+  await app.close()
+  await work.remove()
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** A daemon whose work tree holds `snapshot`. */
+function serveWork(unix: string) {
+  return Bun.serve({
+    unix,
+    async fetch(request) {
+      const { have } = (await request.json()) as { have: string[] }
+      const head = {
+        ...{ state: 'saved', commit: snapshot, base: null, files: 1, paths: ['a.bin'], unpushed: 0, notes: [] },
+        pack: true,
+      }
+      const packing = Bun.spawn(['git', '-C', work.dir, 'pack-objects', '--revs', '--stdout', '--quiet', '--thin'], {
+        stdin: Buffer.from([snapshot, ...have.map((sha) => `^${sha}`), ''].join('\n')),
+        stdout: 'pipe',
+        stderr: 'ignore',
+      })
+      const pack = Buffer.from(await new Response(packing.stdout).arrayBuffer())
+      return new Response(Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), pack]))
+    },
+  })
+}
+
+let serial = 0
+/** The agent fills its work tree with so many random bytes, and the daemon is asked for them. */
+async function save({ session_id: sessionId }: RunningSession, size: number, isLast = false) {
+  snapshot = await commit(work, `s${++serial}`, { 'a.bin': randomBytes(size).toString('latin1') })
+  const address = { socket: join(dir, 'd.sock'), sandboxKey: 'svc_sbx_x', sessionId, generation: 1 }
+  const outcome = await saveWip(app.deps, address, new AbortController().signal, { isLast })
+  return { ...outcome, commit: snapshot }
+}
+
+const wip = async (session: RunningSession) =>
+  (await app.request<{ commit: string; notes: string[] }>('GET', app.path(session.session_id, 'wip'))).body
+
+/** Two hours ago was the last time that somebody used it. */
+async function sweepIdle(session: RunningSession): Promise<string> {
+  await sql`update project_sessions set is_busy = false, last_active_at = now() - interval '2 hours'
+    where session_id = ${session.session_id}`.execute(app.deps.db)
+  await sweepIdleSessions(app.deps)
+  await app.deps.keeper.settle(session.session_id)
+  return (await app.session(session.session_id)).status
+}
+
+describe('snapshots over the quota', () => {
+  test('keep the last good one, tell the person, hold up the idle stop, and fit again once space came back', async () => {
+    const [session, other] = [await app.running(), await app.running()]
+    const size = 60 * kibibyte
+    const kept = [await save(session, size), await save(session, size)]
+    expect(kept.map(({ kind }) => kind)).toEqual(['saved', 'saved'])
+    const filled = await save(session, 2 * size)
+    expect(filled.kind).toBe('no-room')
+    const inStore = await storeBytes(app.repo.dir)
+    expect(inStore).toBeLessThan(quotas.unfinishedWorkBytes * 2)
+
+    expect((await wip(session)).commit).toBe(kept[1]!.commit)
+    expect((await wip(session)).notes).toEqual([expect.stringContaining('of the 290 KiB it may')])
+    expect((await app.session(session.session_id)).error).toContain('of the 290 KiB it may')
+    expect(await sweepIdle(session)).toBe('running')
+
+    // Others are unharmed, and what is shown is what is kept.
+    expect((await save(other, size)).kind).toBe('saved')
+    expect((await app.session(other.session_id)).error).toBeNull()
+    const usage = await app.request<{ storage: Record<string, number> }>(
+      'GET',
+      `/v1/projects/${app.project.project_id}/usage`,
+    )
+    expect(usage.body.storage.unfinished_work_bytes).toBe(await unfinishedBytesOf(app.deps.db, app.project.project_id))
+
+    // An hour later what was replaced goes, a day before it goes otherwise.
+    const packs = join(app.repo.dir, 'objects/pack')
+    const now = app.deps.now()
+    for (const name of await readdir(packs)) await utimes(join(packs, name), now, now)
+    const before = await unfinishedBytesOf(app.deps.db, app.project.project_id, session.session_id)
+    const later = new Date(now.getTime() + 2 * 3_600_000)
+    await pruneWip({ ...app.deps, now: () => later }, new AbortController().signal)
+    expect(await unfinishedBytesOf(app.deps.db, app.project.project_id, session.session_id)).toBeLessThan(before)
+    expect((await save(session, 2 * size)).kind).toBe('saved')
+    expect((await app.session(session.session_id)).error).toBeNull()
+    expect(await gitText(app.repo, 'fsck', '--full', '--no-dangling')).toBe('')
+    expect(await sweepIdle(session)).toBe('stopped')
+  }, 60_000)
+
+  test('the last save of a sandbox that ends may take as much again, so that no work is lost', async () => {
+    const session = await app.running()
+    expect((await save(session, 100 * kibibyte)).kind).toBe('saved')
+    expect((await save(session, 150 * kibibyte)).kind).toBe('no-room')
+    const last = await save(session, 150 * kibibyte, true)
+    expect([last.kind, (await wip(session)).commit]).toEqual(['saved', last.commit])
+    expect((await save(session, 500 * kibibyte, true)).kind).toBe('no-room')
+  })
+})
+
+describe('a transcript over the quota', () => {
+  const transcript = async (session: RunningSession) =>
+    (await app.request<{ messages: Message[] }>('GET', app.path(session.session_id, 'transcript'))).body.messages
+  const mark = 'The transcript is full (16 KiB). What follows is not kept; the session goes on.'
+
+  test('is cut with a mark, and the session goes on', async () => {
+    const session = await app.running()
+    const say = async (text: string) => {
+      const turns = (await app.session(session.session_id)).last_active_at
+      expect((await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text } })).status).toBe(202)
+      await until('the turn is over', async () => {
+        if (app.deps.keeper.turnOf(session.session_id) !== 'idle') return null
+        return (await app.session(session.session_id)).last_active_at === turns ? null : true
+      })
+    }
+    await say('a'.repeat(4_000))
+    await say('b'.repeat(30_000))
+    const messages = await until('the mark is there', async () => {
+      const found = await transcript(session)
+      return JSON.stringify(found).includes(mark) ? found : null
+    })
+    expect(JSON.stringify(messages).includes('a'.repeat(4_000))).toBeTrue()
+    await say('after the end')
+    const after = await transcript(session)
+    expect(JSON.stringify(after).includes('after the end')).toBeFalse()
+    expect(JSON.stringify(after).split(mark).length).toBe(2)
+    const kept = Buffer.byteLength(JSON.stringify(after.map(({ parts }) => parts)))
+    expect(kept).toBeLessThanOrEqual(quotas.transcriptBytes)
+    expect((await app.session(session.session_id)).status).toBe('running')
+    const usage = await app.request<{ storage: Record<string, number> }>(
+      'GET',
+      `/v1/projects/${app.project.project_id}/usage`,
+    )
+    expect(usage.body.storage.transcript_bytes).toBeWithin(8_000, quotas.transcriptBytes + 1)
+  }, 60_000)
+})

@@ -1,0 +1,103 @@
+/** Space comes back, and nothing goes that a ref or a row leads to. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { readdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Repository, storeBytes } from '@svc/git'
+import { commit } from '@svc/git/testing'
+import { sql } from 'kysely'
+import { gitText, testProject } from '../change-requests/testing.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+import { reclaimStorage } from './reclaim.ts'
+import { rootColumns } from './roots.ts'
+
+const mebibyte = 1024 * 1024
+let app: TestApp
+beforeAll(async () => {
+  app = await makeTestApp()
+}, 120_000)
+afterAll(() => app.close())
+
+const reclaim = (at: Date) => reclaimStorage({ ...app.deps, now: () => at }, new AbortController().signal)
+const hours = (count: number) => new Date(Date.now() + count * 3_600_000)
+const large = (size: number) => randomBytes(size).toString('latin1')
+
+/** All in packs, as pushes leave it, that were last used just now. */
+async function settleDown(repo: Repository): Promise<void> {
+  await gitText(repo, 'repack', '-d', '-q')
+  const packs = join(repo.dir, 'objects/pack')
+  for (const name of await readdir(packs)) await utimes(join(packs, name), new Date(), new Date())
+}
+
+const has = (repo: Repository, sha: string) =>
+  gitText(repo, 'cat-file', '-e', `${sha}^{tree}`).then(
+    () => true,
+    () => false,
+  )
+const asideIn = async (repo: Repository) => (await readdir(repo.dir)).filter((name) => name.startsWith('svc-aside'))
+
+test('a deleted branch gives its space back after a day; what refs and change requests lead to stays', async () => {
+  const made = await app.managedProject()
+  const { repo } = made
+  const at = testProject(app, made)
+  const cr = await at.open('proposed', { 'p.bin': large(mebibyte / 8) })
+  const proposed = await at.tip('proposed')
+  const stays = await commit(repo, 'stays', { 's.bin': large(mebibyte / 8) })
+  const hidden = await commit(repo, 'hidden', { 'h.bin': large(mebibyte / 8) })
+  const gone = await commit(repo, 'gone', { 'g.bin': large(5 * mebibyte) })
+  await settleDown(repo)
+  await gitText(repo, 'update-ref', 'refs/svc/wip/kept', hidden)
+  for (const branch of ['gone', 'hidden', 'proposed']) await gitText(repo, 'update-ref', '-d', `refs/heads/${branch}`)
+  const before = await storeBytes(repo.dir)
+
+  await reclaim(hours(1))
+  expect(await storeBytes(repo.dir)).toBe(before)
+  await reclaim(hours(25))
+  expect(before - (await storeBytes(repo.dir))).toBeGreaterThan(5 * mebibyte)
+  expect(await Promise.all([stays, hidden, proposed, gone].map((sha) => has(repo, sha)))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ])
+  const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
+  expect(diff.body.files.map(({ path }) => path)).toEqual(['p.bin'])
+  expect(await asideIn(repo)).toHaveLength(1)
+
+  // An hour later it is off the disk, too.
+  await reclaim(hours(27))
+  expect(await asideIn(repo)).toEqual([])
+  expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
+}, 60_000)
+
+test('what was put aside comes back when something leads to it again', async () => {
+  const { repo } = await app.managedProject()
+  const gone = await commit(repo, 'gone', { 'g.bin': large(5 * mebibyte) })
+  await settleDown(repo)
+  await gitText(repo, 'update-ref', '-d', 'refs/heads/gone')
+  await reclaim(hours(25))
+  expect(await has(repo, gone)).toBeFalse()
+  // As a push that was under way all the time would leave it.
+  await Bun.write(join(repo.dir, 'refs/heads/again'), `${gone}\n`)
+  await reclaim(hours(27))
+  expect([await has(repo, gone), await asideIn(repo)]).toEqual([true, []])
+  expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
+}, 60_000)
+
+test('every column that names a commit is one of the roots, or known not to be', async () => {
+  const { rows } = await sql<{ name: string }>`
+    select table_name || '.' || column_name as name from information_schema.columns
+    where table_schema = current_schema() and data_type = 'text'
+      and column_name ~ '(^|_)(sha|commit|oid)$' order by 1`.execute(app.deps.db)
+  const others = [
+    // Trees: a check makes the merge anew from its pair of commits.
+    ...['change_request_trees.tree_sha', 'check_runs.tree_sha'],
+    // Of the default branch at that time, to see that it moved.
+    ...['app_reconciliations.sha', 'connector_reconciliations.sha', 'trigger_reconciliations.sha'],
+    // Replaced snapshots are counted until they are gone.
+    'session_snapshots.commit_sha',
+  ]
+  const roots = Object.entries(rootColumns).flatMap(([table, columns]) => columns.map((column) => `${table}.${column}`))
+  const known = new Set([...roots, ...others])
+  expect(rows.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([])
+})
