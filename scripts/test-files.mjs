@@ -87,7 +87,9 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   return { results, wasStopped, outputOf: output.of }
 }
 
-const fileEnds = /^ \d+ pass$/
+/** What Bun sums up in the end is of no file. Its list of skipped tests is not shown, as they are counted below. */
+const filesEnd = /^( \d+ pass|\d+ tests? \w+:)$/
+const skippedFollow = /^\d+ tests? skipped:$/
 const testPasses = /^\((?:pass|skip|todo)\) /
 const testEnds = /^\((?:pass|skip|todo|fail)\) /
 
@@ -105,11 +107,11 @@ function readOutput(files, show) {
   let heading = ''
   const take = () => {
     const named = line.endsWith(':') ? line.slice(0, -1) : null
-    if (fileEnds.test(line)) current = null
+    if (filesEnd.test(line)) [current, heading] = [null, '\n']
     if (texts.has(named)) {
       current = named
       heading = `\n${line}\n`
-    } else if (line !== '' && !testPasses.test(line)) {
+    } else if (line !== '' && !testPasses.test(line) && !skippedFollow.test(line)) {
       show(`${heading}${line}\n`)
       heading = ''
       if (current !== null) texts.set(current, `${texts.get(current)}${line}\n`.slice(-outputMax))

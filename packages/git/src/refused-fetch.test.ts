@@ -14,7 +14,7 @@ test.each([
   `error: index-pack died of signal 24\n${end}`,
   `fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)\n${end}`,
   'error: Could not read 1234\nfatal: http://host/a.git did not send all necessary objects',
-])('what was sent is refused: %s', (words) => expect(said(words)).toBe(true))
+])('what was sent is refused: %j', (words) => expect(said(words)).toBe(true))
 
 test('a fetch that needed more than it may has met what was sent', () => expect(said('', 'limit')).toBe(true))
 
@@ -28,4 +28,4 @@ test.each<[string, GitFailure]>([
   ['', 'timeout'],
   ['', 'killed'],
   ['', 'aborted'],
-])('the way to the host failed, or somebody ended it: %s', (words, failure) => expect(said(words, failure)).toBe(false))
+])('the way to the host failed, or somebody ended it: %j', (words, failure) => expect(said(words, failure)).toBe(false))

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import type { Project } from '@svc/contract'
+import { freePort } from '@svc/git/testing'
 import { $ } from 'bun'
 import { buildApp } from '../app.ts'
 import { readNetwork } from '../config-network.ts'
@@ -14,15 +14,6 @@ import { until } from '../sessions/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import type { Door } from './door.ts'
 import { findProxy, type Proxy, type ProxyName, startProxy } from './testing-proxies.ts'
-
-/** A free port, which a proxy takes right after. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 /** Echoes whatever follows the upgrade. */
 const echo: Door = {

@@ -118,11 +118,12 @@ describe('a body', () => {
   })
 
   test('that makes progress is read to its end', async () => {
-    const port = await listen({ bodyIdleMs: 1000, bodyBytesPerSecond: 1 })
+    // All of it takes longer than the server waits for more, and one byte comes well before that.
+    const port = await listen({ bodyIdleMs: 4000, bodyBytesPerSecond: 1 })
     const body = JSON.stringify({ name: 'steady' })
     const raw = open(port, head('POST', '/v1/projects', `Content-Length: ${body.length}`))
     const chars = [...body]
-    const drip = setInterval(() => raw.socket.writable && raw.socket.write(chars.shift() ?? ''), 100)
+    const drip = setInterval(() => raw.socket.writable && raw.socket.write(chars.shift() ?? ''), 300)
     await until('it is answered', async () => raw.text !== '')
     clearInterval(drip)
     expect(raw.text).toContain('HTTP/1.1 201')

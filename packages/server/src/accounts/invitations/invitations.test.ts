@@ -142,7 +142,7 @@ describe('an invitation', () => {
   })
 
   test.each([{}, { email: 'nobody' }, { email: '' }, { email: 'a@example.test', role: 'king' }])(
-    'is refused as %p',
+    'is refused as %j',
     async (body) => {
       const path = `/v1/accounts/${app.owner.account_id}/members`
       expect((await app.request('POST', path, { body })).status).toBe(400)
