@@ -316,8 +316,8 @@ const elsewhere: readonly string[] = [
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 
-/** Those that ask no server, so that no server can refuse them. */
-const alone = /^(hosts|manifest|completion|version|help|projects unlink)/
+/** Commands that send no token, so that no server can refuse it: they ask no server, or the socket in its data folder. */
+const alone = /^(hosts|manifest|completion|version|help|projects unlink|self-host owner-link)/
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-every-'))
