@@ -82,6 +82,8 @@ function adviceFor(error: ServiceError): { hint?: string; next?: readonly string
     case 'agent_not_found':
       return { hint: 'Agents are files of the default branch: .svc/runtime/agents/<agent>.md.' }
     case 'repository_refused':
+      // The address itself was refused, so no credential helps.
+      if (error.detail.issues !== undefined) return error.hint == null ? {} : { hint: error.hint }
       return {
         hint: error.hint ?? 'Give a credential that may write.',
         next: ['svc projects create --repo <url> --git-token -'],

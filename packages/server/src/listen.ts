@@ -36,6 +36,7 @@ export class Listener {
     this.#bodies = new SlowBodies(this.#network.limits)
     this.server = createServer((request, response) => {
       this.#note(request)
+      response.once('finish', () => this.#connections.answered(request.socket))
       this.#bodies.watch(request, response)
       this.#listener(request, response)
     })

@@ -35,7 +35,7 @@ export function Notices() {
             </li>
           ))}
         </ul>
-        <p>If it was not you, revoke the token under Tokens and change your password.</p>
+        <p>If it was not you, revoke the tokens and invitations named here, and change your password.</p>
       </Notice>
     </div>
   )

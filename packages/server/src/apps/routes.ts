@@ -10,6 +10,8 @@ import {
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import type { Actor } from '../auth/actor.ts'
+import { requireSecretsOf, shownTo } from './agent-reader.ts'
 import { deployApp, rollbackApp, stopApp } from './ask.ts'
 import { openApp } from './grants.ts'
 import { deployNamed, followLog, readLog } from './logs.ts'
@@ -22,30 +24,34 @@ export function appRoutes(deps: Deps): Mounted[] {
     if (row === null) throw notFound('app')
     return row
   }
+  const shown = async (actor: Actor, projectId: string, slug: string) => {
+    const [app] = await shownTo(deps, actor, [await appOf(deps, projectId, slug)])
+    return app!
+  }
   return [
-    handle(listAppsRoute, async ({ project, request }) => ({
-      ...(await appsOf(deps, project, request.signal)),
-      provider: deps.config.appProvider,
-    })),
-    handle(getAppRoute, async ({ project, params, request }) => {
+    handle(listAppsRoute, async ({ project, request, caller }) => {
+      const { apps, errors } = await appsOf(deps, project, request.signal)
+      return { apps: await shownTo(deps, caller.actor, apps), errors, provider: deps.config.appProvider }
+    }),
+    handle(getAppRoute, async ({ project, params, request, caller }) => {
       await bringUpToDate(deps, project, request.signal)
-      return appOf(deps, project.project_id, params.slug)
+      return shown(caller.actor, project.project_id, params.slug)
     }),
     handle(deployAppRoute, async ({ project, params, caller, request }) => {
       await bringUpToDate(deps, project, request.signal)
       const { slug } = params
       const deploy = await deployApp(deps, { project, slug, caller, deployId: request.resourceId })
-      return { app: await appOf(deps, project.project_id, slug), deploy }
+      return { app: await shown(caller.actor, project.project_id, slug), deploy }
     }),
     handle(stopAppRoute, async ({ project, params, caller }) => {
       await stopApp(deps, { project, slug: params.slug, caller })
-      return appOf(deps, project.project_id, params.slug)
+      return shown(caller.actor, project.project_id, params.slug)
     }),
     handle(rollbackAppRoute, async ({ project, params, caller, body, request }) => {
       const { slug } = params
       const deployId = request.resourceId
       const deploy = await rollbackApp(deps, { project, slug, caller, deployId, to: body?.deploy })
-      return { app: await appOf(deps, project.project_id, slug), deploy }
+      return { app: await shown(caller.actor, project.project_id, slug), deploy }
     }),
     handle(openAppRoute, async ({ project, params, caller }) => ({
       url: await openApp(deps, await find(project.project_id, params.slug), {
@@ -53,8 +59,9 @@ export function appRoutes(deps: Deps): Mounted[] {
         tokenId: caller.actor.token_id,
       }),
     })),
-    handle(readAppLogsRoute, async ({ project, params, query, request }) => {
+    handle(readAppLogsRoute, async ({ project, params, query, request, caller }) => {
       const app = await find(project.project_id, params.slug)
+      await requireSecretsOf(deps, caller.actor, app)
       const deploy = await deployNamed(deps, app, query.deploy)
       if (query.follow !== '1' && query.follow !== 'true') return readLog(deps, deploy, query.lines)
       const pinned = query.deploy === undefined ? null : deploy

@@ -43,7 +43,8 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
       const isFirst = performance.now() - lostAt > 10_000
       lostAt = performance.now()
       log[isFirst ? 'warn' : 'debug'](
-        { err: error },
+        // Not the error itself: it holds the whole client, with the key that cancels its queries.
+        { reason: error.message },
         'a database connection was lost; it is replaced when it is needed',
       )
     })

@@ -21,7 +21,7 @@ export class Connections {
   readonly #config: Pick<NetworkConfig, 'trustsProxy' | 'limits'>
   readonly #onRefused: (reason: string) => void
   readonly #open = new Map<Socket, Connection>()
-  /** Connections without a request so far, the oldest first. */
+  /** Connections that wait for a request, the first or the next one; those that waited longest first. */
   readonly #silent = new Set<Socket>()
   readonly #plain = new Tally()
   readonly #streams = new Tally()
@@ -44,7 +44,7 @@ export class Connections {
     if (this.#plain.total >= limits.connections) {
       const [oldest] = this.#silent
       if (oldest === undefined) return this.#refuse(socket, `${limits.connections} connections are open`)
-      // A connection that has asked for nothing makes room for one that may.
+      // A connection that asks for nothing makes room for one that may.
       this.#end(oldest)
     }
     const headers = setTimeout(() => this.#end(socket), limits.headersMs)
@@ -57,10 +57,17 @@ export class Connections {
   /** The headers of a request are complete. */
   heard(socket: Socket): void {
     const connection = this.#open.get(socket)
-    if (connection === undefined || connection.headers === null) return
+    if (connection === undefined) return
+    this.#silent.delete(socket)
+    if (connection.headers === null) return
     clearTimeout(connection.headers)
     connection.headers = null
-    this.#silent.delete(socket)
+  }
+
+  /** The answer is complete: a connection that is only kept alive makes room for one that asks. */
+  answered(socket: Socket): void {
+    const connection = this.#open.get(socket)
+    if (connection !== undefined && connection.streamOf === null) this.#silent.add(socket)
   }
 
   /** From now on the connection carries a stream of that client. Throws at the cap. */

@@ -6,6 +6,7 @@ import { allow, type Allowed, type AuthorizedAccount, type AuthorizedProject, re
 import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { takeAgentWrite } from './agent-writes.ts'
 import { ofApi, parseJson, parseWith, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
@@ -72,6 +73,7 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
   const bytes =
     route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw, ofApi, deps.config.network.limits.wholeBodyMs)
+  takeAgentWrite(deps, actor, { route, bytes: bytes.length })
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
   const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>

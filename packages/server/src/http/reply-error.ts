@@ -31,13 +31,17 @@ export function replyError(
 type TextRedactor = Pick<Redactor, 'text'>
 
 /**
- * An error repeats what the caller sent. An agent's is searched for what its own session was given, a person's for secrets
- * of the project in the path. Before the caller is known, and through gateways, only for tokens of the service.
+ * An error repeats what the caller sent. An agent's is searched for what its own session was given; a person's for secrets
+ * of the project in the path, except for a read, by which a viewer could ask whether a guess is one. Before the caller is
+ * known, and through gateways, it is searched for tokens of the service alone.
  */
-function redactorOf(redaction: Redaction, { path, actor }: { path: string; actor?: Actor | null }): TextRedactor {
+function redactorOf(
+  redaction: Redaction,
+  { path, method, actor }: { path: string; method: string; actor?: Actor | null },
+): TextRedactor {
   if (actor === undefined || actor === null) return redaction.of(null)
   const sessionId = boundSession(actor)
-  if (sessionId !== null) return redaction.of(sessionId)
+  if (sessionId !== null || method === 'GET') return redaction.of(sessionId)
   return redaction.ofProject(/^\/v1\/projects\/([0-9a-f-]{36})(?:\/|$)/.exec(path)?.[1] ?? '')
 }
 

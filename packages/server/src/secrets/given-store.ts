@@ -47,6 +47,22 @@ export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: n
     .execute()
 }
 
+/** Names of the secrets that the session was given in any version. */
+export async function namesGiven(db: DbOrTransaction, sessionId: string): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('given_secrets')
+    .innerJoin('kept_secrets', (join) =>
+      join
+        .onRef('kept_secrets.project_id', '=', 'given_secrets.project_id')
+        .onRef('kept_secrets.sealed_sha256', '=', 'given_secrets.sealed_sha256'),
+    )
+    .select('name')
+    .distinct()
+    .where('session_id', '=', sessionId)
+    .execute()
+  return new Set(rows.map(({ name }) => name))
+}
+
 /** The job: what sessions were given that are gone, and values no session was given. A day is more than any start takes. */
 export async function forgetGivenSecrets(db: Db): Promise<void> {
   await sql`
