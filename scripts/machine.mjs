@@ -70,14 +70,15 @@ const proxyFolder = join(root, 'node_modules/.cache/reverse-proxies')
 
 /** The tests of docs/operate/reverse-proxy.md start an nginx and a Caddy of their own, unpacked for the same reason as sshd. */
 export async function ensureReverseProxies() {
-  const isThere = ['usr/sbin/nginx', 'usr/bin/caddy'].every((path) => existsSync(join(proxyFolder, path)))
+  const files = ['usr/sbin/nginx', 'usr/lib/nginx/modules/ngx_stream_module.so', 'usr/bin/caddy']
+  const isThere = files.every((path) => existsSync(join(proxyFolder, path)))
   if (isThere || findProgram('apt-get') === null || findProgram('dpkg-deb') === null) return
   const dir = mkdtempSync(join(tmpdir(), 'svc-proxies-'))
   try {
     await step('Unpacking nginx and caddy for the tests', async () => {
-      const files = await unpackDebianPackages(['nginx', 'caddy'], dir)
-      for (const path of ['usr/bin', 'usr/sbin'])
-        cpSync(join(files, path), join(proxyFolder, path), { recursive: true })
+      const unpacked = await unpackDebianPackages(['nginx', 'libnginx-mod-stream', 'caddy'], dir)
+      for (const path of ['usr/bin', 'usr/sbin', 'usr/lib/nginx'])
+        cpSync(join(unpacked, path), join(proxyFolder, path), { recursive: true })
     })
   } catch (error) {
     console.error(error.message.split('\n').slice(-1).join(''))

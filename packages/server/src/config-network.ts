@@ -6,6 +6,8 @@ export interface NetworkConfig {
   trustsProxy: (address: string) => boolean
   /** The one header that carries the client's address. A proxy passes the other one on as the client wrote it. */
   forwardedHeader: 'x-forwarded-for' | 'forwarded'
+  /** The public listener takes connections from trusted proxies alone, each with a PROXY header. */
+  proxyProtocol: boolean
   limits: NetworkLimits
 }
 
@@ -34,6 +36,7 @@ export function readNetwork(
   return {
     trustsProxy: readProxies(env.SVC_TRUSTED_PROXIES, problems),
     forwardedHeader: readHeader(env.SVC_FORWARDED_HEADER, problems),
+    proxyProtocol: readProxyProtocol(env, problems),
     limits: {
       // Bun cuts a head that takes longer than about 12 seconds by itself.
       headersMs: read('SVC_HEADERS_SECONDS', 10, 1, 10) * 1000,
@@ -62,6 +65,16 @@ function readProxies(text: string | undefined, problems: string[]): NetworkConfi
     )
     return () => false
   }
+}
+
+function readProxyProtocol(env: Env, problems: string[]): boolean {
+  const text = env.SVC_PROXY_PROTOCOL || '0'
+  if (text === '0' || text === 'false') return false
+  if (text !== '1' && text !== 'true')
+    problems.push(`SVC_PROXY_PROTOCOL has to be 1 or 0, but is ${JSON.stringify(text)}.`)
+  else if (!env.SVC_TRUSTED_PROXIES?.trim())
+    problems.push('SVC_PROXY_PROTOCOL needs SVC_TRUSTED_PROXIES: the addresses from which the balancer connects.')
+  return true
 }
 
 function readHeader(text: string | undefined, problems: string[]): NetworkConfig['forwardedHeader'] {

@@ -1,13 +1,14 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { errorStatus, ServiceError } from '@svc/contract'
 import { type NetworkConfig, readNetwork } from './config-network.ts'
-import { addressOf, type ListenedRequest, resolveAddress } from './http/client-address.ts'
+import { addressOf, clientOf, type ListenedRequest } from './http/client-address.ts'
 import { Connections } from './http/connections.ts'
 import { type Door, writeResponse } from './http/door.ts'
+import { ProxiedConnections } from './http/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
 import { SlowBodies } from './http/slow-bodies.ts'
 import type { Bindings } from './http/request-info.ts'
@@ -28,6 +29,8 @@ export class Listener {
   readonly #network: NetworkConfig
   readonly #connections: Connections
   readonly #bodies: SlowBodies
+  /** Takes the connections in place of `server` when a balancer speaks the PROXY protocol. */
+  readonly #proxied: ProxiedConnections | null
 
   constructor(options: { fromSandbox: boolean; network?: NetworkConfig; onRefused?: (reason: string) => void }) {
     this.#fromSandbox = options.fromSandbox
@@ -36,12 +39,19 @@ export class Listener {
     this.#bodies = new SlowBodies(this.#network.limits)
     this.server = createServer((request, response) => {
       this.#note(request)
-      response.once('finish', () => this.#connections.answered(request.socket))
+      // Bun's HTTP times the next request of the connections it accepted by itself.
+      const nextWithinMs = this.#proxied === null ? null : this.server.keepAliveTimeout
+      response.once('close', () => this.#connections.answered(request.socket, nextWithinMs))
+      this.#proxied?.carry(request, response)
       this.#bodies.watch(request, response)
       this.#listener(request, response)
     })
+    const { trustsProxy, proxyProtocol } = this.#network
+    this.#proxied =
+      proxyProtocol && !this.#fromSandbox ? new ProxiedConnections(this.server, trustsProxy, this.#connections) : null
     // Sandboxes share one socket without addresses: it has no caps.
-    if (!this.#fromSandbox) this.server.on('connection', (socket: Socket) => this.#connections.add(socket))
+    if (!this.#fromSandbox && this.#proxied === null)
+      this.server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.server.keepAliveTimeout = keepAliveMs
     // Large pushes and event streams take as long as they progress: http/slow-bodies.ts and http/connections.ts cut the rest.
     this.server.requestTimeout = 0
@@ -50,9 +60,7 @@ export class Listener {
   #note(request: ListenedRequest): void {
     this.#connections.heard(request.socket)
     request.svcFromSandbox = this.#fromSandbox
-    request.svcAddress = this.#fromSandbox
-      ? 'sandbox'
-      : resolveAddress(this.#network, request.socket.remoteAddress, request.rawHeaders)
+    request.svcAddress = this.#fromSandbox ? 'sandbox' : clientOf(this.#network, request)
   }
 
   /** `doors` come first, in their order. */
@@ -82,34 +90,41 @@ export class Listener {
   }
 
   async onPort(host: string, port: number): Promise<number> {
-    await this.#listen(() => this.server.listen({ host, port }), `${host}:${port}`)
-    const address = this.server.address()
+    const server = this.#proxied?.server ?? this.server
+    await listening(server, () => server.listen({ host, port }), `${host}:${port}`)
+    const address = server.address()
     return typeof address === 'object' && address !== null ? address.port : port
   }
 
   /** The socket is for this user alone: a sandbox reaches it only where the driver binds it. */
   async onSocket(path: string): Promise<void> {
     await rm(path, { force: true })
-    await this.#listen(() => this.server.listen(path), path)
+    await listening(this.server, () => this.server.listen(path), path)
     await chmod(path, 0o600)
   }
 
   /** No new connections; what runs may end; what does not end in time is cut. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
+    const closed = Promise.all([
+      new Promise<void>((resolve) => this.server.close(() => resolve())),
+      this.#proxied?.close(),
+    ])
     this.server.closeIdleConnections()
-    const cut = setTimeout(() => this.server.closeAllConnections(), drainMs)
+    const cut = setTimeout(() => {
+      this.server.closeAllConnections()
+      this.#proxied?.cut()
+    }, drainMs)
     await closed
     clearTimeout(cut)
   }
+}
 
-  #listen(start: () => void, where: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, where)))
-      this.server.once('listening', () => resolve())
-      start()
-    })
-  }
+function listening(server: NetServer, start: () => void, where: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, where)))
+    server.once('listening', () => resolve())
+    start()
+  })
 }
 
 /** What a door throws is our mistake, and it has logged what it knows. */

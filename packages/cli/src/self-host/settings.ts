@@ -56,6 +56,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Repositories at private addresses: 1 or 0' },
   SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview addresses' },
   SVC_TRUSTED_PROXIES: { summary: 'Reverse proxies in front: addresses, ranges, or loopback' },
+  SVC_PROXY_PROTOCOL: { summary: 'Whether those proxies speak the PROXY protocol: 1 or 0' },
   SVC_FORWARDED_HEADER: { summary: 'Header that names the client behind them' },
   SVC_QUOTA_REPOSITORY: { summary: 'What one repository may take, like 5GiB' },
   SVC_QUOTA_PUSH: { summary: 'What one push may take' },

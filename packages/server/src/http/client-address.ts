@@ -1,6 +1,6 @@
 /** The address of the client behind a request. Every limit, log line and audit row takes it from here. */
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { headerLines } from '@svc/contract/raw-headers'
 import parseForwarded from 'forwarded-parse'
 import type { NetworkConfig } from '../config-network.ts'
@@ -13,6 +13,24 @@ export interface ListenedRequest extends IncomingMessage {
 
 export function addressOf(request: ListenedRequest | undefined): string {
   return request?.svcAddress ?? 'unknown'
+}
+
+/** Connections that came with a PROXY header, and the client it names, if any. */
+const relayed = new WeakMap<Socket, string | null>()
+
+export function noteRelayed(socket: Socket, client: string | null): void {
+  relayed.set(socket, client)
+}
+
+/** The client of a request. A PROXY header takes the place of the peer. */
+export function clientOf(
+  network: Pick<NetworkConfig, 'trustsProxy' | 'forwardedHeader'>,
+  { socket, rawHeaders }: IncomingMessage,
+): string {
+  const named = relayed.get(socket)
+  // The peer is the balancer, which names no client and writes no forwarding header: what is there is a claim.
+  if (named === null) return plainAddress(socket.remoteAddress ?? '') ?? 'unknown'
+  return resolveAddress(network, named ?? socket.remoteAddress, rawHeaders)
 }
 
 /**

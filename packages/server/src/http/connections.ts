@@ -8,8 +8,10 @@ interface Connection {
   peer: string
   /** Several clients share the connections of a proxy, so only the overall cap holds for them. */
   isProxy: boolean
-  /** Runs until the first request has all its headers. */
+  /** Runs until the first request has all its headers, and behind the PROXY protocol until the next one has, too. */
   headers: ReturnType<typeof setTimeout> | null
+  /** Requests without a whole reply, which only connections behind the PROXY protocol count down. */
+  requests: number
   /** The client of an event stream or WebSocket; null for a connection of plain requests. */
   streamOf: string | null
 }
@@ -40,15 +42,15 @@ export class Connections {
     const isProxy = address !== 'unknown' && trustsProxy(address)
     const peer = clientNetwork(address)
     if (!isProxy && this.#plain.of(peer) >= limits.connectionsPerAddress)
-      return this.#refuse(socket, `${peer} has ${limits.connectionsPerAddress} connections open`)
+      return this.refuse(socket, `${peer} has ${limits.connectionsPerAddress} connections open`)
     if (this.#plain.total >= limits.connections) {
       const [oldest] = this.#silent
-      if (oldest === undefined) return this.#refuse(socket, `${limits.connections} connections are open`)
+      if (oldest === undefined) return this.refuse(socket, `${limits.connections} connections are open`)
       // A connection that asks for nothing makes room for one that may.
       this.#end(oldest)
     }
     const headers = setTimeout(() => this.#end(socket), limits.headersMs)
-    this.#open.set(socket, { peer, isProxy, headers, streamOf: null })
+    this.#open.set(socket, { peer, isProxy, headers, requests: 0, streamOf: null })
     this.#silent.add(socket)
     this.#plain.add(peer)
     socket.once('close', () => this.#remove(socket))
@@ -59,15 +61,37 @@ export class Connections {
     const connection = this.#open.get(socket)
     if (connection === undefined) return
     this.#silent.delete(socket)
+    connection.requests++
     if (connection.headers === null) return
     clearTimeout(connection.headers)
     connection.headers = null
   }
 
-  /** The answer is complete: a connection that is only kept alive makes room for one that asks. */
-  answered(socket: Socket): void {
+  /**
+   * A reply is whole: from now on the connection makes room for others when there is none left. With `withinMs` the next
+   * request has to have its headers complete by then.
+   */
+  answered(socket: Socket, withinMs: number | null): void {
     const connection = this.#open.get(socket)
-    if (connection !== undefined && connection.streamOf === null) this.#silent.add(socket)
+    if (connection === undefined || --connection.requests > 0 || connection.streamOf !== null) return
+    this.#silent.add(socket)
+    if (withinMs !== null) connection.headers = setTimeout(() => this.#end(socket), withinMs)
+  }
+
+  /** The peer turns out to relay this client, whose caps hold from now on. False when it is at its cap. */
+  relays(socket: Socket, address: string): boolean {
+    const connection = this.#open.get(socket)
+    if (connection === undefined) return false
+    const { limits, trustsProxy } = this.#config
+    const client = clientNetwork(address)
+    if (!trustsProxy(address) && this.#plain.of(client) >= limits.connectionsPerAddress) {
+      this.refuse(socket, `${client} has ${limits.connectionsPerAddress} connections open`)
+      return false
+    }
+    this.#plain.remove(connection.peer)
+    this.#plain.add(client)
+    connection.peer = client
+    return true
   }
 
   /** From now on the connection carries a stream of that client. Throws at the cap. */
@@ -93,7 +117,8 @@ export class Connections {
     this.#plain.add(connection.peer)
   }
 
-  #refuse(socket: Socket, reason: string): void {
+  /** Ends a connection and reports it, at most once a minute. */
+  refuse(socket: Socket, reason: string): void {
     socket.destroy()
     this.#refused++
     const now = performance.now()

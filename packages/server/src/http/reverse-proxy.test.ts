@@ -28,7 +28,7 @@ const echo: Door = {
 
 const client = '127.0.0.2'
 
-for (const name of ['nginx', 'caddy'] as ProxyName[])
+for (const name of ['nginx', 'nginx-stream', 'caddy'] as ProxyName[])
   describe.skipIf(findProxy(name) === null)(name, () => {
     let app: TestApp
     let proxy: Proxy
@@ -37,7 +37,8 @@ for (const name of ['nginx', 'caddy'] as ProxyName[])
     let project: Project
     beforeAll(async () => {
       port = await freePort()
-      const network = readNetwork({ SVC_TRUSTED_PROXIES: '127.0.0.1' }, [], (_name, fallback) => fallback)
+      const env = { SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_PROXY_PROTOCOL: name === 'nginx-stream' ? '1' : '0' }
+      const network = readNetwork(env, [], (_name, fallback) => fallback)
       const publicUrl = `https://svc.example.com:${port}`
       app = await makeTestApp({ configure: { publicUrl, network, previewDomain: 'preview.example.com' } })
       project = (await app.managedProject()).project

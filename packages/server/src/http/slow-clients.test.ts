@@ -68,6 +68,14 @@ describe('300 slow connections', () => {
     expect((await health(port)).status).toBe(200)
   }, 60_000)
 
+  test('that are only kept alive make room for an honest client', async () => {
+    const port = await listen({ connections: 50, connectionsPerAddress: 1000 })
+    const idle = Array.from({ length: 50 }, () => open(port, head('GET', '/v1/health')))
+    await until('all are answered', async () => idle.every(({ text }) => text.includes('HTTP/1.1 200')))
+    expect((await health(port)).status).toBe(200)
+    expect(idle.filter(({ isClosed }) => isClosed).length).toBeLessThan(5)
+  }, 60_000)
+
   test('whose bodies trickle are all cut with 408', async () => {
     const port = await listen({ bodyIdleMs: 1000, bodyBytesPerSecond: 500 })
     const request = head('POST', '/v1/projects', 'Content-Type: application/json', 'Content-Length: 100000')

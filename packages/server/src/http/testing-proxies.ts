@@ -8,11 +8,19 @@ const root = join(import.meta.dir, '../../../..')
 /** Where npm test unpacks Debian's packages, which it does not install: installed, their services would start. */
 const unpacked = join(root, 'node_modules/.cache/reverse-proxies/usr')
 
-export type ProxyName = 'nginx' | 'caddy'
+export type ProxyName = 'nginx' | 'nginx-stream' | 'caddy'
 
 export function findProxy(name: ProxyName): string | null {
+  if (name === 'nginx-stream') return findStreamModule() === null ? null : findProxy('nginx')
   const candidates = [Bun.which(name), join(unpacked, 'sbin', name), join(unpacked, 'bin', name)]
   return candidates.find((path) => path !== null && existsSync(path)) ?? null
+}
+
+/** Of the same nginx: a module loads into its own version alone. */
+function findStreamModule(): string | null {
+  const folder = findProxy('nginx')?.startsWith(unpacked) === true ? unpacked : '/usr'
+  const path = join(folder, 'lib/nginx/modules/ngx_stream_module.so')
+  return existsSync(path) ? path : null
 }
 
 export interface Proxy {
@@ -34,9 +42,9 @@ export async function startProxy(
     .replaceAll('/etc/ssl/svc/privkey.pem', key)
     .replaceAll('127.0.0.1:8420', `127.0.0.1:${upstream}`)
   const config = join(dir, 'config')
-  writeFileSync(config, name === 'nginx' ? nginxAround(shown, dir, port) : caddyAround(shown, port))
+  writeFileSync(config, name === 'caddy' ? caddyAround(shown, port) : nginxAround(shown, dir, port))
   const args =
-    name === 'nginx' ? ['-e', 'stderr', '-p', dir, '-c', config] : ['run', '--adapter', 'caddyfile', '--config', config]
+    name === 'caddy' ? ['run', '--adapter', 'caddyfile', '--config', config] : ['-e', 'stderr', '-p', dir, '-c', config]
   const env = { PATH: process.env.PATH, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
   const child = spawn(findProxy(name) ?? name, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   let log = ''
@@ -55,8 +63,10 @@ export async function startProxy(
 
 function blockOf(name: ProxyName): string {
   const page = readFileSync(join(root, 'docs/operate/reverse-proxy.md'), 'utf8')
-  const language = name === 'nginx' ? 'nginx' : 'caddyfile'
-  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1]
+  const [language, start] = { nginx: ['nginx', ''], 'nginx-stream': ['nginx', 'stream '], caddy: ['caddyfile', ''] }[
+    name
+  ]
+  const block = new RegExp(`\`\`\`${language}\\n(${start}[\\s\\S]*?)\`\`\``).exec(page)?.[1]
   if (block === undefined) throw new Error(`The page shows no configuration for ${name}.`)
   return block
 }
@@ -66,11 +76,12 @@ function nginxAround(shown: string, dir: string, port: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (each) => `${each}_temp_path ${dir}/${each};`,
   )
-  return `daemon off; master_process off; pid ${dir}/pid; error_log stderr;
+  const listening = shown.replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+  const isStream = shown.startsWith('stream ')
+  return `${isStream ? `load_module ${findStreamModule()};` : ''}
+daemon off; master_process off; pid ${dir}/pid; error_log stderr;
 events { worker_connections 512; }
-http { access_log off; ${temporary.join(' ')}
-${shown.replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)}
-}
+${isStream ? listening : `http { access_log off; ${temporary.join(' ')}\n${listening}\n}`}
 `
 }
 
