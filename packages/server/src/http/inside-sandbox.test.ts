@@ -94,7 +94,7 @@ test.each([
     '/v1/sign-in/',
     '/v1/%73ign-in',
   ],
-  ...['/v1/channels/slack/x/events', '/v1/projects/x/host-webhook', '/v1/projects/x/triggers/y/webhook'],
+  ...['/v1/channels/slack/x/events', '/v1/projects/x/host-webhook'],
 ])('%s is refused', async (path) => {
   for (const method of ['GET', 'POST'])
     expect(await send(method, path, bearer(app.ownerToken))).toMatchObject({
@@ -131,6 +131,7 @@ test('git, models, tools and the agent’s own project answer', async () => {
     ['GET', '/v1/llm/models'],
     ['POST', '/v1/mcp'],
     ['GET', '/v1/sandboxes/x/agent'],
+    ['POST', '/v1/projects/x/triggers/y/webhook'],
   ] as const)
     expect((await send(method, path, {})).text).not.toContain(refusal)
 })

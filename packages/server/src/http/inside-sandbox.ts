@@ -29,6 +29,8 @@ const otherPaths = [
   /^\/v1\/llm\//,
   /^\/v1\/mcp(\/|$)/,
   /^\/v1\/sandboxes\//,
+  // From inside it takes the token of the caller's session, whose descendant it starts.
+  /^\/v1\/projects\/[^/]+\/triggers\/[^/]+\/webhook$/,
 ]
 
 /** People sign in with a browser, and none of theirs runs in a sandbox. */
