@@ -46,6 +46,8 @@ export const forPeople = [
     'accountUsage',
     'capAccountUsage',
   ],
+  ...['listInvitations', 'linkInvitation', 'revokeInvitation', 'listReceivedInvitations', 'acceptInvitation'],
+  ...['confirmSignIn', 'listNotices', 'dismissNotices'],
   ...['createOwnerLink', 'getPassword', 'setPassword', 'listDashboardSessions', 'endDashboardSession'],
   ...['mintUserToken', 'listUserTokens', 'revokeUserToken', 'approveCliLogin', 'createProject', 'listProjects'],
   ...['updateProject', 'deleteProject', 'createReview', 'setConnectorPolicy', 'decideConnectorApproval'],
@@ -58,6 +60,7 @@ export const forPeople = [
 /** Routes that reach no session: they are the project's, or look at no token. Tokens are those of the caller's own session. */
 export const reachesNone = [
   ...['getHealth', 'getReady', 'getSignInMethods', 'signInWithOwnerLink', 'signInWithPassword', 'signOut'],
+  'readInvitation',
   ...['redeemCliLogin', 'whoAmI', 'mintProjectToken', 'listProjectTokens', 'revokeProjectToken'],
   ...['getProject', 'validateManifest', 'getCloneCredential'],
   ...['listBranches', 'listCommits', 'listTree', 'getFile', 'compareRefs'],
@@ -97,6 +100,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/': 'none',
   '/sign-in': 'none',
   '/authorize': 'none',
+  '/invitations': 'none',
   '/projects': 'none',
   '/projects/*': 'none',
   '/account/*': 'none',

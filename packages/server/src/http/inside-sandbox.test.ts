@@ -131,6 +131,7 @@ test('git, models, tools and the agent’s own project answer', async () => {
     ['GET', '/v1/llm/models'],
     ['POST', '/v1/mcp'],
     ['GET', '/v1/sandboxes/x/agent'],
+    ['POST', '/v1/projects/x/triggers/y/webhook'],
   ] as const)
     expect((await send(method, path, {})).text).not.toContain(refusal)
 })

@@ -29,7 +29,7 @@ const otherPaths = [
   /^\/v1\/llm\//,
   /^\/v1\/mcp(\/|$)/,
   /^\/v1\/sandboxes\//,
-  // Takes the session's token from there, so that what it starts counts as started by that session.
+  // From inside it takes the token of the caller's session, whose descendant it starts.
   /^\/v1\/projects\/[^/]+\/triggers\/[^/]+\/webhook$/,
 ]
 

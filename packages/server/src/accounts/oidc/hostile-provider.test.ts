@@ -18,7 +18,7 @@ beforeEach(async () => {
   provider.lies = {}
   provider.asked.length = 0
   email = `${randomUUID()}@example.test`
-  await addMember(app, email)
+  await invite(app, email)
 })
 afterAll(async () => {
   await app?.close()
@@ -30,7 +30,7 @@ function startApp(): Promise<TestApp> {
   return makeTestApp({ configure: { publicUrl: ours, oidc: { issuer, clientId, clientSecret, name: 'Hostile' } } })
 }
 
-const addMember = (at: TestApp, address: string) =>
+const invite = (at: TestApp, address: string) =>
   at.request('POST', `/v1/accounts/${at.owner.account_id}/members`, { body: { email: address, role: 'member' } })
 
 async function leave(): Promise<{ location: URL; cookie: string }> {
@@ -60,7 +60,7 @@ async function signIn(change: (query: URLSearchParams) => void = () => {}) {
 test('the same provider signs an invited person in when it is honest', async () => {
   expect(await signIn()).toEqual({ page: '/invitations', isIn: true })
   email = `${randomUUID()}@example.test`
-  await addMember(app, email)
+  await invite(app, email)
   provider.lies = { claims: { aud: ['svc'], email: undefined, sub: 'honest' } }
   provider.lies.userinfo = { sub: 'honest', email, email_verified: true }
   expect(await signIn()).toEqual({ page: '/invitations', isIn: true })
@@ -130,7 +130,7 @@ test.each(lies)('%s signs nobody in', async (_, lie, problem = 'failed') => {
 })
 
 test('an address that is a member’s only by Unicode’s lower case is another one', async () => {
-  await addMember(app, 'kim@example.test')
+  await invite(app, 'kim@example.test')
   provider.lies = { claims: { email: '\u212Aim@example.test' } }
   expect(await signIn()).toEqual({ page: '/sign-in?problem=unknown', isIn: false })
 })
