@@ -141,7 +141,8 @@ async function removeLeftovers(folder) {
   // What is mounted there is not ours to empty.
   const mounts = existsSync('/proc/self/mountinfo') ? readFileSync('/proc/self/mountinfo', 'utf8') : ''
   if (mounts.includes(` ${folder}/`)) console.log(`Something is still mounted in ${folder}`)
-  else rmSync(folder, { recursive: true, force: true })
+  // Databases of tests that were ended still write to it.
+  else rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
 
 /** Something that outlives the program may keep its output open. */

@@ -184,8 +184,18 @@ export class Server {
 
   async end(): Promise<void> {
     await this.kill('SIGTERM')
-    await rm(this.dir, { recursive: true, force: true })
+    await removeFolder(this.dir)
   }
+}
+
+/** The database of a server that was killed ends after it, and writes files until then. */
+export async function removeFolder(dir: string): Promise<void> {
+  for (const deadline = Date.now() + 30_000; ; await Bun.sleep(50))
+    try {
+      return await rm(dir, { recursive: true, force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || Date.now() > deadline) throw error
+    }
 }
 
 /** Lays an empty database with our tables where a server looks for the one it brings along. A lone test file lets the server make it. */

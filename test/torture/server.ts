@@ -1,12 +1,12 @@
 /** The real server, from its source, in a process of its own: started, killed and started again on the data it left. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeToken } from '@svc/contract'
-import { layDatabase } from '../e2e/harness.ts'
+import { layDatabase, removeFolder } from '../e2e/harness.ts'
 
 const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
 const startMsMax = 60_000
@@ -155,6 +155,6 @@ export class TortureServer {
 
   async remove(): Promise<void> {
     if (this.isRunning) await this.kill('SIGTERM')
-    await rm(this.dir, { recursive: true, force: true })
+    await removeFolder(this.dir)
   }
 }
