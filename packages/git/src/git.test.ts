@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import { enterLane } from './child-queue.ts'
 import { childEnvironment } from './environment.ts'
 import { git, GitError, startGit } from './git.ts'
 import { streamChild } from './child-stream.ts'
@@ -171,27 +170,6 @@ describe('limits', () => {
       ),
     )
     for (const { stdout } of seen) expect(stdout.toString()).toBe('7\n2048\n0\n')
-  })
-
-  test('six run at once, the rest wait in order and all get their turn', async () => {
-    const leaving: (() => void)[] = []
-    const entered: number[] = []
-    const all = Array.from({ length: 20 }, async (_, index) => {
-      const leave = await enterLane('local')
-      entered.push(index)
-      leaving.push(leave)
-    })
-    await Promise.resolve()
-    await Promise.resolve()
-    expect(entered).toEqual([0, 1, 2, 3, 4, 5])
-    for (let left = 0; left < 20; left++) {
-      leaving[left]?.()
-      leaving[left]?.()
-      await Promise.resolve()
-      await Promise.resolve()
-    }
-    await Promise.all(all)
-    expect(entered).toEqual(Array.from({ length: 20 }, (_, index) => index))
   })
 
   test('a failed start gives its place back', async () => {

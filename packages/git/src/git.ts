@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
-import { enterLane, type Lane } from './child-queue.ts'
+import { enterLane, type Lane, LaneBusy } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
+import { repositoryOfScratch } from './scratch.ts'
 import { openSshFiles, type SshFiles } from './ssh.ts'
 
 /** The only file that starts git. */
@@ -34,8 +35,8 @@ export interface GitResult {
   cut: boolean
 }
 
-/** `limit` is one of ours; `killed` came from outside, and says nothing about what was asked. */
-export type GitFailure = 'exit' | 'timeout' | 'aborted' | 'output' | 'limit' | 'killed' | 'start'
+/** `limit` is one of ours; `killed` came from outside, and says nothing about what was asked. `busy`: its lane takes no more waiters. */
+export type GitFailure = 'exit' | 'timeout' | 'aborted' | 'output' | 'limit' | 'killed' | 'start' | 'busy'
 
 export class GitError extends Error {
   readonly failure: GitFailure
@@ -63,9 +64,16 @@ const limitsOfLane: Record<Lane, Limits> = {
   local: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
   network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
   serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
+  push: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
   standing: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
 }
-const timeoutMsOfLane: Record<Lane, number> = { local: 30_000, network: 600_000, serve: 3_600_000, standing: 600_000 }
+const timeoutMsOfLane: Record<Lane, number> = {
+  local: 30_000,
+  network: 600_000,
+  serve: 3_600_000,
+  push: 3_600_000,
+  standing: 600_000,
+}
 const bytesMaxDefault = 64 * 1024 * 1024
 /** Quick answers come first: what moves whole packs gives way from its start, and what thinks long from then on. */
 const giveWay = { niceness: 10, afterMs: 1_000 }
@@ -137,8 +145,9 @@ const heldBytesMax = 128 * 1024
 
 async function openGit(dir: string | null, args: string[], options: GitOptions): Promise<GitChild> {
   const lane = options.lane ?? 'local'
-  const leave = await enterLane(lane, options.signal).catch((cause: unknown) => {
+  const leave = await enterLane(lane, keyInLane(dir, options), options.signal).catch((cause: unknown) => {
     const aborted = options.signal?.aborted ?? false
+    if (!aborted && cause instanceof LaneBusy) throw new GitError('busy', cause.message, { cause })
     const why = aborted ? 'was given up before it started.' : `could not start: ${(cause as Error).message}`
     throw new GitError(aborted ? 'aborted' : 'start', `git ${args[0] ?? ''} ${why}`, { cause })
   })
@@ -154,6 +163,12 @@ async function openGit(dir: string | null, args: string[], options: GitOptions):
     tidyUp()
     throw new GitError('start', `git could not be started: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** A remote's host decides how slow a child is, so it is the key. Without a host the key is the repository. */
+function keyInLane(dir: string | null, { remote }: GitOptions): string {
+  const host = remote && URL.canParse(remote.url) ? new URL(remote.url).hostname : ''
+  return host || repositoryOfScratch(dir ?? '')
 }
 
 function spawnGroup(
@@ -198,7 +213,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
   const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
   // Before git starts helpers of its own, which inherit it. What stands by is asked quick questions only.
-  if (lane === 'network' || lane === 'serve') stepBack(child)
+  if (lane === 'network' || lane === 'serve' || lane === 'push') stepBack(child)
   if (options.signal?.aborted) onAbort()
   options.signal?.addEventListener('abort', onAbort, { once: true })
 

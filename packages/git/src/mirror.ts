@@ -237,7 +237,7 @@ export async function fetchRefspecs(
       await dropOpenPacks(repo.dir, before)
       await removeOrphanedLocks(repo.dir)
       // Of our own disk, for which the host can do nothing.
-      if (!(error instanceof GitError) || error.failure === 'aborted' || isDiskFull(error)) throw error
+      if (!(error instanceof GitError) || ['aborted', 'busy'].includes(error.failure) || isDiskFull(error)) throw error
       if (error.failure === 'timeout')
         return { reason: 'The git host did not finish sending in time.', isOfContent: false }
       if (tries === fetchTriesMax || !movedMeanwhile.test(error.stderr)) return failureOf(remote, error)

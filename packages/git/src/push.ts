@@ -183,6 +183,7 @@ function remoteLines(remote: Remote, stderr: string): string[] {
 }
 
 function explainFailure(remote: Remote, error: GitError): PushOutcome {
+  if (error.failure === 'busy') return { kind: 'not-sent', reason: error.message, denied: false }
   if (error.failure !== 'exit') return { kind: 'unknown', reason: error.message }
   const { stderr } = error
   const reason = hostWords(stderr, remote)

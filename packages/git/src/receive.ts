@@ -43,13 +43,15 @@ export async function receivePush(
 ): Promise<PushReport> {
   await prepareRoom(repo, room, push)
   const child = await startGit(room, ['receive-pack', '--stateless-rpc', room], {
-    lane: 'serve',
+    lane: 'push',
     signal: options.signal,
     config: receiveConfig(repo, options),
     ...(options.fileBytesMax === undefined ? {} : { limits: { fileBytes: options.fileBytesMax } }),
   })
   const output = collect(child)
   const fed = feed(child, push)
+  // When the client disconnects, this rejects before the child ends. The await below reports it.
+  fed.catch(() => {})
   const [bytes, end] = await Promise.all([output, child.ended])
   // The pusher's connection may have broken; that is its error and the more telling one.
   await fed

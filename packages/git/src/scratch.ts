@@ -22,6 +22,11 @@ export function makeScratch(repositoryDir: string, purpose: Purpose = 'scratch')
   return mkdtemp(join(repositoryDir, `svc-${purpose}-${process.pid}-`))
 }
 
+/** The repository that contains this scratch folder. Any other folder is returned as it is. */
+export function repositoryOfScratch(dir: string): string {
+  return dir.replace(/\/svc-(?:scratch|standing)-\d+-.*$/s, '')
+}
+
 export async function removeScratch(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 2 })
 }

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib'
 import { streamChild } from './child-stream.ts'
 import { isDiskFull } from './disk-full.ts'
 import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from './gate.ts'
-import { startGit } from './git.ts'
+import { GitError, startGit } from './git.ts'
 import { landPush } from './land-push.ts'
 import { objectFormat } from './object-format.ts'
 import { flushPkt, pkt, PktError } from './pkt-line.ts'
@@ -171,6 +171,7 @@ async function servePush(
     })
     return answer(contentType, reportStream(received, landed, push.capabilities))
   } catch (error) {
+    if (error instanceof GitError && error.failure === 'busy') return refuseAfterAll(tooManyPushes)
     whenFull(error)
     return refuseAfterAll(noSpace)
   } finally {
@@ -198,6 +199,8 @@ async function receiveMetered(
 }
 
 const noSpace = 'The disk of this server is full. Nothing was changed; push again when its operator has made room.'
+
+const tooManyPushes = 'Too many pushes to this repository are running. Nothing was changed; push again in a moment.'
 
 function whenFull(error: unknown): 'full' {
   if (isDiskFull(error)) return 'full'

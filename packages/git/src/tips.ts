@@ -133,7 +133,7 @@ async function lsRemote(remote: Remote, timeoutMs: number): Promise<RemoteRefs> 
     const head = /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(text)?.[1] ?? null
     return { kind: 'tips', tips: parseListing(text, '\t'), aliases: parseAliases(text), head }
   } catch (error) {
-    if (!(error instanceof GitError)) throw error
+    if (!(error instanceof GitError) || error.failure === 'busy') throw error
     const reason =
       error.failure === 'timeout' ? 'The git host gave no answer in time.' : hostWords(error.stderr, remote)
     return { kind: 'unreachable', reason, status: null }

@@ -17,6 +17,11 @@ export function makeLog(
     : pino(options, { write: (line) => write(pretty(told(line))) })
 }
 
+/** The runtime would print a rejection unredacted and may end the process. One request's bug must not stop the server. */
+export function logUnhandledRejections(log: Logger): void {
+  process.on('unhandledRejection', (error: unknown) => log.error({ err: error }, 'unhandled rejection'))
+}
+
 const identifying = /^(level|time|method|status|code|ms|address|revision|level|generation|type|.*_id)$/
 
 function redactLine(line: string, redact: (text: string) => string): string {

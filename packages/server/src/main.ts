@@ -7,7 +7,7 @@ import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
-import { makeLog } from './log.ts'
+import { logUnhandledRejections, makeLog } from './log.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { beginLife, endOtherInstances, type Life } from './scheduler/instance.ts'
 import { jobs } from './scheduler/jobs.ts'
@@ -48,6 +48,7 @@ export async function runServer(args: string[], hooks: StartupHooks): Promise<vo
 async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   const redaction = new Redaction(operatorSecrets(config))
   const log = makeLog(config.log, (text) => redaction.everything(text))
+  logUnhandledRejections(log)
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
   const door = new Listener({

@@ -80,6 +80,8 @@ function asRefusal(error: unknown): ServiceError | null {
       detail: { retry_after_seconds: 60 },
       cause: error,
     })
+  if (error instanceof GitError && error.failure === 'busy')
+    return new ServiceError('unavailable', error.message, { cause: error })
   // By the kernel for want of memory, or by an operator.
   if (error instanceof GitError && error.failure === 'killed')
     return new ServiceError('unavailable', 'A git that worked on this was ended from outside.', {

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'bun:test'
+import { LaneBusy, type LaneLimits, LaneQueue } from './child-queue.ts'
+
+/** What entered, in order, and how each leaves. */
+function lane(limits: Partial<LaneLimits>) {
+  const queue = new LaneQueue({ width: 6, share: 6, waiting: 100, ...limits })
+  const entered: string[] = []
+  const leaving = new Map<string, () => void>()
+  const enter = async (name: string, signal?: AbortSignal) => {
+    const leave = await queue.enter(name.replace(/\d+$/, ''), signal)
+    entered.push(name)
+    leaving.set(name, leave)
+  }
+  const settle = async () => {
+    for (let n = 0; n < 5; n++) await Promise.resolve()
+  }
+  const leave = async (name: string) => {
+    leaving.get(name)?.()
+    leaving.get(name)?.()
+    await settle()
+  }
+  return { enter, entered, leave, settle }
+}
+const names = (key: string, count: number) => Array.from({ length: count }, (_, index) => `${key}${index}`)
+
+describe('a lane', () => {
+  test('takes as many as it is wide; the rest wait in order and all get their turn', async () => {
+    const { enter, entered, leave, settle } = lane({})
+    const all = names('a', 20).map((name) => enter(name))
+    await settle()
+    expect(entered).toEqual(names('a', 6))
+    for (const name of names('a', 20)) await leave(name)
+    await Promise.all(all)
+    expect(entered).toEqual(names('a', 20))
+  })
+
+  test('gives one key its share and no more, and others pass those of it that wait', async () => {
+    const { enter, entered, leave, settle } = lane({ share: 4 })
+    const all = [...names('a', 10), ...names('b', 2)].map((name) => enter(name))
+    await settle()
+    expect(entered).toEqual([...names('a', 4), ...names('b', 2)])
+    await leave('b0')
+    expect(entered).toHaveLength(6)
+    await leave('a0')
+    expect(entered.at(-1)).toBe('a4')
+    for (const name of names('a', 10)) await leave(name)
+    await Promise.all(all)
+  })
+
+  test('gives a free place to the key that holds the fewest, in turn among equals', async () => {
+    const { enter, entered, leave, settle } = lane({ width: 4, share: 2 })
+    const all = [...names('a', 6), ...names('b', 6), 'c0', 'd0'].map((name) => enter(name))
+    await settle()
+    expect(entered).toEqual(['a0', 'a1', 'b0', 'b1'])
+    await leave('a0')
+    await leave('b0')
+    expect(entered.slice(4)).toEqual(['c0', 'd0'])
+    await leave('c0')
+    await leave('d0')
+    expect(entered.slice(6)).toEqual(['a2', 'b2'])
+    for (const name of [...names('a', 6), ...names('b', 6)].sort((a, b) => (a.slice(1) < b.slice(1) ? -1 : 1)))
+      await leave(name)
+    await Promise.all(all)
+  })
+
+  test('refuses one more of a key with a full line, and takes those of others', async () => {
+    const { enter, entered, leave, settle } = lane({ width: 2, share: 1, waiting: 3 })
+    const all = names('a', 4).map((name) => enter(name))
+    await settle()
+    expect(await enter('a4').catch((error: unknown) => error)).toBeInstanceOf(LaneBusy)
+    await enter('b0')
+    expect(entered).toEqual(['a0', 'b0'])
+    for (const name of names('a', 4)) await leave(name)
+    await Promise.all(all)
+  })
+
+  test('refuses those that waited for too long, and forgets those that left the line', async () => {
+    const { enter, entered, leave } = lane({ share: 1, waitMs: 20 })
+    await enter('a0')
+    expect(await enter('a1').catch((error: unknown) => error)).toBeInstanceOf(LaneBusy)
+    const leaver = new AbortController()
+    const left = enter('a2', leaver.signal).catch((error: unknown) => error)
+    leaver.abort(new Error('left'))
+    expect(await left).toEqual(new Error('left'))
+    await leave('a0')
+    await enter('a3')
+    expect(entered).toEqual(['a0', 'a3'])
+  })
+})
