@@ -1,7 +1,14 @@
 import { type Access, type Route, ServiceError } from '@svc/contract'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
-import type { Actor, Caller, ProjectActor, SandboxActor, UserActor } from '../auth/actor.ts'
+import {
+  type Actor,
+  type Caller,
+  mayWrite,
+  type ProjectActor,
+  type SandboxActor,
+  type UserActor,
+} from '../auth/actor.ts'
 import { allow, type Allowed, type AuthorizedAccount, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
 import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -70,6 +77,7 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const params = c.req.param() as Record<string, string>
   const { actor, project, account } = await authorize(deps, route, c.req.raw, request.path, params)
   request.actor = actor
+  request.mayWrite = project !== null && mayWrite(project.role)
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
   const bytes =
     route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw, ofApi, deps.config.network.limits.wholeBodyMs)
@@ -194,6 +202,7 @@ export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestIn
   return {
     id: c.get('requestId'),
     actor: null,
+    mayWrite: false,
     method: c.req.method,
     url: c.req.url,
     // As the router decoded it: what is judged is what is served.

@@ -6,10 +6,19 @@ import { isDatabaseAway } from '../db/away.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
+interface Answered {
+  id: string
+  method: string
+  path: string
+  actor?: Actor | null
+  /** Whether the actor's role in the project writes. */
+  mayWrite?: boolean
+}
+
 /** The one shape of every error, and the status its code has. What is our own mistake goes to the log, never to the user. */
 export function replyError(
   error: unknown,
-  request: { id: string; method: string; path: string; actor?: Actor | null },
+  request: Answered,
   { log, redaction }: Pick<Deps, 'log' | 'redaction'>,
 ): Response {
   const refusal = asRefusal(error)
@@ -31,17 +40,14 @@ export function replyError(
 type TextRedactor = Pick<Redactor, 'text'>
 
 /**
- * An error repeats what the caller sent. An agent's is searched for what its own session was given; a person's for secrets
- * of the project in the path, except for a read, by which a viewer could ask whether a guess is one. Before the caller is
- * known, and through gateways, it is searched for tokens of the service alone.
+ * An error repeats what the caller sent. An agent's is searched for what its own session was given; a writer's for secrets of
+ * the project in the path, but not a viewer's, who could ask by it whether a guess is one. Before the caller is known, and
+ * through gateways, it is searched for tokens of the service alone.
  */
-function redactorOf(
-  redaction: Redaction,
-  { path, method, actor }: { path: string; method: string; actor?: Actor | null },
-): TextRedactor {
+function redactorOf(redaction: Redaction, { path, actor, mayWrite }: Answered): TextRedactor {
   if (actor === undefined || actor === null) return redaction.of(null)
   const sessionId = boundSession(actor)
-  if (sessionId !== null || method === 'GET') return redaction.of(sessionId)
+  if (sessionId !== null || mayWrite !== true) return redaction.of(sessionId)
   return redaction.ofProject(/^\/v1\/projects\/([0-9a-f-]{36})(?:\/|$)/.exec(path)?.[1] ?? '')
 }
 

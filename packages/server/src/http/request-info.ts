@@ -9,6 +9,8 @@ export interface RequestInfo {
   id: string
   /** Null before the caller is known. */
   actor: Actor | null
+  /** Whether their role in the project writes. */
+  mayWrite: boolean
   method: string
   url: string
   path: string
