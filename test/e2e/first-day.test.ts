@@ -91,7 +91,7 @@ test(
     withDir(async (dir) => {
       const data = join(dir, 'data')
       await mkdir(data)
-      const mounted = await run(['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', data])
+      const mounted = await run(['mount', '-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', data])
       if (mounted.code !== 0) return console.log('not run: this user cannot mount a small file system')
       try {
         const ran = await run([program, 'server'], { env: environment(dir) })
