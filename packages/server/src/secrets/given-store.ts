@@ -30,8 +30,7 @@ export async function insertGiven(
     on conflict do nothing`.execute(db)
 }
 
-/** The newest first. */
-export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: number): Promise<SealedSecret[]> {
+function givenTo(db: DbOrTransaction, sessionId: string) {
   return db
     .selectFrom('given_secrets')
     .innerJoin('kept_secrets', (join) =>
@@ -39,8 +38,13 @@ export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: n
         .onRef('kept_secrets.project_id', '=', 'given_secrets.project_id')
         .onRef('kept_secrets.sealed_sha256', '=', 'given_secrets.sealed_sha256'),
     )
-    .select(['name', 'version', 'sealed'])
     .where('session_id', '=', sessionId)
+}
+
+/** The newest first. */
+export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: number): Promise<SealedSecret[]> {
+  return givenTo(db, sessionId)
+    .select(['name', 'version', 'sealed'])
     .orderBy('given_at', 'desc')
     .orderBy('name')
     .limit(max)
@@ -49,17 +53,7 @@ export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: n
 
 /** Names of the secrets that the session was given in any version. */
 export async function namesGiven(db: DbOrTransaction, sessionId: string): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('given_secrets')
-    .innerJoin('kept_secrets', (join) =>
-      join
-        .onRef('kept_secrets.project_id', '=', 'given_secrets.project_id')
-        .onRef('kept_secrets.sealed_sha256', '=', 'given_secrets.sealed_sha256'),
-    )
-    .select('name')
-    .distinct()
-    .where('session_id', '=', sessionId)
-    .execute()
+  const rows = await givenTo(db, sessionId).select('name').distinct().execute()
   return new Set(rows.map(({ name }) => name))
 }
 
