@@ -104,6 +104,7 @@ export const deployAppRoute = route({
   method: 'POST',
   path: `${base}/:slug/deploy`,
   access: 'project-write',
+  effect: 'adds',
   status: 202,
   idempotent: true,
   reply: z.object({ app, deploy: appDeploy }),
@@ -115,6 +116,7 @@ export const stopAppRoute = route({
   method: 'POST',
   path: `${base}/:slug/stop`,
   access: 'project-write',
+  effect: 'ends',
   reply: app,
 })
 
@@ -124,6 +126,7 @@ export const rollbackAppRoute = route({
   method: 'POST',
   path: `${base}/:slug/rollback`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ deploy: z.union([z.number().int().min(1).max(2_147_483_647), uuid]).optional() }).optional(),
   status: 202,
   idempotent: true,

@@ -75,6 +75,7 @@ export const openChangeRequestRoute = route({
   method: 'POST',
   path: base,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({
     title,
     description: description.default(''),
@@ -103,6 +104,7 @@ export const editChangeRequestRoute = route({
   method: 'PATCH',
   path: `${base}/:crId`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ title: title.optional(), description: description.optional(), metadata: metadata.optional() }),
   reply: changeRequest,
 })
@@ -227,6 +229,7 @@ export const mergeChangeRequestRoute = route({
   method: 'POST',
   path: `${base}/:crId/merge`,
   access: 'project-write',
+  effect: 'ends',
   body: z
     .object({
       message: z.string().refine(bytesAtMost(mergeMessageBytesMax), 'is larger than 16 KiB').optional(),
@@ -253,6 +256,7 @@ export const closeChangeRequestRoute = route({
   method: 'POST',
   path: `${base}/:crId/close`,
   access: 'project-write',
+  effect: 'ends',
   reply: changeRequest,
 })
 
@@ -262,5 +266,6 @@ export const reopenChangeRequestRoute = route({
   method: 'POST',
   path: `${base}/:crId/reopen`,
   access: 'project-write',
+  effect: 'adds',
   reply: changeRequest,
 })

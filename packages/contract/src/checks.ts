@@ -80,6 +80,7 @@ export const rerunChecksRoute = route({
   method: 'POST',
   path: `${base}/rerun`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ name: z.string().min(1).max(200).optional() }).optional(),
   status: 202,
   reply: changeRequestChecks,

@@ -118,6 +118,7 @@ export const checkConnectorRoute = route({
   method: 'POST',
   path: `${base}/:slug/check`,
   access: 'project-write',
+  effect: 'adds',
   reply: connector,
 })
 
@@ -127,6 +128,7 @@ export const setConnectorPolicyRoute = route({
   method: 'PATCH',
   path: `${base}/:slug/policies`,
   access: 'project-write',
+  effect: 'adds',
   body: z
     .object({
       /** For all its tools; null takes it back. */
@@ -161,6 +163,7 @@ export const decideConnectorApprovalRoute = route({
   method: 'POST',
   path: `${approvals}/:approvalId/decide`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({
     decision: z.enum(['approve', 'deny']),
     /** Also for the calls of this tool to come: they are allowed, or blocked. */

@@ -182,6 +182,7 @@ export const validateManifestRoute = route({
   method: 'POST',
   path: '/v1/projects/:projectId/manifest/validate',
   access: 'project-read',
+  effect: 'adds',
   body: z.object({ raw: z.string() }),
   reply: z.object({ valid: z.boolean(), issues: z.array(manifestIssue) }),
 })

@@ -53,6 +53,7 @@ export const createReviewRoute = route({
   method: 'POST',
   path: base,
   access: 'project-write',
+  effect: 'adds',
   body: z
     .object({
       head_sha: sha,

@@ -27,6 +27,19 @@ export type Access =
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
+/**
+ * What a write does to what the server keeps. `adds` counts against the bytes an agent may write and is refused while the
+ * disk is almost full. `ends` stops work or lands it, so it always passes. DELETE always ends.
+ */
+export type Effect = 'adds' | 'ends'
+
+/** Required on every write that the token of a sandbox can reach. */
+type WithEffect<M extends Method, A extends Access> = M extends 'POST' | 'PATCH'
+  ? A extends 'token' | 'project-read' | 'project-write'
+    ? { effect: Effect }
+    : { effect?: undefined }
+  : { effect?: undefined }
+
 export interface Route<
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
@@ -41,6 +54,10 @@ export interface Route<
   /** `:name` marks a parameter. */
   path: string
   access: A
+  /** Null where the token of a sandbox writes nothing: reads, DELETE, and routes it cannot reach. */
+  effect: Effect | null
+  /** A public route that also answers inside a sandbox: it shows nothing about a person and takes nothing from one. */
+  publicInSandbox: boolean
   /** Its path names a session, so the token of a sandbox reaches it only for its own session and those it started. Follows from the path: a route cannot leave it out. */
   session: boolean
   params: Params
@@ -71,23 +88,12 @@ export function route<
   const Path extends string,
   Reply extends z.ZodType,
   const A extends Access,
+  const M extends Method,
   Query extends z.ZodObject = typeof noQuery,
   Body extends z.ZodType = z.ZodUndefined,
->(def: {
-  name: string
-  summary: string
-  method: Method
-  path: Path
-  access: A
-  query?: Query
-  body?: Body
-  reply: Reply
-  status?: 200 | 201 | 202
-  idempotent?: boolean
-  secretReply?: boolean
-  stream?: boolean
-  replyTypes?: string[]
-}): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
+>(
+  def: Definition<Path, Reply, A, M, Query, Body> & WithEffect<M, A>,
+): Route<z.ZodObject<ParamsOf<Path>>, Query, Body, Reply, A> {
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
   return {
@@ -96,6 +102,8 @@ export function route<
     method: def.method,
     path: def.path,
     access: def.access,
+    effect: def.effect ?? null,
+    publicInSandbox: def.publicInSandbox ?? false,
     session: names.includes('sessionId'),
     params: params as unknown as z.ZodObject<ParamsOf<Path>>,
     query: (def.query ?? noQuery) as Query,
@@ -107,6 +115,23 @@ export function route<
     stream: def.stream ?? false,
     replyTypes: def.replyTypes ?? ['application/json'],
   }
+}
+
+interface Definition<Path, Reply, A, M, Query, Body> {
+  name: string
+  summary: string
+  method: M
+  path: Path
+  access: A
+  query?: Query
+  body?: Body
+  reply: Reply
+  status?: 200 | 201 | 202
+  idempotent?: boolean
+  secretReply?: boolean
+  stream?: boolean
+  replyTypes?: string[]
+  publicInSandbox?: boolean
 }
 
 export const uuid = z.uuid()

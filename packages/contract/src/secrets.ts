@@ -33,6 +33,7 @@ export const setSecretRoute = route({
   method: 'POST',
   path: '/v1/projects/:projectId/secrets',
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ name: z.string(), value: z.string() }),
   reply: secret,
 })

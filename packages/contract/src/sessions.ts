@@ -68,6 +68,7 @@ export const createSessionRoute = route({
   method: 'POST',
   path: base,
   access: 'project-write',
+  effect: 'adds',
   body: z
     .object({
       name: line(200).optional(),
@@ -117,6 +118,7 @@ export const updateSessionRoute = route({
   method: 'PATCH',
   path: `${base}/:sessionId`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
   reply: session,
 })
@@ -127,6 +129,7 @@ export const stopSessionRoute = route({
   method: 'POST',
   path: `${base}/:sessionId/stop`,
   access: 'project-write',
+  effect: 'ends',
   reply: session,
 })
 
@@ -136,6 +139,7 @@ export const restartSessionRoute = route({
   method: 'POST',
   path: `${base}/:sessionId/restart`,
   access: 'project-write',
+  effect: 'adds',
   status: 202,
   reply: session,
 })
@@ -155,6 +159,7 @@ export const promptSessionRoute = route({
   method: 'POST',
   path: `${base}/:sessionId/prompt`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({
     text: promptText.refine(
       (text) => new TextEncoder().encode(text).length <= promptBytesMax,
@@ -172,6 +177,7 @@ export const abortSessionRoute = route({
   method: 'POST',
   path: `${base}/:sessionId/abort`,
   access: 'project-write',
+  effect: 'ends',
   reply: ok,
 })
 

@@ -7,6 +7,7 @@ export const healthRoute = route({
   method: 'GET',
   path: '/v1/health',
   access: 'public',
+  publicInSandbox: true,
   reply: z.object({ status: z.literal('ok'), version: z.string() }),
 })
 
@@ -16,6 +17,7 @@ export const readyRoute = route({
   method: 'GET',
   path: '/v1/ready',
   access: 'public',
+  publicInSandbox: true,
   reply: z.object({
     status: z.literal('ready'),
     version: z.string(),

@@ -75,6 +75,7 @@ export const mintProjectTokenRoute = route({
   method: 'POST',
   path: '/v1/projects/:projectId/cli-token',
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ name: name.optional(), expires_at: expires }).optional(),
   status: 201,
   reply: mintedToken,

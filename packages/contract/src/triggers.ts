@@ -69,6 +69,7 @@ export const fireTriggerRoute = route({
   method: 'POST',
   path: `${base}/:slug/fire`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ message: z.string().trim().max(16_384).optional() }).optional(),
   status: 202,
   idempotent: true,
@@ -83,6 +84,7 @@ export const enableTriggerRoute = route({
   method: 'POST',
   path: `${base}/:slug/enable`,
   access: 'project-write',
+  effect: 'adds',
   idempotent: true,
   reply: switched,
 })
@@ -93,6 +95,7 @@ export const disableTriggerRoute = route({
   method: 'POST',
   path: `${base}/:slug/disable`,
   access: 'project-write',
+  effect: 'ends',
   idempotent: true,
   reply: switched,
 })

@@ -49,6 +49,7 @@ export const saveUnfinishedWorkRoute = route({
   method: 'POST',
   path: base,
   access: 'project-write',
+  effect: 'adds',
   reply: unfinishedWork,
 })
 
@@ -78,6 +79,7 @@ export const recoverUnfinishedWorkRoute = route({
   method: 'POST',
   path: `${base}/recover`,
   access: 'project-write',
+  effect: 'adds',
   reply: z.object({ ok: z.literal(true), files: z.number().int() }),
 })
 
@@ -104,6 +106,7 @@ export const settleUnfinishedWorkRoute = route({
   method: 'POST',
   path: `${base}/recovered`,
   access: 'project-write',
+  effect: 'adds',
   body: z.object({ commit: sha }),
   reply: ok,
 })

@@ -1,5 +1,8 @@
 /** An agent fills the database by the API: past a bound it is refused, and on an almost full disk at once. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { route } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { z } from 'zod'
 import { makeSessionApp, type RunningSession, type SessionApp } from '../sessions/testing.ts'
 
 setDefaultTimeout(120_000)
@@ -40,6 +43,8 @@ describe('the writes of a session', () => {
   })
 
   test('are refused while the disk is almost full; reading and stopping go on', async () => {
+    const manifest = '[[triggers]]\nslug = "nightly"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "go"\n'
+    await commit(app.repo, 'main', { 'svc.toml': manifest })
     const other = await app.running()
     const token = other.env.SVC_CLI_TOKEN!
     const own = (verb?: string) => app.path(other.session_id, verb)
@@ -51,10 +56,20 @@ describe('the writes of a session', () => {
       const refused = await app.request<{ code: string }>('PATCH', own(), { token, body: { name: 'full' } })
       expect([refused.status, refused.body.code]).toEqual([503, 'unavailable'])
       expect((await app.request('GET', own(), { token })).status).toBe(200)
+      const trigger = `/v1/projects/${app.project.project_id}/triggers/nightly/disable`
+      expect((await app.request('POST', trigger, { token })).status).toBe(200)
       expect((await app.request('POST', own('stop'), { token })).status).toBe(200)
     } finally {
       disk.minFreeBytes = before
       disk.freeBytes = Number.MAX_SAFE_INTEGER
     }
   })
+})
+
+test('a write that a sandbox can reach does not compile without its effect', () => {
+  const write = { name: 'x', summary: 'x', method: 'POST', path: '/x', reply: z.object({}) } as const
+  // @ts-expect-error: nothing says whether it adds or ends.
+  expect(route({ ...write, access: 'project-write' }).effect).toBeNull()
+  expect(route({ ...write, access: 'project-write', effect: 'ends' }).effect).toBe('ends')
+  expect(route({ ...write, access: 'project-admin' }).effect).toBeNull()
 })

@@ -1,5 +1,5 @@
 /** Bounds what agents write into the database by the API. Quotas count repositories and transcripts; rows have no other end. */
-import { ServiceError } from '@svc/contract'
+import { type Route, ServiceError } from '@svc/contract'
 import { LRUCache } from 'lru-cache'
 import { type Actor, boundSession } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
@@ -9,8 +9,6 @@ const hourMs = 3_600_000
 const bytesPerHourMax = 16 * 1024 * 1024
 /** Each request leaves an audit row at least, however small its body is. */
 const bytesPerRequest = 2048
-/** They end work or land it, so they go on when the disk is almost full. */
-const ending = new Set(['stopSession', 'abortSession', 'closeChangeRequest', 'mergeChangeRequest', 'stopApp'])
 
 const written = new LRUCache<string, { began: number; bytes: number }>({ max: 10_000 })
 
@@ -18,10 +16,10 @@ const written = new LRUCache<string, { began: number; bytes: number }>({ max: 10
 export function takeAgentWrite(
   deps: Pick<Deps, 'disk' | 'now'>,
   actor: Actor | null,
-  { route, bytes }: { route: { name: string; method: string }; bytes: number },
+  { route, bytes }: { route: Pick<Route, 'effect'>; bytes: number },
 ): void {
   const session = actor === null ? null : boundSession(actor)
-  if (session === null || route.method === 'GET' || route.method === 'DELETE' || ending.has(route.name)) return
+  if (session === null || route.effect !== 'adds') return
   requireDiskRoom(deps)
   const now = deps.now().getTime()
   const known = written.get(session)

@@ -19,9 +19,6 @@ const openToSandboxes: Record<Access, boolean> = {
   'project-admin': false,
 }
 
-/** Public routes that tell nothing about a person and take nothing from one. */
-const openByName = new Set(['getHealth', 'getReady'])
-
 /** Handlers outside of the contract that sandboxes use. */
 const otherPaths = [
   /^\/v1\/openapi\.json$/,
@@ -36,8 +33,8 @@ const otherPaths = [
 /** People sign in with a browser, and none of theirs runs in a sandbox. */
 const dashboardCookie = /(?:^|;)\s*(?:__Host-)?svc_session=/
 
-export function answersInSandbox(route: Pick<Route, 'name' | 'access'>): boolean {
-  return openToSandboxes[route.access] || openByName.has(route.name)
+export function answersInSandbox(route: Pick<Route, 'access' | 'publicInSandbox'>): boolean {
+  return openToSandboxes[route.access] || route.publicInSandbox
 }
 
 export function refuseInSandbox(): MiddlewareHandler<{
