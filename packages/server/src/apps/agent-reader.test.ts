@@ -1,7 +1,9 @@
 /** An app may hold a secret that sessions are not given. What an agent reads of the app must not tell it about that secret. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { App, ErrorBody } from '@svc/contract'
+import type { App, ErrorBody, ProjectEventPage } from '@svc/contract'
 import { commit } from '@svc/git/testing'
+import { recordEvent } from '../events/record.ts'
+import { openProjectEvents, readProjectEvents } from '../events/testing.ts'
 import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 
 setDefaultTimeout(120_000)
@@ -69,6 +71,49 @@ describe('an app with a secret that the session lacks', () => {
     })
     const one = await app.request<App>('GET', `${base}/apps/site`, { token })
     expect(one.body.live?.error).toContain('Ask a person')
+  })
+
+  test("keeps its state's reason and the events of its deploys from that session", async () => {
+    const { db } = app.deps
+    const deploy = (await db.selectFrom('app_deploys').selectAll().where('slug', '=', 'site').executeTakeFirst())!
+    const { deploy_id, project_id, commit_sha } = deploy
+    const reason = '[redacted CONN_KEY] was asked for'
+    await recordEvent(db, {
+      project_id,
+      type: 'deploy.failed',
+      data: { app: 'site', deploy_id, commit_sha, url: null, reason },
+    })
+    const plain = (await db.selectFrom('app_deploys').selectAll().where('slug', '=', 'plain').executeTakeFirst())!
+    const of = { deploy_id: plain.deploy_id, commit_sha, url: null, reason: 'plain reason' }
+    await recordEvent(db, { project_id, type: 'deploy.failed', data: { app: 'plain', ...of } })
+    const page = async (as: string) => {
+      const { events } = (
+        await app.request<ProjectEventPage>('GET', `${base}/events`, {
+          token: as,
+          headers: { accept: 'application/json' },
+        })
+      ).body
+      return events.flatMap((event) => (event.type === 'deploy.failed' ? [event.data.reason] : []))
+    }
+    expect(await page(app.ownerToken)).toEqual([reason, 'plain reason'])
+    expect(await page(token)).toEqual([null, 'plain reason'])
+
+    const stream = readProjectEvents(await openProjectEvents(app, project_id, { token, query: '?after=0' }))
+    await stream.find('the second', ({ type, ...event }) => type === 'deploy.failed' && 'data' in event)
+    const told = () => stream.events().filter(({ type }) => type === 'deploy.failed')
+    await until('both came', () => told().length === 2)
+    expect(JSON.stringify(told())).not.toContain('CONN_KEY')
+    await stream.close()
+
+    await db
+      .updateTable('app_deploys')
+      .set({ status: 'restarting', error: reason })
+      .where('slug', '=', 'site')
+      .execute()
+    const stateOf = async (as: string) =>
+      (await app.request<App>('GET', `${base}/apps/site`, { token: as })).body.reason
+    expect(await stateOf(app.ownerToken)).toContain('CONN_KEY')
+    expect(await stateOf(token)).toContain('Ask a person')
   })
 })
 

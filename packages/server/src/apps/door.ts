@@ -28,6 +28,8 @@ type Outcome =
 interface Viewer {
   userId: string
   role: string
+  /** The session whose token opened the app; null: a person did. */
+  sessionId: string | null
 }
 
 /** Takes the names of apps below the preview domain; all others there are previews'. */
@@ -91,7 +93,8 @@ class Visits {
     if (viewer === null) return this.#stranger(request, app)
     const serving = this.#deps.apps.serving(app.project_id, slug)
     if (serving === null) {
-      const shown = await appOf(this.#deps, app.project_id, slug)
+      const { project_id: projectId } = app
+      const shown = await appOf(this.#deps, { projectId, slug, readerSessionId: viewer.sessionId })
       return page(request, { kind: 'not-running', slug, state: shown.state, reason: shown.reason })
     }
     return { kind: 'pass', app, serving, passage: this.#passage(request, viewer, serving) }
@@ -149,17 +152,17 @@ class Visits {
     if (known !== undefined) return known
     const row = await findGrant(this.#deps.db, value)
     if (row === null || row.project_id !== app.project_id || row.slug !== app.slug) return null
-    const viewer = await this.#mayRead(row.user_id, app.project_id)
+    const viewer = await this.#mayRead(row.user_id, app.project_id, row.session_id)
     if (viewer !== null) this.#viewers.set(key, viewer)
     return viewer
   }
 
   /** The cookie says who it is; what they may is asked again. */
-  async #mayRead(userId: string, projectId: string): Promise<Viewer | null> {
+  async #mayRead(userId: string, projectId: string, sessionId: string | null): Promise<Viewer | null> {
     const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
     try {
       const { project } = await allow(this.#deps, { access: 'project-read', actor, projectId, sessionId: null })
-      return project === null ? null : { userId, role: project.role }
+      return project === null ? null : { userId, role: project.role, sessionId }
     } catch (error) {
       if (error instanceof ServiceError) return null
       throw error
@@ -170,7 +173,8 @@ class Visits {
     const path = request.url?.startsWith('/') ? request.url : '/'
     return {
       daemon: { socket: daemon.socket, sandboxKey: daemon.key, sessionId: sandboxId, generation: 1 },
-      ...viewer,
+      userId: viewer.userId,
+      role: viewer.role,
       credentials: 'for the program',
       path: `/proxy/${port}${path}`,
       extra: ['X-Forwarded-Host', request.headers.host ?? '', 'X-Forwarded-Proto', this.#isSecure() ? 'https' : 'http'],

@@ -60,13 +60,19 @@ export async function takeTicket(db: DbOrTransaction, value: string): Promise<Ap
   return row === undefined || Date.parse(row.expires_at) < Date.now() ? null : row
 }
 
-export async function findGrant(db: DbOrTransaction, value: string): Promise<AppGrant | null> {
+/** `session_id`: the session whose token opened the app. */
+export async function findGrant(
+  db: DbOrTransaction,
+  value: string,
+): Promise<(AppGrant & { session_id: string | null }) | null> {
   const row = await db
     .selectFrom('app_grants')
-    .selectAll()
-    .where('sha256', '=', sha256(value))
+    .leftJoin('tokens', 'tokens.token_id', 'app_grants.token_id')
+    .selectAll('app_grants')
+    .select('tokens.session_id')
+    .where('app_grants.sha256', '=', sha256(value))
     .where('is_ticket', '=', false)
-    .where('expires_at', '>', sql<string>`now()`)
+    .where('app_grants.expires_at', '>', sql<string>`now()`)
     .where(tokenHolds(sql.ref('app_grants.token_id')))
     .executeTakeFirst()
   return row ?? null

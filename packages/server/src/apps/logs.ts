@@ -3,6 +3,7 @@ import type { AppLogLine } from '@svc/contract'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
+import { readableDeploys } from './agent-reader.ts'
 import { chunksAfter, lastLines } from './log-store.ts'
 import { presentDeploy } from './present.ts'
 import { type AppRow, type DeployRow, getApp, getDeploy, listDeploys } from './store.ts'
@@ -30,6 +31,8 @@ interface Follow {
   app: AppRow
   /** Null: whichever is the newest, also one that comes later. */
   pinned: DeployRow | null
+  /** Null: a person. */
+  readerSessionId: string | null
   lines: number
   lastEventId: string | null
   signal: AbortSignal
@@ -60,8 +63,12 @@ export function followLog(deps: LogDeps, input: Follow): Response {
   })
 }
 
-async function* framesOf(deps: LogDeps, { app, pinned, lines, lastEventId, signal }: Follow): AsyncGenerator<string> {
+async function* framesOf(
+  deps: LogDeps,
+  { app, pinned, readerSessionId, lines, lastEventId, signal }: Follow,
+): AsyncGenerator<string> {
   let told = ''
+  let readable = ''
   let at = parseId(lastEventId)
   let spokeAt = Date.now()
   while (!signal.aborted) {
@@ -69,6 +76,11 @@ async function* framesOf(deps: LogDeps, { app, pinned, lines, lastEventId, signa
     // Deleted, or taken out of svc.toml.
     if (deploy === null && (await getApp(deps.db, app.project_id, app.slug)) === null) return
     let text = ''
+    if (deploy !== null && deploy.deploy_id !== readable) {
+      // A newer deploy may name a secret that this reader's session was not given. The next request shows the refusal.
+      if (!(await readableDeploys(deps, readerSessionId, app))(deploy.deploy_id)) return
+      readable = deploy.deploy_id
+    }
     if (deploy !== null) {
       const shown = presentDeploy(deploy)
       const state = JSON.stringify(shown)

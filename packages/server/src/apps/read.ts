@@ -4,6 +4,7 @@ import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch, noticeDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { withReadableReasons } from './agent-reader.ts'
 import { presentApp } from './present.ts'
 import { appMistakes, type ReconcileDeps, reconcileProject } from './reconcile.ts'
 import { getApp, listApps, newestDeploys } from './store.ts'
@@ -25,12 +26,13 @@ export async function bringUpToDate(deps: ReadDeps, project: ProjectRow, signal:
 
 export async function appsOf(
   deps: ReadDeps,
-  project: ProjectRow,
-  signal: AbortSignal,
+  { project, readerSessionId, signal }: { project: ProjectRow; readerSessionId: string | null; signal: AbortSignal },
 ): Promise<{ apps: App[]; errors: ManifestIssue[] }> {
   await bringUpToDate(deps, project, signal)
   const rows = await listApps(deps.db, project.project_id)
-  const deploys = await newestDeploys(deps.db, { projectId: project.project_id, each: deploysListed })
+  const newest = await newestDeploys(deps.db, { projectId: project.project_id, each: deploysListed })
+  const shown = { app: { project_id: project.project_id }, deploys: newest }
+  const deploys = await withReadableReasons(deps, readerSessionId, shown)
   const seen = await getDefaultBranch(deps.db, project.project_id)
   return {
     apps: rows.map((row) => {
@@ -41,9 +43,12 @@ export async function appsOf(
   }
 }
 
-export async function appOf(deps: Pick<Deps, 'db' | 'config'>, projectId: string, slug: string): Promise<App> {
+export async function appOf(
+  deps: Pick<Deps, 'db' | 'config'>,
+  { projectId, slug, readerSessionId }: { projectId: string; slug: string; readerSessionId: string | null },
+): Promise<App> {
   const row = await getApp(deps.db, projectId, slug)
   if (row === null) throw notFound('app')
   const deploys = await newestDeploys(deps.db, { projectId, slug: row.slug, each: deploysShown })
-  return presentApp(deps.config, row, deploys)
+  return presentApp(deps.config, row, await withReadableReasons(deps, readerSessionId, { app: row, deploys }))
 }

@@ -10,8 +10,8 @@ import {
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
-import type { Actor } from '../auth/actor.ts'
-import { requireSecretsOf, shownTo } from './agent-reader.ts'
+import { type Actor, boundSession } from '../auth/actor.ts'
+import { requireReadable } from './agent-reader.ts'
 import { deployApp, rollbackApp, stopApp } from './ask.ts'
 import { openApp } from './grants.ts'
 import { deployNamed, followLog, readLog } from './logs.ts'
@@ -24,14 +24,13 @@ export function appRoutes(deps: Deps): Mounted[] {
     if (row === null) throw notFound('app')
     return row
   }
-  const shown = async (actor: Actor, projectId: string, slug: string) => {
-    const [app] = await shownTo(deps, actor, [await appOf(deps, projectId, slug)])
-    return app!
-  }
+  const shown = (actor: Actor, projectId: string, slug: string) =>
+    appOf(deps, { projectId, slug, readerSessionId: boundSession(actor) })
   return [
     handle(listAppsRoute, async ({ project, request, caller }) => {
-      const { apps, errors } = await appsOf(deps, project, request.signal)
-      return { apps: await shownTo(deps, caller.actor, apps), errors, provider: deps.config.appProvider }
+      const readerSessionId = boundSession(caller.actor)
+      const { apps, errors } = await appsOf(deps, { project, readerSessionId, signal: request.signal })
+      return { apps, errors, provider: deps.config.appProvider }
     }),
     handle(getAppRoute, async ({ project, params, request, caller }) => {
       await bringUpToDate(deps, project, request.signal)
@@ -61,12 +60,14 @@ export function appRoutes(deps: Deps): Mounted[] {
     })),
     handle(readAppLogsRoute, async ({ project, params, query, request, caller }) => {
       const app = await find(project.project_id, params.slug)
-      await requireSecretsOf(deps, caller.actor, app)
       const deploy = await deployNamed(deps, app, query.deploy)
+      const readerSessionId = boundSession(caller.actor)
+      await requireReadable(deps, readerSessionId, { app, deploy })
       if (query.follow !== '1' && query.follow !== 'true') return readLog(deps, deploy, query.lines)
       const pinned = query.deploy === undefined ? null : deploy
       const lastEventId = request.headers.get('last-event-id')
-      return followLog(deps, { app, pinned, lines: query.lines, lastEventId, signal: request.signal })
+      const { signal } = request
+      return followLog(deps, { app, pinned, readerSessionId, lines: query.lines, lastEventId, signal })
     }),
   ]
 }

@@ -136,6 +136,19 @@ export async function listDeploys(db: DbOrTransaction, app: Pick<AppRow, 'projec
     .execute()
 }
 
+/** The manifest entry of each kept deploy: of the project, or of one app. */
+export function definitionsOf(
+  db: DbOrTransaction,
+  app: { project_id: string; slug?: string },
+): Promise<Pick<DeployRow, 'deploy_id' | 'slug' | 'definition'>[]> {
+  return db
+    .selectFrom('app_deploys')
+    .select(['deploy_id', 'slug', 'definition'])
+    .where('project_id', '=', app.project_id)
+    .$if(app.slug !== undefined, (query) => query.where('slug', '=', app.slug!))
+    .execute()
+}
+
 /** Ends what nobody wants any more: by a stop, by svc.toml, by the operator, or because a newer deploy came. Of one app when it is given. Answers with what served until now. */
 export async function endUnwanted(
   db: DbOrTransaction,

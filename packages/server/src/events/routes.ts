@@ -1,5 +1,6 @@
 import { type ProjectEvent, type Role, streamProjectEventsRoute } from '@svc/contract'
-import { type Actor, mayWrite } from '../auth/actor.ts'
+import { readableDeploys } from '../apps/agent-reader.ts'
+import { type Actor, boundSession, mayWrite } from '../auth/actor.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
@@ -24,7 +25,10 @@ export function eventRoutes(deps: Deps): Mounted[] {
   ]
 }
 
-/** Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors. */
+/**
+ * Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors,
+ * nor why an app failed whose log it may not read.
+ */
 async function shownTo(
   deps: Pick<Deps, 'db'>,
   reader: { role: Role; actor: Actor },
@@ -37,11 +41,23 @@ async function shownTo(
     reader.actor,
     withReason.map(({ data }) => data.session_id),
   )
-  return readable.map((event) =>
-    isOfSession(event) && !isControlled(event.data.session_id)
-      ? { ...event, data: { ...event.data, reason: null } }
-      : event,
-  )
+  const mayRead = await readerOfDeploys(deps, reader.actor, readable)
+  return readable.map((event) => {
+    if (isOfSession(event) && !isControlled(event.data.session_id))
+      return { ...event, data: { ...event.data, reason: null } }
+    if (isOfDeploy(event) && !mayRead(event.data.deploy_id)) return { ...event, data: { ...event.data, reason: null } }
+    return event
+  })
+}
+
+async function readerOfDeploys(deps: Pick<Deps, 'db'>, actor: Actor, events: ProjectEvent[]) {
+  const first = events.filter(isOfDeploy).find(({ data }) => data.reason !== null)
+  if (first === undefined) return () => true
+  return readableDeploys(deps, boundSession(actor), { project_id: first.project_id })
+}
+
+function isOfDeploy(event: ProjectEvent): event is Extract<ProjectEvent, { type: `deploy.${string}` }> {
+  return event.type.startsWith('deploy.')
 }
 
 function isOfSession(event: ProjectEvent): event is Extract<ProjectEvent, { type: `session.${string}` }> {
