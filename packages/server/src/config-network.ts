@@ -24,6 +24,8 @@ export interface NetworkLimits {
   /** Event streams and WebSockets, which count apart from other connections. */
   streams: number
   streamsPerAddress: number
+  /** What stays open is judged again this often. No setting: docs/operate/server.md names it. */
+  judgeEveryMs: number
 }
 
 type Env = Record<string, string | undefined>
@@ -47,6 +49,7 @@ export function readNetwork(
       connectionsPerAddress: read('SVC_CONNECTIONS_PER_ADDRESS', 500, 1, 1_000_000),
       streams: read('SVC_STREAMS_MAX', 4000, 1, 1_000_000),
       streamsPerAddress: read('SVC_STREAMS_PER_ADDRESS', 500, 1, 1_000_000),
+      judgeEveryMs: 15_000,
     },
   }
 }

@@ -9,6 +9,7 @@ import { allow } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { type Door, writeResponse } from '../http/door.ts'
 import { hostOf, isForeign, send } from '../http/other-origin.ts'
+import { closeUnlessAdmitted } from '../http/while-admitted.ts'
 import { getProject } from '../projects/store.ts'
 import { passRequest, passUpgrade, type Passage } from '../sessions/tunnel.ts'
 import { type AppPage, appPage } from './door-page.ts'
@@ -50,6 +51,7 @@ export function appDoor(deps: Deps): Door {
       const outcome = await visits.judge(request, labelOf(request))
       if (outcome.kind === 'answer') return send(response, outcome.response)
       const { serving, app } = outcome
+      closeUnlessAdmitted(deps, response, () => visits.requireViewer(request, app))
       serving.open++
       response.on('close', () => serving.open--)
       await passRequest(request, response, outcome.passage, () =>
@@ -60,6 +62,7 @@ export function appDoor(deps: Deps): Door {
       const outcome = await visits.judge(request, labelOf(request))
       if (outcome.kind === 'answer') return writeResponse(socket, outcome.response)
       const { app } = outcome
+      closeUnlessAdmitted(deps, socket, () => visits.requireViewer(request, app))
       // A socket is not waited for when its app is replaced: it would hold up the old one for ever.
       await passUpgrade(
         request,
@@ -142,6 +145,12 @@ class Visits {
       )
     }
     return redirect(headers)
+  }
+
+  /** Throws once the browser may no longer see what it has open. */
+  async requireViewer(request: IncomingMessage, app: AppRow): Promise<void> {
+    if ((await this.#viewerOf(request, app)) === null)
+      throw new ServiceError('forbidden', 'This browser may no longer see the app.')
   }
 
   async #viewerOf(request: IncomingMessage, app: AppRow): Promise<Viewer | null> {

@@ -18,6 +18,7 @@ import { ofApi, parseJson, parseWith, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
 import { Page } from './page.ts'
 import { replyError } from './reply-error.ts'
+import { responseWhileAdmitted } from './while-admitted.ts'
 import { writeReply } from './write-reply.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
 
@@ -87,7 +88,14 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
-  if (key === null || actor === null) return await reply(route, request, await run(input))
+  if (key === null || actor === null) {
+    const made = await reply(route, request, await run(input))
+    if (!isEventStream(made)) return made
+    return responseWhileAdmitted(deps, made, async () => {
+      const now = await authorize(deps, route, c.req.raw, request.path, params)
+      if (now.project?.role !== project?.role) throw new ServiceError('forbidden', 'The role of this reader changed.')
+    })
+  }
   const scope = scopeOf(actor)
   const claim = await claimKey(deps, { scope, key, method: route.method, path: request.path, body: bytes })
   const replayed = { 'idempotency-replayed': 'true' }
@@ -115,6 +123,10 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   } finally {
     endClaim(deps, { scope, key })
   }
+}
+
+function isEventStream(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
 /** Whose keys are one set: a user's by user tokens, a user's by tokens of a project, and a session's. */

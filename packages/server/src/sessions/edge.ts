@@ -7,6 +7,7 @@ import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import { type AppContext, credentialsOf } from '../http/request-info.ts'
 import { askRuntime, type DaemonAddress, readHealth } from './daemon-client.ts'
+import { responseWhileAdmitted } from '../http/while-admitted.ts'
 import { answerHeaders, requestHeaders } from './passed-headers.ts'
 import { getSandbox, getSessionById } from './store.ts'
 
@@ -23,7 +24,8 @@ export function sandboxEdgeRoutes(app: App, deps: Deps): void {
 async function forward(deps: Deps, c: AppContext): Promise<Response> {
   const sandboxId = c.req.param('sandboxId') ?? ''
   const url = new URL(c.req.url)
-  const admitted = await admit(deps, { sandboxId, url, method: c.req.method, credentials: credentialsOf(c.req.raw) })
+  const judge = () => admit(deps, { sandboxId, url, method: c.req.method, credentials: credentialsOf(c.req.raw) })
+  const admitted = await judge()
   if (admitted.kind === 'health') return health(admitted.endpoint)
   refuseNavigation(c.req.raw.headers)
   const { daemon, path, userId, role } = admitted
@@ -36,7 +38,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
     body: c.req.raw.body,
     signal: c.req.raw.signal,
   })
-  return new Response(upstream.body, {
+  const answer = new Response(upstream.body, {
     status: upstream.status,
     // It is a stranger's content on our origin: nothing of it may run as a page of ours.
     headers: {
@@ -46,6 +48,7 @@ async function forward(deps: Deps, c: AppContext): Promise<Response> {
       'x-content-type-options': 'nosniff',
     },
   })
+  return responseWhileAdmitted(deps, answer, judge)
 }
 
 /** On the dashboard's own origin a page of an agent could pass for a page of the service, even without scripts. */

@@ -10,6 +10,7 @@ import { sha256 } from '../auth/credentials.ts'
 import { headerLines } from '@svc/contract/raw-headers'
 import { type Door, writeResponse } from '../http/door.ts'
 import { hostOf, isForeign, send } from '../http/other-origin.ts'
+import { closeUnlessAdmitted } from '../http/while-admitted.ts'
 import { type PreviewPage, previewPage } from './preview-page.ts'
 import { findGrant, insertGrant, takeTicket, touchSession } from './preview-store.ts'
 import { getSessionById, type SessionWithSandbox } from './store.ts'
@@ -78,6 +79,7 @@ export function previewDoor(deps: Deps): Door {
     async request(request, response) {
       const outcome = await previews.judge(request, placeOf(hostOf(request), suffix))
       if (outcome.kind === 'answer') return send(response, outcome.response)
+      closeUnlessAdmitted(deps, response, () => previews.requireViewer(request, outcome.place))
       await passRequest(request, response, outcome.passage, (failure) =>
         send(response, previews.failed(request, outcome.place, failure)),
       )
@@ -85,6 +87,7 @@ export function previewDoor(deps: Deps): Door {
     async upgrade(request, socket: Duplex, head) {
       const outcome = await previews.judge(request, placeOf(hostOf(request), suffix))
       if (outcome.kind === 'answer') return writeResponse(socket, outcome.response)
+      closeUnlessAdmitted(deps, socket, () => previews.requireViewer(request, outcome.place))
       await passUpgrade(
         request,
         socket,
@@ -162,6 +165,12 @@ class Previews {
       )
     }
     return { kind: 'answer', response: new Response(null, { status: 303, headers }) }
+  }
+
+  /** Throws once the browser may no longer see what it has open. */
+  async requireViewer(request: IncomingMessage, place: Place): Promise<void> {
+    if ((await this.#viewerOf(request, place)) === null)
+      throw new ServiceError('forbidden', 'This browser may no longer see the preview.')
   }
 
   async #viewerOf(request: IncomingMessage, place: Place): Promise<Viewer | null> {

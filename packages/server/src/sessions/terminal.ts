@@ -10,6 +10,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import { addressOf } from '../http/client-address.ts'
 import type { Door } from '../http/door.ts'
+import { closeUnlessAdmitted } from '../http/while-admitted.ts'
 import { auditOf } from './audit.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { touchSession } from './preview-store.ts'
@@ -17,8 +18,6 @@ import { getSession, type SessionWithSandbox } from './store.ts'
 import { credentialsOfUpgrade, upgradeDoor } from './upgrade-door.ts'
 
 const pattern = new RegExp(`^${terminalRoute.replace(/:\w+/g, '([^/?#]+)')}(?:\\?|$)`)
-/** How long somebody who was sent away, or whose session is another's by now, still has a shell. */
-const judgeEveryMs = 15_000
 const touchEveryMs = 60_000
 
 export function terminalDoor(deps: Deps): Door {
@@ -57,12 +56,7 @@ async function judge(deps: Deps, request: IncomingMessage, requestId: string): P
 
 /** While it is open: who has it is asked for again, and what passes keeps the session from falling asleep. */
 function watch(deps: Deps, request: IncomingMessage, socket: Duplex, session: SessionWithSandbox): void {
-  const judging = setInterval(() => {
-    judge(deps, request, '').catch((error: unknown) => {
-      // The database being away takes nobody's right.
-      if (error instanceof ServiceError && error.code !== 'unavailable') socket.destroy()
-    })
-  }, judgeEveryMs)
+  closeUnlessAdmitted(deps, socket, () => judge(deps, request, ''))
   let touched = 0
   socket.on('data', () => {
     if (deps.now().getTime() - touched < touchEveryMs) return
@@ -73,5 +67,4 @@ function watch(deps: Deps, request: IncomingMessage, socket: Duplex, session: Se
   })
   // The tunnel's pipe begins when the daemon has answered; until then nothing may flow past it.
   socket.pause()
-  socket.on('close', () => clearInterval(judging))
 }
