@@ -29,6 +29,7 @@ export const settings: Project['settings'] = {
   model_tokens_per_month: null,
   session_depth_max: 3,
   session_descendants_max: 10,
+  session_starts_per_hour_max: 60,
   webhook_sessions_max: 10,
   webhook_fires_per_hour_max: 120,
   quota_repository_bytes: null,
@@ -37,4 +38,5 @@ export const settings: Project['settings'] = {
   quota_transcript_bytes: null,
   quota_check_log_bytes: null,
   quota_app_archive_bytes: null,
+  quota_sessions_bytes: null,
 }

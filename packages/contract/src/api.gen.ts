@@ -3371,6 +3371,8 @@ export interface operations {
                             session_depth_max: number;
                             /** @default 10 */
                             session_descendants_max: number;
+                            /** @default 60 */
+                            session_starts_per_hour_max: number;
                             /** @default 10 */
                             webhook_sessions_max: number;
                             /** @default 120 */
@@ -3387,6 +3389,8 @@ export interface operations {
                             quota_check_log_bytes: number | null;
                             /** @default null */
                             quota_app_archive_bytes: number | null;
+                            /** @default null */
+                            quota_sessions_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3474,6 +3478,8 @@ export interface operations {
                             session_depth_max: number;
                             /** @default 10 */
                             session_descendants_max: number;
+                            /** @default 60 */
+                            session_starts_per_hour_max: number;
                             /** @default 10 */
                             webhook_sessions_max: number;
                             /** @default 120 */
@@ -3490,6 +3496,8 @@ export interface operations {
                             quota_check_log_bytes: number | null;
                             /** @default null */
                             quota_app_archive_bytes: number | null;
+                            /** @default null */
+                            quota_sessions_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3565,6 +3573,8 @@ export interface operations {
                             session_depth_max: number;
                             /** @default 10 */
                             session_descendants_max: number;
+                            /** @default 60 */
+                            session_starts_per_hour_max: number;
                             /** @default 10 */
                             webhook_sessions_max: number;
                             /** @default 120 */
@@ -3581,6 +3591,8 @@ export interface operations {
                             quota_check_log_bytes: number | null;
                             /** @default null */
                             quota_app_archive_bytes: number | null;
+                            /** @default null */
+                            quota_sessions_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -3664,6 +3676,7 @@ export interface operations {
                         model_tokens_per_month?: number | null;
                         session_depth_max?: number;
                         session_descendants_max?: number;
+                        session_starts_per_hour_max?: number;
                         webhook_sessions_max?: number;
                         webhook_fires_per_hour_max?: number;
                         quota_repository_bytes?: number | null;
@@ -3672,6 +3685,7 @@ export interface operations {
                         quota_transcript_bytes?: number | null;
                         quota_check_log_bytes?: number | null;
                         quota_app_archive_bytes?: number | null;
+                        quota_sessions_bytes?: number | null;
                     };
                 };
             };
@@ -3722,6 +3736,8 @@ export interface operations {
                             session_depth_max: number;
                             /** @default 10 */
                             session_descendants_max: number;
+                            /** @default 60 */
+                            session_starts_per_hour_max: number;
                             /** @default 10 */
                             webhook_sessions_max: number;
                             /** @default 120 */
@@ -3738,6 +3754,8 @@ export interface operations {
                             quota_check_log_bytes: number | null;
                             /** @default null */
                             quota_app_archive_bytes: number | null;
+                            /** @default null */
+                            quota_sessions_bytes: number | null;
                         };
                         /** Format: date-time */
                         created_at: string;
@@ -5168,7 +5186,9 @@ export interface operations {
                             repository_bytes: number;
                             unfinished_work_bytes: number;
                             transcript_bytes: number;
+                            check_log_bytes: number;
                             limit_bytes: number;
+                            sessions_limit_bytes: number;
                         };
                     };
                 };

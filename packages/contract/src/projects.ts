@@ -17,6 +17,7 @@ const quotas = {
   quota_transcript_bytes: quota,
   quota_check_log_bytes: quota,
   quota_app_archive_bytes: quota,
+  quota_sessions_bytes: quota,
 } satisfies Record<QuotaSetting, typeof quota>
 const eachQuota = <T>(of: (one: typeof quota) => T) =>
   Object.fromEntries(Object.entries(quotas).map(([name, one]) => [name, of(one)])) as Record<QuotaSetting, T>
@@ -37,6 +38,8 @@ export const projectSettings = z.object({
   session_depth_max: sessionDepth.default(3),
   /** Living sessions that agents started from the same first session, directly or through each other. */
   session_descendants_max: sessionCount.default(10),
+  /** Sessions that agents start from the same first session within an hour. */
+  session_starts_per_hour_max: sessionCount.default(60),
   /** Living sessions that one webhook trigger started. */
   webhook_sessions_max: sessionCount.default(10),
   /** Sessions that one webhook trigger starts within an hour. */
@@ -149,6 +152,7 @@ export const updateProjectRoute = route({
         model_tokens_per_month: tokenCap.optional(),
         session_depth_max: sessionDepth.optional(),
         session_descendants_max: sessionCount.optional(),
+        session_starts_per_hour_max: sessionCount.optional(),
         webhook_sessions_max: sessionCount.optional(),
         webhook_fires_per_hour_max: firesPerHour.optional(),
         ...eachQuota((one) => one.optional()),

@@ -8,6 +8,7 @@ export const quotaSettings = {
   quota_transcript_bytes: 'transcriptBytes',
   quota_check_log_bytes: 'checkLogBytes',
   quota_app_archive_bytes: 'appArchiveBytes',
+  quota_sessions_bytes: 'sessionsBytes',
 } as const
 export type QuotaSetting = keyof typeof quotaSettings
 

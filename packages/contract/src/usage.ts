@@ -42,8 +42,11 @@ export const storage = z.object({
   repository_bytes: whole,
   unfinished_work_bytes: whole,
   transcript_bytes: whole,
+  check_log_bytes: whole,
   /** What the repository may be. */
   limit_bytes: whole,
+  /** What unfinished work, transcripts and check logs may be together. */
+  sessions_limit_bytes: whole,
 })
 export type Storage = z.infer<typeof storage>
 

@@ -26,6 +26,7 @@ export function readQuotas(env: Record<string, string | undefined>, problems: st
       transcriptBytes: quota('TRANSCRIPT', '256MiB'),
       checkLogBytes: quota('CHECK_LOG', '32MiB'),
       appArchiveBytes: quota('APP_ARCHIVE', '512MiB'),
+      sessionsBytes: quota('SESSIONS', '20GiB'),
     },
     diskFreeBytesMin: size('SVC_DISK_FREE_MIN', null, 0),
   }

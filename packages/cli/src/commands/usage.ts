@@ -90,9 +90,17 @@ function show({ out }: Context, { from, to, models, totals, caps }: Usage): void
 
 function showStorage({ out }: Context, storage: ProjectUsage['storage']): void {
   const { repository_bytes: used, limit_bytes: limit, unfinished_work_bytes, transcript_bytes } = storage
+  const { check_log_bytes: logs, sessions_limit_bytes: sessionsLimit } = storage
   out.note(
     `Storage: the repository uses ${sizeText(used)} of ${sizeText(limit)}, unfinished work ${sizeText(unfinished_work_bytes)}, transcripts ${sizeText(transcript_bytes)}.`,
   )
+  // An older server does not count them together.
+  if (sessionsLimit !== undefined) {
+    const ofSessions = unfinished_work_bytes + transcript_bytes + logs
+    out.note(`Sessions: they use ${sizeText(ofSessions)} of ${sizeText(sessionsLimit)}, check logs included.`)
+    if (ofSessions >= sessionsLimit)
+      out.note('No new session starts. Delete sessions that are done, or raise the quota.')
+  }
   if (used >= limit) out.note('The repository is full: pushes are refused. Reading and merging go on.')
 }
 

@@ -64,6 +64,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_QUOTA_TRANSCRIPT: { summary: 'What the transcript of one session may take' },
   SVC_QUOTA_CHECK_LOG: { summary: 'What is kept of the log of one check' },
   SVC_QUOTA_APP_ARCHIVE: { summary: 'What the files of one app or check may take' },
+  SVC_QUOTA_SESSIONS: { summary: 'What all sessions of a project may make the server keep, like 20GiB' },
   SVC_DISK_FREE_MIN: { summary: 'Free disk space below which no new work is taken' },
   SVC_MIRRORS_MAX_MB: { summary: 'What mirrors of external repositories may take together' },
   SVC_WARM_SANDBOXES: { summary: 'Sandboxes kept ready for each project in use' },

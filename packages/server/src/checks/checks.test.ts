@@ -26,7 +26,7 @@ const onApp = (spec: FakeAppSpec, tar: Uint8Array) => {
 const mebibyte = 1024 * 1024
 const quotas = {
   ...{ repositoryBytes: 1024 * mebibyte, pushBytes: 1024 * mebibyte, unfinishedWorkBytes: mebibyte },
-  ...{ transcriptBytes: mebibyte, checkLogBytes: 256 * 1024, appArchiveBytes: mebibyte },
+  ...{ transcriptBytes: mebibyte, checkLogBytes: 256 * 1024, appArchiveBytes: mebibyte, sessionsBytes: 2 ** 40 },
 }
 
 beforeAll(async () => {

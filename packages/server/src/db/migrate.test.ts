@@ -40,7 +40,9 @@ describe('migrating', () => {
     const url = await emptyDatabase()
     await Promise.all(Array.from({ length: 5 }, () => migrate(url)))
     const versions = await query<{ version: number }>(url, 'select version from schema_migrations order by version')
-    expect(versions.map(({ version }) => version)).toEqual(versions.map((_, index) => index + 1))
+    const applied = versions.map(({ version }) => version)
+    expect(applied.length).toBeGreaterThan(27)
+    expect(applied).toEqual([...new Set(applied)])
     expect(await query(url, 'select * from audit_events')).toEqual([])
   }, 60_000)
 

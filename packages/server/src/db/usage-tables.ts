@@ -30,6 +30,7 @@ export interface UsageTables {
     tokens_out: number
     created_at: Now
   }
+  agent_session_starts: { root_session_id: string; project_id: string; began_at: Now; started: number }
   deleted_sandboxes: {
     sandbox_id: string
     account_id: string

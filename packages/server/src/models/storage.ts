@@ -4,20 +4,25 @@ import { storeBytes } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { quotasOf } from '../projects/quotas.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { checkLogBytesOf } from '../sessions/kept-bytes.ts'
 import { unfinishedBytesOf } from '../sessions/snapshot-store.ts'
 import { transcriptBytesOf } from '../sessions/transcript-quota.ts'
 import { storeOf } from '../sessions/wip.ts'
 
 export async function storageOf(deps: Pick<Deps, 'db' | 'config'>, project: ProjectRow): Promise<Storage> {
-  const [inStore, unfinished, transcripts] = await Promise.all([
+  const [inStore, unfinished, transcripts, checkLogs] = await Promise.all([
     storeBytes(storeOf(deps, project).dir),
     unfinishedBytesOf(deps.db, project.project_id),
     transcriptBytesOf(deps.db, project.project_id),
+    checkLogBytesOf(deps.db, project.project_id),
   ])
+  const quotas = quotasOf(deps.config, project)
   return {
     repository_bytes: Math.max(0, inStore - unfinished),
     unfinished_work_bytes: unfinished,
     transcript_bytes: transcripts,
-    limit_bytes: quotasOf(deps.config, project).repositoryBytes,
+    check_log_bytes: checkLogs,
+    limit_bytes: quotas.repositoryBytes,
+    sessions_limit_bytes: quotas.sessionsBytes,
   }
 }

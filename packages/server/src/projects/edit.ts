@@ -28,6 +28,7 @@ export interface EditProject {
         model_tokens_per_month?: number | null | undefined
         session_depth_max?: number | undefined
         session_descendants_max?: number | undefined
+        session_starts_per_hour_max?: number | undefined
         webhook_sessions_max?: number | undefined
         webhook_fires_per_hour_max?: number | undefined
       } & Partial<Record<QuotaSetting, number | null | undefined>>)

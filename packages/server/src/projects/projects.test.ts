@@ -60,6 +60,7 @@ describe('a managed project', () => {
         model_tokens_per_month: null,
         session_depth_max: 3,
         session_descendants_max: 10,
+        session_starts_per_hour_max: 60,
         webhook_sessions_max: 10,
         webhook_fires_per_hour_max: 120,
         quota_repository_bytes: null,
@@ -68,6 +69,7 @@ describe('a managed project', () => {
         quota_transcript_bytes: null,
         quota_check_log_bytes: null,
         quota_app_archive_bytes: null,
+        quota_sessions_bytes: null,
       },
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -282,6 +284,7 @@ describe('editing a project', () => {
       model_tokens_per_month: null,
       session_depth_max: 3,
       session_descendants_max: 10,
+      session_starts_per_hour_max: 60,
       webhook_sessions_max: 10,
       webhook_fires_per_hour_max: 120,
       quota_repository_bytes: null,
@@ -290,6 +293,7 @@ describe('editing a project', () => {
       quota_transcript_bytes: null,
       quota_check_log_bytes: null,
       quota_app_archive_bytes: null,
+      quota_sessions_bytes: null,
     })
   })
 

@@ -18,7 +18,13 @@ const kibibyte = 1024
 const quotas = {
   repositoryBytes: 3 * mebibyte,
   pushBytes: 1.5 * mebibyte,
-  ...{ unfinishedWorkBytes: mebibyte, transcriptBytes: mebibyte, checkLogBytes: mebibyte, appArchiveBytes: mebibyte },
+  ...{
+    unfinishedWorkBytes: mebibyte,
+    transcriptBytes: mebibyte,
+    checkLogBytes: mebibyte,
+    appArchiveBytes: mebibyte,
+    sessionsBytes: 2 ** 40,
+  },
 }
 let app: SessionApp
 let port: number
@@ -111,7 +117,9 @@ describe('pushes over a quota', () => {
       repository_bytes: expect.any(Number),
       unfinished_work_bytes: 0,
       transcript_bytes: 0,
+      check_log_bytes: 0,
       limit_bytes: quotas.repositoryBytes,
+      sessions_limit_bytes: quotas.sessionsBytes,
     } as never)
     expect(storage.repository_bytes).toBeGreaterThan(2.6 * mebibyte)
 

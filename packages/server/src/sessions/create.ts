@@ -13,7 +13,8 @@ import '../failpoint.ts'
 import { requireAgent } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
-import { parentageOf, requireRoomBelowRoot } from './descendants.ts'
+import { countStart, parentageOf, requireRoomBelowRoot } from './descendants.ts'
+import { requireRoomForSessions } from './kept-bytes.ts'
 import {
   countLiveLocked,
   deleteSessionRow,
@@ -58,6 +59,7 @@ export async function createSession(
   const { project, caller } = input
   const earlier = await findAskedAs(deps.db, project.project_id, input.sessionId)
   if (earlier !== null) return earlier
+  await requireRoomForSessions(deps, project)
   const baseRef = input.base_ref ?? project.default_branch
   const agentName = input.agent_name ?? defaultAgent
   const repository = await openRepository(deps, project)
@@ -75,6 +77,7 @@ export async function createSession(
     const parentage = await parentageOf(trx, project, parentId)
     await requireRoom(deps, trx, project.account_id)
     await requireRoomBelowRoot(trx, { session_id: input.sessionId, ...project, ...parentage })
+    await countStart(trx, { ...project, ...parentage })
     await input.requireMore?.(trx)
     const wanted = { projectId: project.project_id, instanceId: deps.instanceId, commit: sha }
     const warm = fingerprint === null ? null : await takeWarm(trx, { ...wanted, fingerprint })

@@ -136,6 +136,27 @@ describe('the limits', () => {
     expect((await app.create({}, { token: await tokenFor(await made()) })).status).toBe(201)
     await settings({ session_descendants_max: 10 })
   })
+
+  test('on starts within an hour count all descendants of a root together, those that were deleted too', async () => {
+    await settings({ session_starts_per_hour_max: 3 })
+    const token = await tokenFor(await made())
+    const childToken = await tokenFor(await made(token))
+    for (const by of [childToken, token]) {
+      const { body } = await app.create({}, { token: by })
+      expect((await app.request('DELETE', app.path(body.session_id), { token: by })).status).toBe(200)
+    }
+    for (const by of [token, childToken]) {
+      const refusal = await refused(by)
+      expect(refusal).toMatchObject({ status: 429, setting: 'session_starts_per_hour_max', limit: 3 })
+      expect(refusal.retry_after_seconds).toBeWithin(1, 3601)
+    }
+    // People, and agents of another first session, have their own count; an hour later a new one begins.
+    expect((await app.create({}, { token: await tokenFor(await made()) })).status).toBe(201)
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    await app.deps.db.updateTable('agent_session_starts').set({ began_at: hourAgo }).execute()
+    expect((await app.create({}, { token: childToken })).status).toBe(201)
+    await settings({ session_starts_per_hour_max: 60 })
+  })
 })
 
 describe('a change request of the same first session', () => {

@@ -76,6 +76,45 @@ export async function requireRoomBelowRoot(
   )
 }
 
+/**
+ * Counts a session that an agent starts, and refuses past the project's number of an hour. All descendants of one root
+ * count together, those that were deleted included. Without a row of their hour a new hour begins, so around its end a root can start twice the number.
+ */
+export async function countStart(
+  trx: DbOrTransaction,
+  session: Pick<SessionRow, 'project_id' | 'ancestors'> & OfProject,
+): Promise<void> {
+  const [root] = session.ancestors
+  if (root === undefined) return
+  const { project_id } = session
+  const limit = projectSettings.parse(session.settings).session_starts_per_hour_max
+  await trx
+    .deleteFrom('agent_session_starts')
+    .where('project_id', '=', project_id)
+    .where('began_at', '<=', sql<string>`now() - interval '1 hour'`)
+    .execute()
+  const { started, seconds } = await trx
+    .insertInto('agent_session_starts')
+    .values({ root_session_id: root, project_id, started: 1 })
+    .onConflict((conflict) =>
+      conflict.column('root_session_id').doUpdateSet({ started: sql<number>`agent_session_starts.started + 1` }),
+    )
+    .returning([
+      'started',
+      sql<number>`ceil(extract(epoch from began_at + interval '1 hour' - now()))::float8`.as('seconds'),
+    ])
+    .executeTakeFirstOrThrow()
+  if (started <= limit) return
+  throw new ServiceError(
+    'limit_reached',
+    `Agents started ${limit} sessions from the same first session within an hour, the most that this project allows.`,
+    {
+      hint: 'Send a prompt to a session that is there, or an owner or admin raises session_starts_per_hour_max.',
+      detail: { setting: 'session_starts_per_hour_max', limit, retry_after_seconds: Math.max(1, seconds) },
+    },
+  )
+}
+
 /** A session, its root, and every session that agents started from that root: what one of them controls, another can have been made to do. */
 export async function familyOf(
   db: DbOrTransaction,

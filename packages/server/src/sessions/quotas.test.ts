@@ -17,7 +17,13 @@ import { saveWip } from './wip.ts'
 
 const kibibyte = 1024
 const quotas = {
-  ...{ repositoryBytes: 2 ** 30, pushBytes: 2 ** 30, checkLogBytes: 2 ** 20, appArchiveBytes: 2 ** 20 },
+  ...{
+    repositoryBytes: 2 ** 30,
+    pushBytes: 2 ** 30,
+    checkLogBytes: 2 ** 20,
+    appArchiveBytes: 2 ** 20,
+    sessionsBytes: 2 ** 40,
+  },
   unfinishedWorkBytes: 290 * kibibyte,
   transcriptBytes: 16 * kibibyte,
 }
@@ -166,4 +172,29 @@ describe('a transcript over the quota', () => {
     )
     expect(usage.body.storage.transcript_bytes).toBeWithin(8_000, quotas.transcriptBytes + 1)
   }, 60_000)
+})
+
+describe('the sessions of a project together', () => {
+  test('over their quota start no new session; what is kept stays, and deleting makes room', async () => {
+    const session = await app.running()
+    const { project_id } = app.project
+    const text = 'y'.repeat(4_000)
+    await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text } })
+    await until('the prompt is kept', async () => {
+      const { body } = await app.request<{ storage: Record<string, number> }>('GET', `/v1/projects/${project_id}/usage`)
+      return body.storage.transcript_bytes! > 4_000
+    })
+    const set = (quota_sessions_bytes: number | null) =>
+      app.request('PATCH', `/v1/projects/${project_id}`, { body: { settings: { quota_sessions_bytes } } })
+    expect((await set(2 ** 41)).status).toBe(400)
+    expect((await set(4_000)).status).toBe(200)
+    const refused = await app.create()
+    expect([refused.status, refused.body]).toMatchObject([413, { code: 'quota_exceeded', limit_bytes: 4_000 }])
+    expect((await app.request('POST', app.path(session.session_id, 'stop'))).status).toBe(200)
+    const transcript = await app.request('GET', app.path(session.session_id, 'transcript'))
+    expect(transcript.text).toContain(text)
+    expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(200)
+    await set(null)
+    expect((await app.create()).status).toBe(201)
+  })
 })

@@ -17,6 +17,7 @@ export const meaning: Record<string, string> = {
   model_tokens_per_month: 'tokens of models that the project may use in a month; none: no cap',
   session_depth_max: 'how deep agents start sessions that start sessions',
   session_descendants_max: 'living sessions that agents started from one first session',
+  session_starts_per_hour_max: 'sessions that agents start from one first session within an hour',
   webhook_sessions_max: 'living sessions that one webhook trigger started',
   webhook_fires_per_hour_max: 'sessions that one webhook trigger starts within an hour',
   quota_repository_bytes: 'what the repository may take; 2GiB, or none: the quota of the server',
@@ -25,6 +26,7 @@ export const meaning: Record<string, string> = {
   quota_transcript_bytes: 'what the transcript of one session may take',
   quota_check_log_bytes: 'what is kept of the log of one check',
   quota_app_archive_bytes: 'what the files of an app or a check may take',
+  quota_sessions_bytes: 'what transcripts, unfinished work and check logs of all sessions may take',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
 }
 

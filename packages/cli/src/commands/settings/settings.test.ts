@@ -32,6 +32,6 @@ test('what is no setting is refused before anything is changed', async () => {
 test('the list is of everything the server answers with', async () => {
   await using service = startService()
   expect((await svc(['settings', 'ls'], { service, env })).stdout).toBe(
-    'name\tapp\ndefault_branch\tmain\nagent_merge\tdeny\nmanifest_gate\toff\ngit_host\tauto\ngit_api_url\tnull\nmodel_tokens_per_session\tnull\nmodel_tokens_per_month\tnull\nsession_depth_max\t3\nsession_descendants_max\t10\nwebhook_sessions_max\t10\nwebhook_fires_per_hour_max\t120\nquota_repository_bytes\tnull\nquota_push_bytes\tnull\nquota_unfinished_work_bytes\tnull\nquota_transcript_bytes\tnull\nquota_check_log_bytes\tnull\nquota_app_archive_bytes\tnull\n',
+    'name\tapp\ndefault_branch\tmain\nagent_merge\tdeny\nmanifest_gate\toff\ngit_host\tauto\ngit_api_url\tnull\nmodel_tokens_per_session\tnull\nmodel_tokens_per_month\tnull\nsession_depth_max\t3\nsession_descendants_max\t10\nsession_starts_per_hour_max\t60\nwebhook_sessions_max\t10\nwebhook_fires_per_hour_max\t120\nquota_repository_bytes\tnull\nquota_push_bytes\tnull\nquota_unfinished_work_bytes\tnull\nquota_transcript_bytes\tnull\nquota_check_log_bytes\tnull\nquota_app_archive_bytes\tnull\nquota_sessions_bytes\tnull\n',
   )
 })

@@ -7,6 +7,8 @@ import type { Storage } from './queries.ts'
 export function StorageCard({ storage }: { storage: Storage }) {
   const { repository_bytes: used, limit_bytes: limit, unfinished_work_bytes, transcript_bytes } = storage
   const full = used >= limit
+  const { check_log_bytes, sessions_limit_bytes } = storage
+  const ofSessions = unfinished_work_bytes + transcript_bytes + check_log_bytes
   const near = !full && used >= limit * 0.8
   return (
     <Card title="Storage">
@@ -32,7 +34,18 @@ export function StorageCard({ storage }: { storage: Storage }) {
         <dd className="text-right tabular-nums">{sizeText(unfinished_work_bytes)}</dd>
         <dt className="text-dim">Transcripts</dt>
         <dd className="text-right tabular-nums">{sizeText(transcript_bytes)}</dd>
+        <dt className="text-dim">Check logs</dt>
+        <dd className="text-right tabular-nums">{sizeText(check_log_bytes)}</dd>
+        <dt className="font-medium">All sessions</dt>
+        <dd className="text-right tabular-nums">
+          {sizeText(ofSessions)} of {sizeText(sessions_limit_bytes)}
+        </dd>
       </dl>
+      {ofSessions >= sessions_limit_bytes && (
+        <p className="border-t border-line px-4 py-3 text-sm text-bad">
+          No new sessions start. Delete sessions that are done, or raise the quota.
+        </p>
+      )}
     </Card>
   )
 }
