@@ -7,7 +7,9 @@ function lane(limits: Partial<LaneLimits>) {
   const entered: string[] = []
   const leaving = new Map<string, () => void>()
   const enter = async (name: string, signal?: AbortSignal) => {
-    const leave = await queue.enter(name.replace(/\d+$/, ''), signal)
+    // `x-a0`: the group x, the key x-a.
+    const key = name.replace(/\d+$/, '')
+    const leave = await queue.enter({ key, group: /^(.+)-/.exec(name)?.[1] }, signal)
     entered.push(name)
     leaving.set(name, leave)
   }
@@ -60,6 +62,34 @@ describe('a lane', () => {
     expect(entered.slice(6)).toEqual(['a2', 'b2'])
     for (const name of [...names('a', 6), ...names('b', 6)].sort((a, b) => (a.slice(1) < b.slice(1) ? -1 : 1)))
       await leave(name)
+    await Promise.all(all)
+  })
+
+  test('gives the keys of one group their share together, and a free place to the group that holds the fewest', async () => {
+    const { enter, entered, leave, settle } = lane({ share: 2, groupShare: 4 })
+    const keys = ['x-a', 'x-b', 'x-c', 'x-d', 'x-e', 'x-f']
+    const all = keys.flatMap((key) => names(key, 2).map((name) => enter(name)))
+    await settle()
+    expect(entered).toEqual([...names('x-a', 2), ...names('x-b', 2)])
+    all.push(...names('y-a', 3).map((name) => enter(name)))
+    await settle()
+    expect(entered.slice(4)).toEqual(names('y-a', 2))
+    await leave('x-a0')
+    await leave('y-a0')
+    expect(entered.slice(6)).toEqual(['x-c0', 'y-a2'])
+    for (const name of [...keys.flatMap((key) => names(key, 2)), ...names('y-a', 3)]) await leave(name)
+    for (const name of [...keys.flatMap((key) => names(key, 2)), ...names('y-a', 3)]) await leave(name)
+    await Promise.all(all)
+  })
+
+  test('refuses one more of a group with a full line, and takes those of others', async () => {
+    const { enter, entered, leave, settle } = lane({ width: 3, share: 1, groupShare: 2, waiting: 3, groupWaiting: 2 })
+    const all = ['x-a0', 'x-b0', 'x-c0', 'x-d0'].map((name) => enter(name))
+    await settle()
+    expect(await enter('x-e0').catch((error: unknown) => error)).toBeInstanceOf(LaneBusy)
+    await enter('y-a0')
+    expect(entered).toEqual(['x-a0', 'x-b0', 'y-a0'])
+    for (const name of ['x-a0', 'x-b0', 'x-c0', 'x-d0']) await leave(name)
     await Promise.all(all)
   })
 

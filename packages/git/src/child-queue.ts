@@ -4,15 +4,19 @@
  * host or a slow client must not hold up a preview, and a slow push must not hold up a fetch. A pooled git process
  * takes a local place while it works on a question.
  *
- * Within a lane one key (a repository, or the host of a remote) holds at most `share` places, and a free place goes to
- * the key that holds the fewest. This package does not know accounts: an account with many repositories or many host
- * names can still fill a lane.
+ * Within a lane one key (a repository, or the host of a remote) holds at most `share` places, and the keys of one group
+ * hold at most `groupShare` together. A free place goes to the group that holds the fewest, and there to such a key.
+ * This package does not know accounts: a group is a name that the caller gives to repositories of one owner, and a key
+ * without one is a group of its own.
  */
 export interface LaneLimits {
   width: number
   share: number
-  /** The most waiters of one key, and their longest wait. Past either limit `enter` rejects with `LaneBusy`. */
+  /** Left out: as many as the lane is wide. */
+  groupShare?: number
+  /** The most waiters of one key and of one group, and their longest wait. Past a limit `enter` rejects with `LaneBusy`. */
   waiting: number
+  groupWaiting?: number
   waitMs?: number
 }
 
@@ -20,7 +24,7 @@ const limits = {
   local: { width: 6, share: 4, waiting: 1024 },
   network: { width: 8, share: 4, waiting: 1024 },
   serve: { width: 24, share: 8, waiting: 1024 },
-  push: { width: 24, share: 4, waiting: 64, waitMs: 60_000 },
+  push: { width: 24, share: 4, groupShare: 12, waiting: 64, groupWaiting: 256, waitMs: 60_000 },
   standing: { width: 16, share: 8, waiting: 1024 },
 } as const satisfies Record<string, LaneLimits>
 /** The most waiters of a lane, all keys together. */
@@ -31,15 +35,29 @@ export type Lane = keyof typeof limits
 /** Too many children of this lane run and wait already. */
 export class LaneBusy extends Error {}
 
+interface Group {
+  name: string
+  running: number
+  waiting: number
+}
+
 interface Key {
+  group: Group
   running: number
   waiting: (() => void)[]
+}
+
+/** What a child belongs to in its lane. */
+export interface LanePlace {
+  key: string
+  group?: string | undefined
 }
 
 export class LaneQueue {
   readonly #limits: LaneLimits
   /** In the order in which they last got a place. A key is here while it holds a place or waits for one. */
   readonly #keys = new Map<string, Key>()
+  readonly #groups = new Map<string, Group>()
   #running = 0
   #waiting = 0
 
@@ -48,25 +66,39 @@ export class LaneQueue {
   }
 
   /** Resolves when a child may start. The returned function must be called once, when that child is gone. */
-  async enter(name: string, signal?: AbortSignal): Promise<() => void> {
+  async enter(place: LanePlace, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
-    const key = this.#keys.get(name) ?? { running: 0, waiting: [] }
+    const name = place.key
+    const key = this.#keys.get(name) ?? { group: this.#group(place), running: 0, waiting: [] }
     this.#keys.set(name, key)
-    if (this.#running < this.#limits.width && key.running < this.#limits.share) this.#take(name, key)
+    if (this.#running < this.#limits.width && this.#hasShare(key)) this.#take(name, key)
     else await this.#wait(name, key, signal)
     let left = false
     return () => {
       if (left) return
       left = true
       key.running--
+      key.group.running--
       this.#running--
       this.#forget(name, key)
       this.#fill()
     }
   }
 
+  #group({ key, group }: LanePlace): Group {
+    const name = group === undefined ? `key ${key}` : `group ${group}`
+    const known = this.#groups.get(name) ?? { name, running: 0, waiting: 0 }
+    this.#groups.set(name, known)
+    return known
+  }
+
+  #hasShare(key: Key): boolean {
+    return key.running < this.#limits.share && key.group.running < (this.#limits.groupShare ?? this.#limits.width)
+  }
+
   #take(name: string, key: Key): void {
     key.running++
+    key.group.running++
     this.#running++
     this.#keys.delete(name)
     this.#keys.set(name, key)
@@ -77,8 +109,8 @@ export class LaneQueue {
     while (this.#running < this.#limits.width) {
       let next: [string, Key] | null = null
       for (const [name, key] of this.#keys) {
-        if (key.waiting.length === 0 || key.running >= this.#limits.share) continue
-        if (next === null || key.running < next[1].running) next = [name, key]
+        if (key.waiting.length === 0 || !this.#hasShare(key)) continue
+        if (next === null || holdsFewer(key, next[1])) next = [name, key]
       }
       if (next === null) return
       this.#take(...next)
@@ -88,11 +120,13 @@ export class LaneQueue {
 
   #forget(name: string, key: Key): void {
     if (key.running === 0 && key.waiting.length === 0) this.#keys.delete(name)
+    // A group without running and waiting children has keys without them, which are forgotten, too.
+    if (key.group.running === 0 && key.group.waiting === 0) this.#groups.delete(key.group.name)
   }
 
   #wait(name: string, key: Key, signal?: AbortSignal): Promise<void> {
-    const { waiting, waitMs } = this.#limits
-    if (key.waiting.length >= waiting || this.#waiting >= waitingMax) {
+    const { waiting, groupWaiting = waitingMax, waitMs } = this.#limits
+    if (key.waiting.length >= waiting || key.group.waiting >= groupWaiting || this.#waiting >= waitingMax) {
       this.#forget(name, key)
       return Promise.reject(new LaneBusy('Too many git commands are waiting. Try again in a moment.'))
     }
@@ -100,13 +134,14 @@ export class LaneQueue {
       let timer: ReturnType<typeof setTimeout> | undefined
       const leaveLine = () => {
         this.#waiting--
+        key.group.waiting--
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
       }
       const giveUp = (reason: Error) => {
         key.waiting.splice(key.waiting.indexOf(start), 1)
-        this.#forget(name, key)
         leaveLine()
+        this.#forget(name, key)
         reject(reason)
       }
       const abort = () => giveUp(signal?.reason as Error)
@@ -118,9 +153,15 @@ export class LaneQueue {
       if (waitMs !== undefined) timer = setTimeout(late, waitMs)
       signal?.addEventListener('abort', abort, { once: true })
       key.waiting.push(start)
+      key.group.waiting++
       this.#waiting++
     })
   }
+}
+
+function holdsFewer(one: Key, other: Key): boolean {
+  if (one.group.running !== other.group.running) return one.group.running < other.group.running
+  return one.running < other.running
 }
 
 const queues: Record<Lane, LaneQueue> = {
@@ -131,6 +172,6 @@ const queues: Record<Lane, LaneQueue> = {
   standing: new LaneQueue(limits.standing),
 }
 
-export function enterLane(lane: Lane, key: string, signal?: AbortSignal): Promise<() => void> {
-  return queues[lane].enter(key, signal)
+export function enterLane(lane: Lane, place: LanePlace, signal?: AbortSignal): Promise<() => void> {
+  return queues[lane].enter(place, signal)
 }

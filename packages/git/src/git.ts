@@ -22,6 +22,8 @@ export interface GitOptions extends EnvironmentInput {
   /** What past `bytesMax` means: an error, or an answer that is cut there. */
   overflow?: 'fail' | 'cut'
   lane?: Lane
+  /** The group of the repository in its lane: see child-queue.ts. Every child of a repository in that lane names it. */
+  group?: string | undefined
   /** The output is listened to in the same moment and never paused: it need not be held for whoever comes later. */
   readAtOnce?: boolean
   limits?: Partial<Limits>
@@ -145,7 +147,8 @@ const heldBytesMax = 128 * 1024
 
 async function openGit(dir: string | null, args: string[], options: GitOptions): Promise<GitChild> {
   const lane = options.lane ?? 'local'
-  const leave = await enterLane(lane, keyInLane(dir, options), options.signal).catch((cause: unknown) => {
+  const place = { key: keyInLane(dir, options), group: options.group }
+  const leave = await enterLane(lane, place, options.signal).catch((cause: unknown) => {
     const aborted = options.signal?.aborted ?? false
     if (!aborted && cause instanceof LaneBusy) throw new GitError('busy', cause.message, { cause })
     const why = aborted ? 'was given up before it started.' : `could not start: ${(cause as Error).message}`

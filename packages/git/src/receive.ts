@@ -44,6 +44,7 @@ export async function receivePush(
   await prepareRoom(repo, room, push)
   const child = await startGit(room, ['receive-pack', '--stateless-rpc', room], {
     lane: 'push',
+    group: repo.group,
     signal: options.signal,
     config: receiveConfig(repo, options),
     ...(options.fileBytesMax === undefined ? {} : { limits: { fileBytes: options.fileBytesMax } }),

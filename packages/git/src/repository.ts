@@ -46,6 +46,8 @@ export interface SshAccess {
 export interface Repository {
   dir: string
   remote: Remote | null
+  /** Its owner's name, for fair places: repositories of one group share what git may run at once. */
+  group?: string | undefined
 }
 
 /** What everything that can wait accepts. */

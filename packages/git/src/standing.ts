@@ -214,7 +214,7 @@ async function end(child: Child): Promise<void> {
 }
 
 async function talkInTurn<T>(key: string, child: Child, talk: Talk<T>): Promise<T | null> {
-  const leave = child.ended ? null : await enterLane('local', key).catch(() => null)
+  const leave = child.ended ? null : await enterLane('local', { key }).catch(() => null)
   if (leave === null) return null
   const since = performance.now()
   child.asked++

@@ -59,12 +59,12 @@ const git = async (cwd: string, ...args: string[]) => {
   const { code, out, err } = await clientAt(cwd).run(...args)
   return { ok: code === 0, said: `${out}\n${err}` }
 }
-const urlOf = (projectId: string) =>
-  `http://x-access-token:${app.ownerToken}@127.0.0.1:${port}/v1/projects/${projectId}/git`
+const urlOf = (projectId: string, token = app.ownerToken) =>
+  `http://x-access-token:${token}@127.0.0.1:${port}/v1/projects/${projectId}/git`
 
-async function workTree(projectId: string): Promise<string> {
+async function workTree(projectId: string, token?: string): Promise<string> {
   const dir = await mkdtemp(join(home, 'clone-'))
-  expect(await git(home, 'clone', urlOf(projectId), dir)).toMatchObject({ ok: true })
+  expect(await git(home, 'clone', urlOf(projectId, token), dir)).toMatchObject({ ok: true })
   await git(dir, 'commit', '--allow-empty', '-m', 'work')
   return dir
 }
@@ -96,6 +96,29 @@ test('stalled pushes do not delay fetches or other repositories, wait in a bound
   await until('the places are free', async () => ((await rooms(mine)) === 0 ? true : null))
   expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/work')).toMatchObject({ ok: true })
   expect(unhandled).toEqual([])
+}, 120_000)
+
+test('stalled pushes to many repositories of one account do not delay a push of another account', async () => {
+  const stranger = await app.makeUser('owner', 'own')
+  const made = await app.request<Project>('POST', '/v1/projects', { token: stranger.token, body: { name: 'theirs' } })
+  expect(made.status).toBe(201)
+  const dir = await workTree(made.body.project_id, stranger.token)
+  const mine = await Promise.all(Array.from({ length: 6 }, () => app.managedProject()))
+  const held = mine.flatMap(({ project }) =>
+    Array.from({ length: 4 }, (_, n) => slowPush(project.project_id, `s-${n}`)),
+  )
+  try {
+    const areThere = async () => {
+      const counts = await Promise.all(mine.map(({ project }) => rooms(project.project_id)))
+      return counts.every((count) => count === 4) ? true : null
+    }
+    await until('every slow push runs or waits', areThere)
+    expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/work')).toMatchObject({ ok: true })
+    // The server cuts stalled pushes in the end: the other one did not wait for that.
+    expect(await areThere()).toBeTrue()
+  } finally {
+    for (const socket of held) socket.destroy()
+  }
 }, 120_000)
 
 test('a slow git host does not delay fetches from another host', async () => {

@@ -38,8 +38,9 @@ const openTriesMax = 10
 
 /** The same without taking note that it is used, for who only looks whether it is. */
 export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
-  const { dir, remote } = await locateRepository(deps, project)
-  return remote === null ? { dir, remote } : openMirror(dir, remote)
+  const located = await locateRepository(deps, project)
+  const { dir, remote } = located
+  return remote === null ? located : { ...(await openMirror(dir, remote)), group: located.group }
 }
 
 /**
@@ -59,14 +60,15 @@ export async function locateRepository(deps: RepositoryDeps, project: ProjectRow
   remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
   // A path is judged at every use: it can become a link at any time.
   if (!remote.allowProtocols.includes('file')) judged.set(judgedKey(project), remote)
-  return { dir: mirrorDir(deps, project.project_id), remote }
+  return { dir: mirrorDir(deps, project.project_id), remote, group: project.account_id }
 }
 
 /** The same where nobody has to be asked; null: the address was not judged yet, or too long ago. */
 export function locatedRepository(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository | null {
-  if (project.managed) return { dir: managedDir(deps, project.project_id), remote: null }
+  const { project_id, account_id: group } = project
+  if (project.managed) return { dir: managedDir(deps, project_id), remote: null, group }
   const remote = judged.get(judgedKey(project))
-  return remote === undefined ? null : { dir: mirrorDir(deps, project.project_id), remote }
+  return remote === undefined ? null : { dir: mirrorDir(deps, project_id), remote, group }
 }
 
 const judgedKey = (project: ProjectRow) => `${project.project_id} ${project.updated_at}`

@@ -193,7 +193,7 @@ describe('the sessions of a project together', () => {
     expect((await app.request('POST', app.path(session.session_id, 'stop'))).status).toBe(200)
     const transcript = await app.request('GET', app.path(session.session_id, 'transcript'))
     expect(transcript.text).toContain(text)
-    expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(200)
+    expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(202)
     await set(null)
     expect((await app.create()).status).toBe(201)
   })
