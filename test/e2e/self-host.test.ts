@@ -55,6 +55,8 @@ test('a server of one’s own: settings, start, a second start, status, logs, st
 
   const logs = await svc('self-host', 'logs')
   expect([logs.code, logs.stdout]).toEqual([0, expect.stringContaining('svc is ready.')])
+  expect(logs.stdout).toContain(`Data         ${join(home, '.local/share/svc')}`)
+  expect(logs.stdout).toContain(`Master key   ${join(home, '.config/svc/master.key')}`)
   expect((await svc('self-host', 'logs', 'nonsense')).code).toBe(2)
   expect((await stat(join(home, '.local/share/svc/log/server.log'))).mode & 0o077).toBe(0)
 

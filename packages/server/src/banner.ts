@@ -1,17 +1,23 @@
 import { ensureOwner } from './accounts/first-start.ts'
 import { makeOwnerLink } from './accounts/owner-link.ts'
+import { settingNames } from './config.ts'
+import { missingHiddenPaths, unknownSettings } from './config-warnings.ts'
 import type { Deps } from './deps.ts'
 import { mintToken } from './tokens/mint.ts'
 
 export interface StartupHooks {
   /** Keeps the owner's token for the client of this machine; never over one that is there. Answers where, or null when it was left alone. */
   rememberOwner: (owner: { url: string; token: string; dataDir: string }) => Promise<string | null>
+  /** Every variable that the server reads. */
+  knownSettings: () => Promise<string[]>
 }
 
 /** Makes the owner at the first start and hands their token to the client. Answers with the lines a person starting the server reads. */
 export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<string> {
   const owner = await ensureOwner(deps)
-  const lines = ['', `  svc is ready.`, '', `  Dashboard    ${deps.config.publicUrl}`]
+  const { publicUrl, dataDir, masterKeyFile } = deps.config
+  const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
+  lines.push(`  Master key   ${masterKeyFile} (back it up apart from the data)`)
   if (owner.isNew) {
     const token = await mintToken(
       deps,
@@ -26,8 +32,7 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       },
       deps.config.bootstrapToken ?? undefined,
     )
-    const { publicUrl: url, dataDir } = deps.config
-    const kept = await hooks.rememberOwner({ url, token: token.secret_key, dataDir })
+    const kept = await hooks.rememberOwner({ url: publicUrl, token: token.secret_key, dataDir })
     if (kept !== null) lines.push(`  Client       signed in (${kept})`)
     else lines.push(`  Client       left as it is: it holds another token for this host. To use this server: svc login`)
   }
@@ -37,8 +42,18 @@ export async function greet(deps: Deps, hooks: StartupHooks, command: string): P
       '               (signs you in once, within 24 hours)',
     )
   else lines.push(`  Owner link   ${command} self-host owner-link`)
-  lines.push('', ...(await nextSteps(deps, command)), '')
+  lines.push('', ...(await withoutEffect(deps, hooks)), ...(await nextSteps(deps, command)), '')
   return lines.join('\n')
+}
+
+/** Also for whoever reads the log and not the terminal. */
+async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]> {
+  const warnings = [
+    ...unknownSettings(settingNames(), await hooks.knownSettings()),
+    ...missingHiddenPaths(deps.config.hiddenPaths),
+  ]
+  for (const warning of warnings) deps.log.warn(warning)
+  return warnings.map((warning) => `  Warning: ${warning}`)
 }
 
 async function nobodySignedInYet(deps: Pick<Deps, 'db'>): Promise<boolean> {

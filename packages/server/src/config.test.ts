@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { missingHiddenPaths, unknownSettings } from './config-warnings.ts'
 import { generateKeyPairSync } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -116,6 +117,24 @@ test.each<Record<string, string>>([{ DATABASE_URL: 'postgres://h/d' }, { SVC_HOS
   'with %j others may reach the server, so private git hosts are not allowed by default',
   (env) => expect(parseConfig(env).allowPrivateGitHosts).toBeFalse(),
 )
+
+describe('settings without effect', () => {
+  const known = ['SVC_SESSION_LIMIT', 'SVC_PORT', 'DATABASE_URL']
+
+  test('are named with the closest known name; variables of the client and foreign ones are not', () => {
+    const names = ['SVC_SESION_LIMIT', 'SVC_WHAT_IS_THIS', 'SVC_PORT', 'SVC_CLI_TOKEN', 'SVC_TEST_RUNS', 'HOME']
+    expect(unknownSettings(names, known)).toEqual([
+      'SVC_SESION_LIMIT is not a setting of the server, so it has no effect. Did you mean SVC_SESSION_LIMIT?',
+      'SVC_WHAT_IS_THIS is not a setting of the server, so it has no effect.',
+    ])
+  })
+
+  test('name a hidden path that does not exist', () => {
+    expect(missingHiddenPaths(['/nope-at-all', '/usr'])).toEqual([
+      'SVC_SANDBOX_HIDDEN_PATHS names /nope-at-all, which does not exist, so nothing is hidden there.',
+    ])
+  })
+})
 
 const bad: [string, string][] = [
   ['SVC_HOST', 'one two'],

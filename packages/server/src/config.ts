@@ -101,6 +101,10 @@ export function readConfig(): Config {
   return parseConfig(process.env)
 }
 
+export function settingNames(): string[] {
+  return Object.keys(process.env).toSorted()
+}
+
 /** One waits for each project in use where there is memory for it, and all together take at most a fifth of the machine. */
 function warmSandboxes(perProject: number | null, memoryBytes: number): Config['warmSandboxes'] {
   const inAll = Math.floor(memoryBytes / 5 / warmSandboxBytes)

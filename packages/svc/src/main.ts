@@ -12,5 +12,6 @@ async function startServer(): Promise<void> {
   const { runServer } = await import('@svc/server')
   await runServer(process.argv.slice(3), {
     rememberOwner: async (owner) => (await import('./remember-owner.ts')).rememberOwner(owner),
+    knownSettings: async () => Object.keys((await import('@svc/cli/self-host/settings')).settings),
   })
 }

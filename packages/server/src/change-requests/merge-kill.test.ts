@@ -41,7 +41,7 @@ afterAll(async () => {
 
 async function boot() {
   const main = JSON.stringify(join(import.meta.dir, '../main.ts'))
-  const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null })`
+  const program = `await (await import(${main})).runServer([], { rememberOwner: async () => null, knownSettings: async () => [] })`
   const child = Bun.spawn([process.execPath, '--eval', program], {
     stdout: 'pipe',
     stderr: 'ignore',
