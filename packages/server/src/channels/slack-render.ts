@@ -2,7 +2,7 @@
 import type { KnownBlock } from '@slack/web-api'
 import { type Button, cut, type Message, type Part, type Word } from './message.ts'
 import { mergeAction } from './slack-requests.ts'
-import { escapeSlack, markdownToSlack } from './slack-words.ts'
+import { escapeSlack, markdownToSlack, visible } from './slack-words.ts'
 
 /** Slack takes 50. */
 const blocksMax = 45
@@ -46,13 +46,18 @@ function word(one: Word): string {
   if ('bold' in one) return `*${flat(one.bold).replaceAll('*', '∗')}*`
   if ('code' in one) return `\`${flat(one.code).replaceAll('`', '′')}\``
   if ('person' in one) return /^[A-Z0-9]{2,40}$/.test(one.person) ? `<@${one.person}>` : ''
-  return `<${one.link.replaceAll(/[|<>\s]/g, encodeURIComponent)}|${flat(one.text).replaceAll('|', '¦')}>`
+  return `<${visible(one.link).replaceAll(/[|<>\s]/g, encodeURIComponent)}|${flat(one.text).replaceAll('|', '¦')}>`
+}
+
+/** Slack reads no markup in it. A branch name that turns the text around would change what a person confirms. */
+function plainText(text: string, charsMax: number) {
+  return { type: 'plain_text' as const, text: cut(visible(text).replaceAll(/\s+/g, ' '), charsMax).toWellFormed() }
 }
 
 const flat = (text: string) => escapeSlack(text.replaceAll(/\s+/g, ' '))
 
 function button(one: Button, index: number) {
-  const text = { type: 'plain_text' as const, text: cut(one.label, 75) }
+  const text = plainText(one.label, 75)
   if (one.kind === 'link') return { type: 'button' as const, action_id: `svc_open_${index}`, text, url: one.url }
   return {
     type: 'button' as const,
@@ -61,10 +66,10 @@ function button(one: Button, index: number) {
     text,
     value: one.value,
     confirm: {
-      title: { type: 'plain_text' as const, text: cut(one.confirm.title, 100) },
-      text: { type: 'plain_text' as const, text: cut(one.confirm.text, 300) },
-      confirm: { type: 'plain_text' as const, text: cut(one.confirm.yes, 30) },
-      deny: { type: 'plain_text' as const, text: 'Not now' },
+      title: plainText(one.confirm.title, 100),
+      text: plainText(one.confirm.text, 300),
+      confirm: plainText(one.confirm.yes, 30),
+      deny: plainText('Not now', 30),
     },
   }
 }

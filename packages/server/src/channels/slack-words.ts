@@ -6,10 +6,10 @@ export function escapeSlack(text: string): string {
 }
 
 /** Without control characters and without what turns the direction of writing. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text
     .toWellFormed()
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\u{fffd}')
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\u{fffd}')
 }
 
 /** A message as its author reads it: mentions of the bot are gone, links and people are what they are called. */

@@ -11,9 +11,12 @@ export function installRoutes(app: App, deps: Pick<Deps, 'config'>): void {
   const release = new Release(deps)
   // Read at each request: a server on a port the kernel chose learns its address late.
   const installer = () =>
-    new Response(script.replaceAll('{origin}', shellSafe(deps.config.publicUrl)), {
-      headers: { ...text, 'cache-control': 'no-cache' },
-    })
+    new Response(
+      script.replaceAll('{origin}', () => shellSafe(deps.config.publicUrl)),
+      {
+        headers: { ...text, 'cache-control': 'no-cache' },
+      },
+    )
   app.get('/install', installer)
   app.get('/install/install.sh', installer)
   app.get('/install/SHA256SUMS', async () => {
