@@ -10,8 +10,11 @@ const mark = '[credential removed]'
 
 export function makeRedactor(parts: string[]): Redactor {
   // The longest first: a form that holds another is replaced as a whole.
-  const forms = [...new Set(parts.flatMap(formsOf))].sort((a, b) => b.length - a.length)
-  const text = (given: string) => forms.reduce((clean, form) => clean.replaceAll(form, mark), given)
+  const forms = [...new Map(parts.flatMap(formsOf).map((form) => [form.core, form])).values()]
+  forms.sort((a, b) => b.core.length - a.core.length)
+  const text = (given: string) =>
+    // The expression is slower, and few texts hold its core.
+    forms.reduce((clean, { core, whole }) => (clean.includes(core) ? clean.replaceAll(whole, mark) : clean), given)
   return { text, value: (given) => (forms.length === 0 ? given : inTexts(given, text)) }
 }
 
@@ -26,24 +29,54 @@ export function inTexts<T>(given: T, change: (text: string) => string): T {
   return walk(given) as T
 }
 
-function formsOf(part: string): string[] {
+interface Form {
+  /** What is in every text that repeats the part in this form. */
+  core: string
+  /** With the characters that the part shares with its neighbors. */
+  whole: string | RegExp
+}
+
+function formsOf(part: string): Form[] {
   const bytes = Buffer.from(part)
   const hex = bytes.toString('hex')
   const percent = encodeURIComponent(part)
-  const base64 = [0, 1, 2].map((before) => base64At(bytes, before)).filter((form) => form.length >= 8)
-  return [
+  const plain = [
     ...[part, hex, hex.toUpperCase(), percent, percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
     ...[percent.replaceAll('%20', '+'), JSON.stringify(part).slice(1, -1), [...part].reverse().join('')],
-    ...base64,
-    ...base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
   ]
+  const base64 = [0, 1, 2].flatMap((before) => alphabets.map((alphabet) => base64At(bytes, before, alphabet)))
+  return [...plain.map((core) => ({ core, whole: core })), ...base64.filter(({ core }) => core.length >= 8)]
 }
 
-/** The part of a base64 text that is the same whatever stands before and after, `before` bytes into a group of three. */
-function base64At(bytes: Buffer, before: number): string {
-  const text = Buffer.concat([Buffer.alloc(before), bytes])
-    .toString('base64')
-    .replace(/=+$/, '')
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const alphabets = [`${letters}+/`, `${letters}-_`]
+
+/**
+ * A value in a base64 text, `before` bytes into a group of three. The core is the same whatever stands around the value. A
+ * character beside it holds 2 or 4 bits of the value and the rest of a neighbor's: it goes, too, where its bits of the value fit,
+ * and any other character stays, since it belongs to other text.
+ */
+function base64At(bytes: Buffer, before: number, alphabet: string): Form {
+  const sextets = [
+    ...Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, ''),
+  ].map((char) => alphabets[0]!.indexOf(char))
   const isWhole = (before + bytes.length) % 3 === 0
-  return text.slice([0, 2, 3][before], isWhole ? undefined : -1)
+  const core = sextets
+    .slice([0, 2, 3][before], isWhole ? undefined : -1)
+    .map((sextet) => alphabet[sextet])
+    .join('')
+  // Of both alphabets: a core of letters and digits is the same in either.
+  const fits = (matches: (sextet: number) => boolean) =>
+    `[${alphabets.flatMap((each) => [...each].filter((_, sextet) => matches(sextet)).map(escaped)).join('')}]?`
+  const first = before === 0 ? null : sextets[before]!
+  const firstBits = before === 1 ? 15 : 3
+  const last = sextets.at(-1)!
+  const foreignBits = (before + bytes.length) % 3 === 1 ? 4 : 2
+  const start = first === null ? '' : fits((sextet) => (sextet & firstBits) === (first & firstBits))
+  const end = isWhole ? '' : fits((sextet) => sextet >> foreignBits === last >> foreignBits)
+  return { core, whole: new RegExp(`${start}${[...core].map(escaped).join('')}${end}`, 'g') }
 }
+
+const escaped = (char: string) => (/[A-Za-z0-9]/.test(char) ? char : `\\${char}`)
