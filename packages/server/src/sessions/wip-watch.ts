@@ -39,6 +39,8 @@ export class WipWatch {
   /** Saves now. Who comes while a save runs gets one that began after he came. */
   async saveNow(limitMs = saveMsMax, isLast = false): Promise<SaveOutcome> {
     while (this.#running !== null) await this.#running
+    // A save that waited behind the last one would keep a state that the sandbox is gone from.
+    if (this.#ended && !isLast) return { kind: 'failed', reason: 'The sandbox has ended.' }
     const began = performance.now()
     this.#running = saveWip(this.#deps, this.#daemon, AbortSignal.timeout(limitMs), { isLast }).catch(
       (error: unknown): SaveOutcome => {
@@ -64,10 +66,10 @@ export class WipWatch {
     this.#ended = true
     this.#unsubscribe()
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await Promise.race([
-      this.saveNow(lastSaveMs, true),
-      new Promise((resolve) => setTimeout(resolve, lastSaveMs + 500)),
-    ])
+    const enough = Promise.withResolvers<void>()
+    const timer = setTimeout(enough.resolve, lastSaveMs + 500)
+    await Promise.race([this.saveNow(lastSaveMs, true), enough.promise])
+    clearTimeout(timer)
   }
 
   #tellRoom(outcome: SaveOutcome): void {
