@@ -1,23 +1,37 @@
 import { command } from '../../command.ts'
-import { accountFlag, allMembers, resolveAccountId } from './account.ts'
+import { ServiceError } from '@svc/contract/errors'
+import { accountFlag, allMembers, invitedMembers, resolveAccountId } from './account.ts'
 
 export const ls = command({
-  summary: 'List who is in the account, with their roles',
+  summary: 'List the members of the account and its pending invitations',
+  about: ['Owners and admins see pending invitations. With --json the list has members alone.'],
   scope: 'host',
   args: {},
   flags: { account: accountFlag },
   examples: ['svc members ls', 'svc members ls --json'],
   async run(ctx, { flags }) {
     const api = await ctx.api()
-    const members = await allMembers(api, await resolveAccountId(api, flags.account))
+    const accountId = await resolveAccountId(api, flags.account)
+    const members = await allMembers(api, accountId)
     const { out } = ctx
     if (out.json) return out.document(members)
-    out.table(members, [
+    const invited = await invitedMembers(api, accountId).catch(seenByAdminsAlone)
+    const rows = [
+      ...members.map((one) => ({ ...one, state: 'member' })),
+      ...invited.map((one) => ({ ...one, state: 'invited' })),
+    ]
+    out.table(rows, [
       { title: 'NAME', of: (member) => member.name, shrink: true },
       { title: 'E-MAIL', of: (member) => member.email ?? '-', shrink: true },
       { title: 'ROLE', of: (member) => member.role },
       { title: 'SINCE', of: (member) => out.time(member.created_at) },
       { title: 'ID', of: (member) => member.user_id },
+      { title: 'STATE', of: (member) => member.state },
     ])
   },
 })
+
+function seenByAdminsAlone(error: unknown): [] {
+  if (error instanceof ServiceError && error.code === 'forbidden') return []
+  throw error
+}

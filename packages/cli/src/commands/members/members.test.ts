@@ -65,3 +65,20 @@ test('an account is chosen by id or by a name of yours', async () => {
   expect([byId.code, service.of('listMembers')[0]?.params.accountId]).toEqual([1, ids.sandbox])
   expect((await svc(['members', 'ls', '--account', 'Hoem'], { service })).stderr).toContain(`Home (${ids.account})`)
 })
+
+test('the list shows pending invitations to those who may see them', async () => {
+  const invitation = { invitation_id: ids.sandbox, email: 'cy@example.com', name: 'Cy', role: 'viewer' as const }
+  const made = { ...invitation, created_at: '2026-03-07T10:00:00.000Z', expires_at: '2026-03-14T10:00:00.000Z' }
+  await using service = startService({
+    listInvitations: () => ({ invitations: [{ ...made, invited_by: null, has_link: false }] }),
+  })
+  const { stdout } = await svc(['members', 'ls'], { service })
+  expect(stdout.split('\n').find((line) => line.includes('cy@example.com'))).toContain('invited')
+  await using other = startService({
+    listInvitations: () => {
+      throw new ServiceError('forbidden', 'Your role here is member.')
+    },
+  })
+  const seen = await svc(['members', 'ls'], { service: other })
+  expect([seen.code, seen.stdout.includes('member')]).toEqual([0, true])
+})

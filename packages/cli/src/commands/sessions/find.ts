@@ -8,18 +8,27 @@ const pageSize = 1000
 const pagesMax = 20
 const prefixMin = 4
 
-/** A full id is taken at its word; a shorter one must be the beginning of exactly one. */
+/** A full id is taken at its word; a shorter one must be the beginning of exactly one, a name the name of exactly one. */
 export async function resolveSessionId(api: ApiClient, projectId: string, given: string): Promise<string> {
   const prefix = given.toLowerCase()
   if (uuid.test(prefix)) return prefix
+  const all = await allSessions(api, projectId)
+  const named = all.filter((session) => session.name === given)
+  if (named.length === 1) return named[0]!.session_id
+  if (named.length > 1)
+    throw new Refusal('ambiguous', `${named.length} sessions have the name ${JSON.stringify(given)}`, {
+      hint: 'Give an id.',
+      detail: { sessions: named.slice(0, 20).map((session) => session.session_id) },
+      next: ['svc sessions ls'],
+    })
   if (!/^[0-9a-f-]*$/.test(prefix))
-    throw new UsageError(`${JSON.stringify(given)} is not a session id`, { next: ['svc sessions ls'] })
+    throw new Refusal('not_found', `No session has the name ${JSON.stringify(given)}`, { next: ['svc sessions ls'] })
   if (prefix.length < prefixMin)
     throw new UsageError(`${JSON.stringify(given)} is too short for a session id`, {
       hint: `Give at least ${prefixMin} characters of it.`,
       next: ['svc sessions ls'],
     })
-  const found = (await allSessions(api, projectId)).filter((session) => session.session_id.startsWith(prefix))
+  const found = all.filter((session) => session.session_id.startsWith(prefix))
   if (found.length === 1) return found[0]!.session_id
   if (found.length === 0)
     throw new Refusal('not_found', `No session id begins with ${prefix}`, { next: ['svc sessions ls'] })

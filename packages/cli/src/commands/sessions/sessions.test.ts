@@ -127,7 +127,7 @@ describe('svc sessions', () => {
     expect(both.problem()).toMatchObject({ code: 'ambiguous', sessions: [ids.session, other.session_id] })
     expect((await svc(['sessions', 'stop', 'ffff'], { service, env })).code).toBe(1)
     expect((await svc(['sessions', 'stop', '444'], { service, env })).code).toBe(2)
-    expect((await svc(['sessions', 'stop', 'my session'], { service, env })).code).toBe(2)
+    expect((await svc(['sessions', 'stop', 'no such name'], { service, env })).code).toBe(1)
   })
 
   test('rm asks a person and names --yes to a program', async () => {
@@ -402,4 +402,19 @@ describe('svc sessions chat --prompt', () => {
     ])
     expect(stderr).toContain('The session goes on')
   })
+})
+
+test('a session is found by its name, unless several have it', async () => {
+  const [one, other] = [aSession({ name: 'Fix the parser' }), aSession({ session_id: ids.token, name: 'Other work' })]
+  await using service = startService({ listSessions: () => [one, other], getSession: () => one })
+  const found = await svc(['sessions', 'info', 'Fix the parser'], { service, env })
+  expect([found.code, service.of('getSession')[0]?.params]).toEqual([
+    0,
+    { projectId: ids.project, sessionId: one.session_id },
+  ])
+  const none = await svc(['sessions', 'info', 'No such work'], { service, env })
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('No session has the name "No such work"')])
+  await using twice = startService({ listSessions: () => [one, { ...other, name: one.name }] })
+  const both = await svc(['sessions', 'stop', 'Fix the parser'], { service: twice, env })
+  expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('2 sessions have the name')])
 })

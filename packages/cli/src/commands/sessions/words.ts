@@ -17,7 +17,7 @@ export function isStarting(session: Session): boolean {
   return session.status === 'provisioning' || session.status === 'queued' || session.status === 'branching'
 }
 
-export const sessionArg = { summary: 'Its id, or the first characters of it', names: 'session' } as const
+export const sessionArg = { summary: 'Its id, the first characters of it, or its name', names: 'session' } as const
 
 /** "3 files", "2 commits", "3 files and 2 commits". */
 export function unfinishedWords(work: { files: number; unpushed_commits: number }): string {

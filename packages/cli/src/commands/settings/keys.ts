@@ -1,4 +1,5 @@
 /** Settings by name. Those of a project's `settings` are whatever the server answers with, so a newer one needs no newer client. */
+import { sizeText } from '@svc/contract/quotas'
 import { UsageError } from '../../errors.ts'
 import { closest } from '@svc/contract/closest'
 import type { Project } from '../../wire.ts'
@@ -20,14 +21,25 @@ export const meaning: Record<string, string> = {
   session_starts_per_hour_max: 'sessions that agents start from one first session within an hour',
   webhook_sessions_max: 'living sessions that one webhook trigger started',
   webhook_fires_per_hour_max: 'sessions that one webhook trigger starts within an hour',
-  quota_repository_bytes: 'what the repository may take; 2GiB, or none: the quota of the server',
-  quota_push_bytes: 'what one push may take',
+  quota_repository_bytes: 'what the repository may take, like 2GiB or 512MiB; none: the quota of the server',
+  quota_push_bytes: 'what one push may take, like 200MiB; none: the quota of the server',
   quota_unfinished_work_bytes: 'what the unfinished work of one session may take',
   quota_transcript_bytes: 'what the transcript of one session may take',
   quota_check_log_bytes: 'what is kept of the log of one check',
   quota_app_archive_bytes: 'what the files of an app or a check may take',
   quota_sessions_bytes: 'what transcripts, unfinished work and check logs of all sessions may take',
   manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
+}
+
+/** A value as a person reads it. */
+export function shownValue(key: string, value: unknown): string {
+  if (isQuota(key)) return typeof value === 'number' ? sizeText(value) : "default (the server's quota)"
+  if (value === null) return key.startsWith('model_tokens_') ? 'no limit' : 'default'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export function isQuota(key: string): boolean {
+  return /^quota_\w+_bytes$/.test(key)
 }
 
 export function isOwnKey(key: string): key is OwnKey {

@@ -1,7 +1,7 @@
 import { command } from '../../command.ts'
 import { dim } from '../../output.ts'
 import { getProject } from '../projects/find.ts'
-import { meaning } from './keys.ts'
+import { meaning, shownValue } from './keys.ts'
 
 export const ls = command({
   summary: 'List the settings of a project',
@@ -18,7 +18,11 @@ export const ls = command({
     const rows = Object.entries({ name, default_branch, ...settings })
     out.table(rows, [
       { title: 'SETTING', of: ([key]) => key },
-      { title: 'VALUE', of: ([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)), shrink: true },
+      {
+        title: 'VALUE',
+        of: ([key, value]) => (out.terminal ? shownValue(key, value) : plainValue(value)),
+        shrink: true,
+      },
       ...(out.terminal
         ? [{ title: '', of: ([key]: [string, unknown]) => dim(meaning[key] ?? ''), shrink: true as const }]
         : []),
@@ -26,3 +30,8 @@ export const ls = command({
     out.note(`${ctx.next('svc settings set <setting>=<value>')} changes one.`)
   },
 })
+
+/** For programs, which give the value back to `svc settings set`. */
+function plainValue(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -6,7 +6,7 @@ import { bold, green } from '../../output.ts'
 import { readStdin } from '../../read-stdin.ts'
 import { getProject } from '../projects/find.ts'
 import type { Project } from '../../wire.ts'
-import { isOwnKey, requireKey } from './keys.ts'
+import { isOwnKey, isQuota, requireKey, shownValue } from './keys.ts'
 
 export const set = command({
   summary: 'Change settings of a project',
@@ -40,16 +40,23 @@ export const set = command({
     for (const warning of warnings) ctx.out.warn(warning)
     if (ctx.out.json) return ctx.out.document(project)
     for (const { key, value } of pairs)
-      ctx.out.line(green('✓ '), bold(key), ` is ${key === 'git_token' ? 'changed' : value} now`)
+      ctx.out.line(
+        green('✓ '),
+        bold(key),
+        ` is ${key === 'git_token' ? 'changed' : changedTo(project, key, value)} now`,
+      )
   },
 })
 
+function changedTo({ settings }: Project, key: string, value: string): string {
+  return key in settings ? shownValue(key, settings[key as keyof Project['settings']]) : value
+}
+
 /** Caps, limits and quotas are numbers on the wire; no cap and no quota of the project's own is null. */
 function typed({ settings }: Project, key: string, value: string): string | number | null {
-  const isQuota = /^quota_\w+_bytes$/.test(key)
-  const isCap = isQuota || key.startsWith('model_tokens_')
+  const isCap = isQuota(key) || key.startsWith('model_tokens_')
   if (isCap && value === 'none') return null
-  if (isQuota) return bytesOf(value) ?? value
+  if (isQuota(key)) return bytesOf(value) ?? value
   if (!isCap && typeof settings[key as keyof Project['settings']] !== 'number') return value
   return /^\d{1,15}$/.test(value) ? Number(value) : value
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { ids, startService, svc } from '../../testing.ts'
+import { aProject, ids, startService, svc } from '../../testing.ts'
+import { settings } from '../../testing-usage.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 
@@ -34,4 +35,18 @@ test('the list is of everything the server answers with', async () => {
   expect((await svc(['settings', 'ls'], { service, env })).stdout).toBe(
     'name\tapp\ndefault_branch\tmain\nagent_merge\tdeny\nmanifest_gate\toff\ngit_host\tauto\ngit_api_url\tnull\nmodel_tokens_per_session\tnull\nmodel_tokens_per_month\tnull\nsession_depth_max\t3\nsession_descendants_max\t10\nsession_starts_per_hour_max\t60\nwebhook_sessions_max\t10\nwebhook_fires_per_hour_max\t120\nquota_repository_bytes\tnull\nquota_push_bytes\tnull\nquota_unfinished_work_bytes\tnull\nquota_transcript_bytes\tnull\nquota_check_log_bytes\tnull\nquota_app_archive_bytes\tnull\nquota_sessions_bytes\tnull\n',
   )
+})
+
+test('a person reads sizes and what applies without one; programs read the value itself', async () => {
+  await using service = startService({
+    getProject: () => aProject({ settings: { ...settings, quota_push_bytes: 5 * 1024 ** 3 } }),
+  })
+  const { stdout } = await svc(['settings', 'ls'], { service, env, terminal: true })
+  const line = (name: string) => stdout.split('\n').find((each) => each.includes(name))
+  expect(line('quota_push_bytes')).toContain('5 GiB')
+  expect(line('quota_repository_bytes')).toContain("default (the server's quota)")
+  expect(line('model_tokens_per_month')).toContain('no limit')
+  expect(stdout).not.toContain('null')
+  const plain = await svc(['settings', 'ls'], { service, env })
+  expect(plain.stdout).toContain('quota_push_bytes\t5368709120\n')
 })
