@@ -778,6 +778,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/prompts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The prompts of a session with what became of each, newest first */
+        get: operations["listPrompts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions/{sessionId}/prompt": {
         parameters: {
             query?: never;
@@ -1787,6 +1804,12 @@ export interface components {
                 /** @enum {string} */
                 status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                 error: string | null;
+                last_turn_error: {
+                    code: string;
+                    message: string;
+                    /** Format: date-time */
+                    at: string;
+                } | null;
                 sandbox_url: string | null;
                 sandbox: {
                     /** Format: uuid */
@@ -4358,6 +4381,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4440,6 +4469,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4510,6 +4545,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4622,6 +4663,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4764,6 +4811,58 @@ export interface operations {
             };
         };
     };
+    listPrompts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prompts: {
+                            /** Format: uuid */
+                            prompt_id: string;
+                            text: string;
+                            /** @enum {string} */
+                            status: "accepted" | "delivered" | "failed" | "cancelled";
+                            error: {
+                                code: string;
+                                message: string;
+                            } | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            settled_at: string | null;
+                            attachments: Record<string, never>[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     promptSession: {
         parameters: {
             query?: never;
@@ -4795,6 +4894,10 @@ export interface operations {
                         prompt_id: string;
                         /** @enum {string} */
                         status: "accepted" | "delivered" | "failed";
+                        error?: {
+                            code: string;
+                            message: string;
+                        };
                     };
                 };
             };
@@ -4819,7 +4922,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    agent?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success */
             202: {
@@ -4842,6 +4951,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4910,6 +5025,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -6790,7 +6911,7 @@ export interface operations {
                             /** Format: date-time */
                             due_at: string;
                             /** @enum {string} */
-                            status: "claimed" | "fired" | "skipped";
+                            status: "claimed" | "fired" | "skipped" | "failed";
                             fired_at: string | null;
                             session_id: string | null;
                             reason: string | null;
