@@ -68,7 +68,7 @@ test.skipIf(!browserPath)(
     await page.getByRole('button', { name: 'Stop' }).click()
     await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
     await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
-    await page.getByLabel(/^Prompt/).fill('Wake up.')
+    await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
     await page.getByRole('button', { name: 'Send' }).click()
     const refused = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Wake up.' })
     await refused.getByText('Not answered:').waitFor(slow)
