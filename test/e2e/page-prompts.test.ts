@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { commit } from '@svc/git/testing'
 import { browserPath } from './browser.ts'
 import { makeFirstCommit, until } from './harness.ts'
-import { axeViolations, beginPageStory, expectItFits, type PageStory, takePictures } from './page-story.ts'
+import { axeViolations, beginPageStory, expectItFits, type PageStory, pictures, takePictures } from './page-story.ts'
 
 const slow = { timeout: 120_000 }
 const reason = 'The account has no credit left.'
@@ -59,6 +59,8 @@ test.skipIf(!browserPath)(
     await page.getByRole('alert').filter({ hasText: 'The last turn failed' }).getByText(reason).waitFor(slow)
     await conversation.getByText(reason).first().waitFor(slow)
     const failed = await until('the session to say why', async () => (await sessionNow()).last_turn_error)
+    await page.evaluate('scrollTo(0, 0)')
+    await page.screenshot({ path: join(pictures, 'failed-turn-1280.png') })
     expect(failed).toMatchObject({ code: 'model_request_failed', message: expect.stringContaining(reason) })
 
     const asked = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'Again.', ...inProject()])

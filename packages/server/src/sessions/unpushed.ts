@@ -64,8 +64,8 @@ export async function recount(
 }
 
 /**
- * Commits that a daemon counts as pushed. It stops at one it does not have, as the tip is after somebody else pushed, so
- * it gets some of those before it too.
+ * Commits that a daemon counts as pushed. Its sandbox does not have a tip that another caller pushed, so it gets some of
+ * the commits before each tip too.
  */
 export async function pushedCommits(store: Repository, session: Branches, project: ProjectRow): Promise<string[]> {
   const seen = await readTips(store, [...namesOf(session), project.default_branch])

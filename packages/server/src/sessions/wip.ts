@@ -86,6 +86,7 @@ async function save(
   const rows = await wipOf(deps.db, session.session_id)
   const mine = rows.find((row) => row.generation === daemon.generation)
   const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
+  const asked = new AbortController()
   const outcome = await askForWork(
     daemon,
     {
@@ -95,15 +96,16 @@ async function save(
       file_bytes_max: fileBytesMax,
       bytes_max: changedBytesMax,
     },
-    { bytesMax: packBytesMax, signal },
+    { bytesMax: packBytesMax, signal: AbortSignal.any([signal, asked.signal]) },
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
   if (head.commit === null) return nothingUnfinished(deps, store, daemon, rows)
-  const count = await counterOf(deps, store, { project, session, head })
+  // The last save has seconds, which belong to the work; who reads it later counts anew.
+  const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
   if (head.files === 0 && (await count()) === 0) {
     // Another caller pushed it.
-    await pack[Symbol.asyncIterator]().return?.()
+    asked.abort()
     return nothingUnfinished(deps, store, daemon, rows)
   }
   if (have.includes(head.commit)) {
