@@ -56,6 +56,7 @@ export async function followTurn(
         listener.event?.(event)
         if (turn.take(event)) return
         if (turn.isStopped) await requireStarted(api, where)
+        turn.isStopped = false
       }
     } catch (error) {
       if (io.signal.aborted || !prompted || error instanceof ServiceError) throw error
