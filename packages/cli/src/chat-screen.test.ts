@@ -100,6 +100,15 @@ const begun = [
 ]
 
 describe('a conversation', () => {
+  test('begins with why the last turn failed', async () => {
+    const last_turn_error = { code: 'turn_failed', message: 'The model is away', at: '2026-11-21T11:00:00.000Z' }
+    await using agent = new Agent({ last_turn_error })
+    await using screen = await agent.open()
+    await screen.waitFor(prompt)
+    expect(await screen.all()).toContain('The last turn failed: The model is away')
+    screen.type(keys.ctrlD)
+  })
+
   test('streams the answer, folds a tool call to one line, and asks again', async () => {
     await using agent = new Agent()
     await using screen = await agent.open()

@@ -37,21 +37,26 @@ export async function followTurn(
   prompt: string | null,
   listener: Listener,
 ): Promise<void> {
-  const known = prompt === null ? new Set<string>() : await knownMessages(api, where)
-  const turn = new Turn(known, prompt !== null, listener)
+  const [known, before] =
+    prompt === null ? [new Set<string>(), null] : await Promise.all([knownMessages(api, where), sessionNow(api, where)])
+  const turn = new Turn({ known, before, prompted: prompt !== null }, listener)
   let prompted = prompt === null
   for (let failures = 0; ;) {
     const closing = new AbortController()
     try {
       const stream = await openEvents(api, where, AbortSignal.any([io.signal, closing.signal]))
       if (!prompted) {
-        await sendPrompt(io, api, where, prompt!)
+        const sent = await sendPrompt(io, api, where, prompt!)
+        if (sent.status === 'failed') throw promptFailed(sent.error?.message ?? null)
+        turn.promptId = sent.prompt_id
         prompted = true
       }
       for await (const event of events(stream)) {
         failures = 0
         listener.event?.(event)
         if (turn.take(event)) return
+        if (turn.isStopped) await requireStarted(api, where)
+        turn.isStopped = false
       }
     } catch (error) {
       if (io.signal.aborted || !prompted || error instanceof ServiceError) throw error
@@ -67,7 +72,15 @@ export async function followTurn(
 
 /** What the events so far say about one turn. */
 class Turn {
+  /** Of our own prompt, once it was sent. */
+  promptId: string | null = null
+  /** The stream said that the session is stopped; it may have been started again for our prompt since. */
+  isStopped = false
   #known: ReadonlySet<string>
+  /** The session as it was before our prompt. */
+  #before: Session | null
+  /** The message of the runtime that began the turn. */
+  #ours: string | null = null
   #listener: Listener
   #printed = new Map<string, string>()
   #toldTools = new Set<string>()
@@ -77,8 +90,12 @@ class Turn {
   #progress = false
   #answerError: string | null = null
 
-  constructor(known: ReadonlySet<string>, prompted: boolean, listener: Listener) {
+  constructor(
+    { known, before, prompted }: { known: ReadonlySet<string>; before: Session | null; prompted: boolean },
+    listener: Listener,
+  ) {
     this.#known = known
+    this.#before = before
     this.#listener = listener
     this.#begun = !prompted
   }
@@ -93,7 +110,10 @@ class Turn {
 
   #session(session: Session): void {
     this.#listener.session?.(session)
-    if (session.status === 'failed')
+    const isAsBefore = this.#before?.status === session.status && this.#before.updated_at === session.updated_at
+    this.isStopped = session.status === 'stopped' && !isAsBefore
+    // A prompt starts a failed session again, and the stream may begin with how it was.
+    if (session.status === 'failed' && !isAsBefore)
       throw new Refusal('session_failed', session.error ?? 'The session failed', {
         detail: { session_id: session.session_id },
         next: [`svc sessions info ${session.session_id}`, `svc sessions restart ${session.session_id}`],
@@ -103,6 +123,11 @@ class Turn {
   #message(message: Message): void {
     if (this.#known.has(message.message_id)) return
     if (message.role === 'user') {
+      if (message.message_id === this.promptId && message.error !== null) throw promptFailed(message.error)
+      // A prompt of another caller that the agent did not get.
+      if (message.error !== null && message.message_id !== this.#ours) return
+      this.#ours ??= message.message_id
+      this.#answerError = message.error
       // Once the prompt is there the agent is at it: that it waits again is the end, also when it was aborted before a word.
       if (!this.#begun) this.#progress = true
       this.#begun = true
@@ -163,6 +188,21 @@ async function knownMessages(api: ApiClient, where: Where): Promise<Set<string>>
   )
   return new Set(found.messages.map((message) => message.message_id))
 }
+
+function sessionNow(api: ApiClient, where: Where): Promise<Session> {
+  return reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path: where } }))
+}
+
+async function requireStarted(api: ApiClient, where: Where): Promise<void> {
+  if ((await sessionNow(api, where)).status !== 'stopped') return
+  throw new Refusal('session_stopped', 'The session was stopped before the agent had answered', {
+    detail: { session_id: where.sessionId },
+    next: [`svc sessions info ${where.sessionId}`, `svc sessions restart ${where.sessionId}`],
+  })
+}
+
+const promptFailed = (reason: string | null) =>
+  new Refusal('prompt_failed', reason ?? 'The agent did not take the prompt')
 
 function sendPrompt(io: Pick<Io, 'newId'>, api: ApiClient, where: Where, text: string) {
   return reply(

@@ -34,8 +34,8 @@ export async function converse(
         await followTurn(io, api, where, prompt, printer)
       } catch (error) {
         if (io.signal.aborted) printer.interrupted()
-        // A turn that failed or was aborted ends the turn, not the conversation.
-        if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
+        // A prompt or a turn that failed, or was aborted, does not end the conversation.
+        if (!(error instanceof Refusal) || (error.code !== 'turn_failed' && error.code !== 'prompt_failed')) throw error
         out.progress(red('error: '), error.message)
       } finally {
         release()

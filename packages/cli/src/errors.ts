@@ -36,6 +36,8 @@ export type RefusalCode =
   | 'cancelled'
   | 'not_available'
   | 'session_failed'
+  | 'session_stopped'
+  | 'prompt_failed'
   | 'turn_failed'
   | 'deploy_failed'
   | 'checks_failed'

@@ -60,6 +60,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   model: null,
   status: 'running',
   error: null,
+  last_turn_error: null,
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
   created_by: ids.user,

@@ -778,6 +778,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/prompts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The prompts of a session with what became of each, newest first */
+        get: operations["listPrompts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/sessions/{sessionId}/prompt": {
         parameters: {
             query?: never;
@@ -1787,6 +1804,12 @@ export interface components {
                 /** @enum {string} */
                 status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                 error: string | null;
+                last_turn_error: {
+                    code: string;
+                    message: string;
+                    /** Format: date-time */
+                    at: string;
+                } | null;
                 sandbox_url: string | null;
                 sandbox: {
                     /** Format: uuid */
@@ -4376,6 +4399,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4458,6 +4487,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4528,6 +4563,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4640,6 +4681,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4782,6 +4829,58 @@ export interface operations {
             };
         };
     };
+    listPrompts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        prompts: {
+                            /** Format: uuid */
+                            prompt_id: string;
+                            text: string;
+                            /** @enum {string} */
+                            status: "accepted" | "delivered" | "failed" | "cancelled";
+                            error: {
+                                code: string;
+                                message: string;
+                            } | null;
+                            created_by: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            settled_at: string | null;
+                            attachments: Record<string, never>[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     promptSession: {
         parameters: {
             query?: never;
@@ -4813,6 +4912,10 @@ export interface operations {
                         prompt_id: string;
                         /** @enum {string} */
                         status: "accepted" | "delivered" | "failed";
+                        error?: {
+                            code: string;
+                            message: string;
+                        };
                     };
                 };
             };
@@ -4837,7 +4940,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    agent?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success */
             202: {
@@ -4860,6 +4969,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -4928,6 +5043,12 @@ export interface operations {
                         /** @enum {string} */
                         status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
                         error: string | null;
+                        last_turn_error: {
+                            code: string;
+                            message: string;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         sandbox_url: string | null;
                         sandbox: {
                             /** Format: uuid */
@@ -6810,7 +6931,7 @@ export interface operations {
                             /** Format: date-time */
                             due_at: string;
                             /** @enum {string} */
-                            status: "claimed" | "fired" | "skipped";
+                            status: "claimed" | "fired" | "skipped" | "failed";
                             fired_at: string | null;
                             session_id: string | null;
                             reason: string | null;

@@ -18,9 +18,16 @@ export type SandboxStatus = (typeof sandboxStatuses)[number]
 
 export { sessionMoves } from './session-moves.ts'
 
+/** `accepted`: kept, and delivered once the agent takes it. */
+export const promptStatuses = ['accepted', 'delivered', 'failed', 'cancelled'] as const
+export type PromptStatus = (typeof promptStatuses)[number]
+
 export const promptBytesMax = 256 * 1024
 /** What one `-e NAME=VALUE` of a process can hold on Linux (MAX_ARG_STRLEN), less room for the name. */
 export const initialPromptBytesMax = 120 * 1024
+
+export const turnError = z.object({ code: z.string(), message: z.string(), at: timestamp })
+export type TurnError = z.infer<typeof turnError>
 
 export const session = z.object({
   session_id: uuid,
@@ -33,6 +40,8 @@ export const session = z.object({
   model: z.string().nullable(),
   status: z.enum(sessionStatuses),
   error: z.string().nullable(),
+  /** Why the newest turn failed; null once one succeeds. */
+  last_turn_error: turnError.nullable(),
   sandbox_url: z.string().nullable(),
   sandbox: z
     .object({
@@ -56,6 +65,7 @@ export type Session = z.infer<typeof session>
 
 const base = '/v1/projects/:projectId/sessions'
 const include = z.enum(['activity']).optional()
+const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
 const promptText = z
   .string()
   .trim()
@@ -72,10 +82,7 @@ export const createSessionRoute = route({
   body: z
     .object({
       name: line(200).optional(),
-      agent_name: z
-        .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
-        .optional(),
+      agent_name: agentName.optional(),
       base_ref: branchName.optional(),
       initial_prompt: promptText
         .refine((text) => new TextEncoder().encode(text).length <= initialPromptBytesMax, 'is larger than 120 KiB')
@@ -140,6 +147,8 @@ export const restartSessionRoute = route({
   path: `${base}/:sessionId/restart`,
   access: 'project-write',
   effect: 'adds',
+  /** Without `agent` the session keeps its own; null is the default agent. */
+  body: z.object({ agent: agentName.nullable().optional() }).optional(),
   status: 202,
   reply: session,
 })
@@ -152,6 +161,8 @@ export const deleteSessionRoute = route({
   access: 'project-write',
   reply: ok,
 })
+
+const promptError = z.object({ code: z.string(), message: z.string() })
 
 export const promptSessionRoute = route({
   name: 'promptSession',
@@ -168,7 +179,36 @@ export const promptSessionRoute = route({
   }),
   status: 202,
   idempotent: true,
-  reply: z.object({ prompt_id: uuid, status: z.enum(['accepted', 'delivered', 'failed']) }),
+  reply: z.object({
+    prompt_id: uuid,
+    status: z.enum(['accepted', 'delivered', 'failed']),
+    /** Only when the prompt was refused at once. */
+    error: promptError.optional(),
+  }),
+})
+
+/** What a person or a program wrote to the agent. The first prompt of a session has the session's id. */
+export const prompt = z.object({
+  prompt_id: uuid,
+  text: z.string(),
+  status: z.enum(promptStatuses),
+  error: promptError.nullable(),
+  created_by: uuid.nullable(),
+  created_at: timestamp,
+  /** When it was delivered, refused or cancelled. */
+  settled_at: timestamp.nullable(),
+  attachments: z.array(z.object({})),
+})
+export type Prompt = z.infer<typeof prompt>
+
+export const listPromptsRoute = route({
+  name: 'listPrompts',
+  summary: 'The prompts of a session with what became of each, newest first',
+  method: 'GET',
+  path: `${base}/:sessionId/prompts`,
+  access: 'project-read',
+  query: page,
+  reply: z.object({ prompts: z.array(prompt) }),
 })
 
 export const abortSessionRoute = route({

@@ -15,10 +15,11 @@ export const triggerSlot = z.object({
   slot_id: uuid,
   kind: z.enum(['cron', 'webhook', 'manual']),
   due_at: timestamp,
-  status: z.enum(['claimed', 'fired', 'skipped']),
+  /** `failed`: its session did not start, or the first turn of it failed. */
+  status: z.enum(['claimed', 'fired', 'skipped', 'failed']),
   fired_at: timestamp.nullable(),
   session_id: uuid.nullable(),
-  /** Why it did not fire, or did not yet. */
+  /** Why it did not fire, did not yet, or failed. */
   reason: z.string().nullable(),
   /** Fired later than it was due, for itself and for those that were missed before it. */
   caught_up: z.boolean(),

@@ -1,6 +1,7 @@
 import { streamChild } from './child-stream.ts'
 import { eachField } from './log-fields.ts'
 import { git, startGit } from './git.ts'
+import { missingObjects } from './mirror.ts'
 import { pathBytes, pathText } from './paths.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from './repository.ts'
 import { Turns } from './turns.ts'
@@ -131,6 +132,26 @@ export async function countApart(
   const [base, head] = [requireSha(baseSha), requireSha(headSha)]
   const [ahead, behind] = await Promise.all([count(head, base), count(base, head)])
   return { ahead, behind }
+}
+
+/** Commits of `sha` that none of the tips contains; null when `sha` is not here. Tips that are not here count for nothing. */
+export async function countBeyond(
+  repo: Repository,
+  { sha, tips }: { sha: Sha; tips: Sha[] },
+  options: CallOptions = {},
+): Promise<number | null> {
+  const missing = new Set(await missingObjects(repo, [requireSha(sha), ...tips.map(requireSha)]))
+  if (missing.has(sha)) return null
+  const input = [sha, ...tips.filter((tip) => !missing.has(tip)).map((tip) => `^${tip}`), ''].join('\n')
+  const { stdout } = await git(repo.dir, ['rev-list', '--count', '--stdin'], { ...options, input })
+  return Number(stdout.toString())
+}
+
+/** A commit and those before it by first parents, newest first. None when it is not here. */
+export async function firstParents(repo: Repository, sha: Sha, count: number): Promise<Sha[]> {
+  if ((await missingObjects(repo, [requireSha(sha)])).length > 0) return []
+  const { stdout } = await git(repo.dir, ['rev-list', '--first-parent', `--max-count=${count}`, sha, '--'])
+  return stdout.toString().split('\n').filter(Boolean)
 }
 
 /** Whether an id is of a commit that one of these tips contains. The tips have to be here. */

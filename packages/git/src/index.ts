@@ -47,6 +47,8 @@ export { findCollisions } from './collisions.ts'
 export { gitVersion, replayMerge, treeOf, type Replay } from './replay.ts'
 export {
   countApart,
+  countBeyond,
+  firstParents,
   isContained,
   listCommits,
   listTree,

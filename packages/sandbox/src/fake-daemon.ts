@@ -83,6 +83,8 @@ export function startFakeDaemon(input: {
     if (typeof text !== 'string' || text.trim() === '') throw new Refusal(400, 'invalid', '"text" must be a text.')
     if (!booted() || waits) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
     const id = typeof promptId === 'string' ? promptId : null
+    const refusal = input.options().refuse?.({ sandboxId: spec.sandboxId, text, promptId: id }) ?? null
+    if (refusal !== null) throw new Refusal(409, refusal.code, refusal.message)
     const before = id === null ? undefined : delivered.get(id)
     const now = before ?? deliver({ sandboxId: spec.sandboxId, text, promptId: id })
     if (id !== null) delivered.set(id, now)

@@ -24,6 +24,8 @@ export interface FakeDriverOptions {
   onPrompt?: (prompt: FakePrompt) => string | Promise<string>
   /** The same, written piece by piece; the next piece is asked for once the last was sent. */
   onStream?: (prompt: FakePrompt) => AsyncIterable<string>
+  /** Why the daemon does not take a prompt; by default it does. */
+  refuse?: (prompt: FakePrompt) => { code: string; message: string } | null
   /** A program on a port of the sandbox; without an answer nothing listens there. */
   onPort?: (port: number, req: Request) => Response | null | Promise<Response | null>
   /** What an app does that is deployed into a sandbox; it runs well by default. */

@@ -7,6 +7,7 @@ export const ofSession: Record<string, number> = {
   promptSession: 202,
   abortSession: 200,
   getTranscript: 200,
+  listPrompts: 200,
   getTimeline: 200,
   streamSessionEvents: 200,
   sessionUsage: 200,

@@ -2,7 +2,6 @@ import { promptBytesMax, type Review, type ReviewComment, ServiceError } from '@
 import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { promptSession } from '../sessions/prompt.ts'
 import { getSession } from '../sessions/store.ts'
@@ -25,10 +24,7 @@ export interface CreateReview {
 }
 
 /** Kept and sent in one transaction: no session is told of a review that is not there, and none that is there was not told. */
-export async function createReview(
-  deps: Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'disk' | 'feed' | 'sandboxes'>,
-  input: CreateReview,
-): Promise<Review> {
+export async function createReview(deps: Parameters<typeof promptSession>[0], input: CreateReview): Promise<Review> {
   const { project, caller, reviewId } = input
   const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
   if (boundSession(caller.actor) !== null)

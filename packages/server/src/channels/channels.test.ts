@@ -82,6 +82,19 @@ test('a stranger starts nothing and is told how to become known', async () => {
   expect(app.slack.textOf(told)).toContain('/link-chat#')
 })
 
+test('a reply that the agent does not get is answered with the reason', async () => {
+  await app.link()
+  const thread = '1700000050.000100'
+  await app.event({ text: mention(app, 'begin'), ts: thread })
+  await app.sees('the answer', () => app.slack.thread(thread).find((each) => app.slack.textOf(each).includes('I did')))
+  app.driver.options.refuse = () => ({ code: 'runtime_failed', message: 'The runtime does not run.' })
+  await app.event({ type: 'message', text: 'go on', thread_ts: thread })
+  await app.sees('the reason', () =>
+    app.slack.thread(thread).find((each) => app.slack.textOf(each).includes('The runtime does not run.')),
+  )
+  delete app.driver.options.refuse
+})
+
 test('from a mention to a merged change, in one thread', async () => {
   await app.link()
   await app.event({ text: mention(app, 'fix &lt;the&gt; parser'), ts: '1700000100.000100' })

@@ -16,11 +16,12 @@ export interface Turn {
 export async function newestTurns(db: DbOrTransaction, sessionId: string, limit: number): Promise<Turn[]> {
   const { rows } = await sql<Turn>`
     with asked as (
-      select message_id, created_at, parts, lead(created_at) over (order by created_at, message_id) as until
+      select message_id, created_at, parts, error, lead(created_at) over (order by created_at, message_id) as until
       from (select * from session_messages where session_id = ${sessionId} and role = 'user'
         order by created_at desc, message_id desc limit ${limit}) newest
     )
-    select asked.message_id, left(texts.said, 4000) as question, answer.said as answer, last.error
+    select asked.message_id, left(texts.said, 4000) as question, answer.said as answer,
+      coalesce(last.error, asked.error) as error
     from asked
     cross join lateral (select coalesce(string_agg(p->>'text', E'\n'), '') as said
       from jsonb_array_elements(asked.parts) p where p->>'type' = 'text') texts

@@ -26,6 +26,7 @@ import tokenBounds from './migrations/0024_token_bounds.sql' with { type: 'text'
 import invitations from './migrations/0025_invitations.sql' with { type: 'text' }
 import quotas from './migrations/0026_quotas.sql' with { type: 'text' }
 import signInLimits from './migrations/0027_sign_in_limits.sql' with { type: 'text' }
+import prompts from './migrations/0028_prompts.sql' with { type: 'text' }
 import agentSessionStarts from './migrations/0031_agent_session_starts.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
@@ -57,6 +58,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 25, name: 'invitations', sql: invitations },
   { version: 26, name: 'quotas', sql: quotas },
   { version: 27, name: 'sign-in limits', sql: signInLimits },
+  { version: 28, name: 'prompts', sql: prompts },
   { version: 31, name: 'agent session starts', sql: agentSessionStarts },
 ]
 

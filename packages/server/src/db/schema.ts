@@ -4,10 +4,12 @@ import type {
   Manifest,
   ManifestIssue,
   ManifestTrigger,
+  PromptStatus,
   ReviewComment,
   Role,
   SandboxStatus,
   SessionStatus,
+  TurnError,
 } from '@svc/contract'
 import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 import type { AppTables } from './app-tables.ts'
@@ -83,6 +85,9 @@ export interface Schema extends AppTables, ChannelTables, CheckTables, Connector
     metadata: Json
     asked_as: string | null
     is_busy: Default<boolean>
+    last_turn_error: JSONColumnType<TurnError> | null
+    first_turn_ended_at: Timestamp | null
+    first_turn_error: JSONColumnType<TurnError> | null
     parent_session_id: string | null
     ancestors: Default<string[]>
     unkept_work: string | null
@@ -136,11 +141,13 @@ export interface Schema extends AppTables, ChannelTables, CheckTables, Connector
     prompt_id: string
     session_id: string
     text: string
-    status: Default<'accepted' | 'delivered' | 'failed'>
+    status: Default<PromptStatus>
     error: string | null
+    error_code: string | null
     created_by: string | null
     created_at: Now
     delivered_at: Timestamp | null
+    settled_at: Timestamp | null
   }
   session_messages: {
     session_id: string

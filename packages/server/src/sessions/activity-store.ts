@@ -1,6 +1,7 @@
 /** SQL on when sessions and their sandboxes were last in use. */
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
+import { abortedCode, type TurnFailure } from './conversation.ts'
 import { tellSession } from './tell.ts'
 
 /** Says at a running session what is wrong with it, or that nothing is any more. */
@@ -27,19 +28,35 @@ export async function noteTrouble(
 export async function setBusy(
   db: Db,
   { sessionId, generation }: { sessionId: string; generation: number },
-  { isBusy, ended }: { isBusy: boolean; ended: (string | null)[] },
+  { isBusy, ended, at }: { isBusy: boolean; ended: (TurnFailure | null)[]; at: Date },
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const session = await trx
       .updateTable('project_sessions')
-      .set({ is_busy: isBusy, last_active_at: new Date() })
+      .set({ is_busy: isBusy, last_active_at: new Date(), ...turnsEnded(ended, at) })
       .where('session_id', '=', sessionId)
       .where('generation', '=', generation)
       .where('status', '=', 'running')
       .returningAll()
       .executeTakeFirst()
-    if (session !== undefined) for (const error of ended) await tellSession(trx, 'session.turn_ended', session, error)
+    if (session !== undefined)
+      for (const failure of ended) await tellSession(trx, 'session.turn_ended', session, failure?.message ?? null)
   })
+}
+
+/** An aborted turn leaves the error of the one before as it is. */
+function turnsEnded(ended: (TurnFailure | null)[], at: Date) {
+  const [first] = ended
+  if (first === undefined) return {}
+  const errorOf = (failure: TurnFailure | null) =>
+    failure === null || failure.code === abortedCode ? null : JSON.stringify({ ...failure, at: at.toISOString() })
+  const newest = ended.findLast((failure) => failure?.code !== abortedCode)
+  const isFirst = sql`first_turn_ended_at is null`
+  return {
+    ...(newest === undefined ? {} : { last_turn_error: errorOf(newest) }),
+    first_turn_ended_at: sql<Date>`coalesce(first_turn_ended_at, ${at})`,
+    first_turn_error: sql<string | null>`case when ${isFirst} then ${errorOf(first)}::jsonb else first_turn_error end`,
+  }
 }
 
 /** One whose newest work is not kept waits for a person. `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */

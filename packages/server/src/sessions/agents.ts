@@ -1,26 +1,101 @@
 import { ServiceError } from '@svc/contract'
-import { readFileAt, type Repository } from '@svc/git'
+import { listTree, readFileAt, type Repository } from '@svc/git'
+import type { Deps } from '../deps.ts'
+import { readManifestAt } from '../projects/manifest.ts'
+import { openRepository } from '../projects/repository.ts'
+import { getProject } from '../projects/store.ts'
+import { baseTip } from './branch.ts'
+import type { SessionWithSandbox } from './store.ts'
+
+export const defaultAgent = 'build'
 
 /** Agents the runtime brings along. */
-const builtIn = new Set(['build', 'plan'])
+const builtIn = new Set([defaultAgent, 'plan'])
 
 const agentFileBytesMax = 256 * 1024
+/** Names of agents in an error. */
+const namedMax = 20
+
+/** `null` and "default" are the default agent. */
+export function agentNamed(name: string | null | undefined): string {
+  return name == null || name === 'default' ? defaultAgent : name
+}
 
 /** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. */
 export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
 ): Promise<void> {
-  if (builtIn.has(input.agentName)) return
-  const path = `${input.configDir}/agents/${input.agentName}.md`
-  const file = await readFileAt(repository, { sha: input.sha, path, bytesMax: agentFileBytesMax })
-  if (file.kind === 'file') return
+  if (await isKnown(repository, input)) return
+  const { agentName, configDir } = input
+  const agents = await agentsAt(repository, input)
   throw new ServiceError(
     'agent_not_found',
-    `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not on the default branch.`,
+    `There is no agent ${JSON.stringify(agentName)}: ${configDir}/agents/${agentName}.md is not on the default branch.`,
     {
-      hint: 'Agents reach sessions once a change request that adds their file is merged. Built in are build and plan.',
-      detail: { issues: [{ path: 'agent_name', message: 'is not known' }] },
+      hint: `Agents reach sessions once a change request that adds their file is merged. There are: ${agents.join(', ')}.`,
+      detail: { agents, issues: [{ path: 'agent_name', message: 'is not known' }] },
     },
   )
+}
+
+/**
+ * Refuses to start a session whose agent left the default branch, and names the agents that can take its place. When the
+ * repository cannot be read, the start goes on and fails with the reason.
+ */
+export async function requireAgentToStart(
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
+  session: Pick<SessionWithSandbox, 'session_id' | 'project_id'>,
+  agentName: string,
+): Promise<void> {
+  if (builtIn.has(agentName)) return
+  const found = await agentsOfProject(deps, session.project_id, agentName)
+  if (found === null || found.isKnown) return
+  const { agents } = found
+  throw new ServiceError(
+    'agent_not_found',
+    `The session was not started: its agent ${JSON.stringify(agentName)} is not on the default branch.`,
+    {
+      hint: `Restart it with another agent (${agents.join(', ')}): svc sessions restart ${session.session_id.slice(0, 8)} --agent ${defaultAgent}`,
+      detail: { agents, issues: [{ path: 'agent', message: 'is not known' }] },
+    },
+  )
+}
+
+async function agentsOfProject(
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
+  projectId: string,
+  agentName: string,
+): Promise<{ isKnown: boolean; agents: string[] } | null> {
+  const project = await getProject(deps.db, projectId)
+  if (project === null) return null
+  try {
+    const repository = await openRepository(deps, project)
+    const sha = await baseTip(repository, project.default_branch)
+    const { runtime } = await readManifestAt(repository, sha)
+    const at = { sha, configDir: runtime.config_dir }
+    if (await isKnown(repository, { ...at, agentName })) return { isKnown: true, agents: [] }
+    return { isKnown: false, agents: await agentsAt(repository, at) }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    deps.log.debug({ err: error, project_id: projectId }, 'the agent of a session could not be checked')
+    return null
+  }
+}
+
+async function isKnown(
+  repository: Repository,
+  { sha, configDir, agentName }: { sha: string; configDir: string; agentName: string },
+): Promise<boolean> {
+  if (builtIn.has(agentName)) return true
+  const path = `${configDir}/agents/${agentName}.md`
+  return (await readFileAt(repository, { sha, path, bytesMax: agentFileBytesMax })).kind === 'file'
+}
+
+async function agentsAt(repository: Repository, at: { sha: string; configDir: string }): Promise<string[]> {
+  const entries = (await listTree(repository, { sha: at.sha, path: `${at.configDir}/agents` })) ?? []
+  const names = entries.flatMap(({ name, type }) =>
+    type === 'file' && name.endsWith('.md') && !name.includes('\n') ? [name.slice(0, -'.md'.length)] : [],
+  )
+  return [...new Set([...builtIn, ...names])].slice(0, namedMax)
 }

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts'
-import { acceptedPrompts, type SessionWithSandbox } from './store.ts'
+import { acceptedPrompts } from './prompt-store.ts'
+import type { SessionWithSandbox } from './store.ts'
 
 /** Whether the agent works now or is about to: a prompt that waits for delivery begins a turn, and so does the first one. */
 export async function isAtWork(deps: Pick<Deps, 'db' | 'keeper'>, session: SessionWithSandbox): Promise<boolean> {

@@ -37,10 +37,27 @@ interface RuntimeMessage {
   error?: { name?: string; data?: { message?: string } }
 }
 
+export interface TurnFailure {
+  code: string
+  message: string
+}
+
+/** A turn that a person aborted: it neither failed nor succeeded. */
+export const abortedCode = 'aborted'
+
+/** Codes of the runtime's own errors; any other one is a turn that failed. */
+const codes: Record<string, string> = {
+  MessageAbortedError: abortedCode,
+  APIError: 'model_request_failed',
+  ProviderAuthError: 'model_auth_failed',
+  MessageOutputLengthError: 'output_limit_reached',
+  ContextOverflowError: 'context_limit_reached',
+}
+
 export type Change =
   | { kind: 'message'; messageId: string }
   | { kind: 'turn'; status: 'busy' | 'idle' }
-  | { kind: 'turn'; status: 'error'; error: string }
+  | { kind: 'turn'; status: 'error'; error: TurnFailure }
   | { kind: 'nothing' }
 
 const nothing: Change = { kind: 'nothing' }
@@ -50,8 +67,12 @@ export class Conversation {
   runtimeSessionId: string | null
   readonly #said: Said
   readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
+  /** Why turns failed whose messages do not say it, by their last message. */
+  readonly #failures = new Map<string, string>()
   #chars = 0
   #hasEnded = false
+  /** Messages there were when the turn began. */
+  #before = 0
 
   constructor(runtimeSessionId: string | null, said: Said) {
     this.runtimeSessionId = runtimeSessionId
@@ -95,7 +116,7 @@ export class Conversation {
       case 'session.idle':
         return { kind: 'turn', status: 'idle' }
       case 'session.error':
-        return { kind: 'turn', status: 'error', error: errorText(properties.error, this.#said) }
+        return { kind: 'turn', status: 'error', error: failureOf(properties.error, this.#said) }
       default:
         return nothing
     }
@@ -115,11 +136,46 @@ export class Conversation {
             ? new Date(info.time.created).toISOString()
             : null
           : new Date(info.time.completed).toISOString(),
-      error: info.error === undefined ? null : errorText(info.error, this.#said),
+      error: info.error === undefined ? (this.#failures.get(info.id) ?? null) : errorText(info.error, this.#said),
       parts: [...parts.values()]
         .map((part) => presentPart(part, this.#said, this.#isUnfinished(info)))
         .filter((part) => part !== null),
     }
+  }
+
+  beginTurn(): void {
+    this.#before = this.#messages.size
+  }
+
+  /** Whether the runtime wrote no message of this turn yet. */
+  get isEmptyTurn(): boolean {
+    return this.#messages.size === this.#before
+  }
+
+  /** How the newest answer failed, as its message says; null when it did not. */
+  failure(): TurnFailure | null {
+    const info = [...this.#messages.values()].at(-1)?.info
+    return info?.role !== 'assistant' || info.error === undefined ? null : failureOf(info.error, this.#said)
+  }
+
+  /** The reason stands at the last message of the turn. Returns its id; null when the turn has no message yet. */
+  failTurn(reason: string): string | null {
+    const last = [...this.#messages.values()].at(-1)?.info
+    const isOfTurn = last !== undefined && (this.#messages.size > this.#before || last.role === 'user')
+    if (!isOfTurn || this.#failures.has(last.id)) return null
+    this.#failures.set(last.id, reason)
+    return last.id
+  }
+
+  /** A prompt that is not in the runtime's conversation stands in ours, with the reason. */
+  failPrompt(prompt: { prompt_id: string; text: string; created_at: string }, reason: string): void {
+    const { prompt_id: id, text, created_at: at } = prompt
+    const part = { id: `${id}-text`, messageID: id, type: 'text', text }
+    this.#messages.set(id, {
+      info: { id, role: 'user', time: { created: Date.parse(at) } },
+      parts: new Map([[part.id, part]]),
+    })
+    this.#failures.set(id, reason)
   }
 
   /** Whether the end of a text stays back for now in what `message` answered last. */
@@ -212,6 +268,11 @@ function clean(text: unknown, charsMax: number): string {
   if (typeof text !== 'string') return ''
   const cut = text.length > charsMax ? `${text.slice(0, charsMax)}\n… cut here` : text
   return cut.toWellFormed().replaceAll('\0', '\u{fffd}')
+}
+
+function failureOf(error: unknown, said: Said): TurnFailure {
+  const name = isObject(error) && typeof error.name === 'string' ? error.name : ''
+  return { code: (Object.hasOwn(codes, name) && codes[name]) || 'turn_failed', message: errorText(error, said) }
 }
 
 function errorText(error: unknown, redacted: Said): string {

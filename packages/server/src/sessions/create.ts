@@ -10,7 +10,7 @@ import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { requireDiskRoom } from '../disk-watch.ts'
 import '../failpoint.ts'
-import { requireAgent } from './agents.ts'
+import { agentNamed, requireAgent } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import { countStart, parentageOf, requireRoomBelowRoot } from './descendants.ts'
@@ -41,8 +41,6 @@ type CreateDeps = Pick<
   'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'keeper' | 'warm'
 >
 
-export const defaultAgent = 'build'
-
 /** The row, then the branch: if the branch is refused the row goes again, and if we die in between the reconciler makes the branch. */
 export async function createSession(
   deps: CreateDeps,
@@ -61,7 +59,7 @@ export async function createSession(
   if (earlier !== null) return earlier
   await requireRoomForSessions(deps, project)
   const baseRef = input.base_ref ?? project.default_branch
-  const agentName = input.agent_name ?? defaultAgent
+  const agentName = agentNamed(input.agent_name)
   const repository = await openRepository(deps, project)
   const sha = await baseTip(repository, baseRef)
   // Agents, skills and the manifest are those of the default branch, wherever the session is cut: what is on another branch was merged by nobody.

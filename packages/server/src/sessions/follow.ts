@@ -3,12 +3,13 @@ import type { Message } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import type { Deps } from '../deps.ts'
 import { setBusy } from './activity-store.ts'
-import { Conversation } from './conversation.ts'
+import { abortedCode, Conversation, type TurnFailure } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { pause } from '../pause.ts'
 import { quietMs, Said } from './said.ts'
-import { acceptedPrompts, updateSession, upsertMessage } from './store.ts'
+import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
+import { updateSession, upsertMessage } from './store.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
 
 type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'log'>
@@ -29,6 +30,8 @@ export interface RuntimeEvents {
   trouble: (what: string | null) => void
   /** It will not be tried again. */
   givenUp: (reason: string) => void
+  /** The session's row says how a turn ended. */
+  turnKept: () => void
 }
 
 export class Follower {
@@ -54,7 +57,9 @@ export class Follower {
   #isInTrouble = false
   #activeAt = 0
   /** Turns that ended and were not told of yet, with what went wrong in them. */
-  readonly #ended: (string | null)[] = []
+  readonly #ended: (TurnFailure | null)[] = []
+  /** What the turn under way began with. */
+  #prompt: AcceptedPrompt | null
   /** As the database has it, for the sweeps of other servers. */
   #busyKept = false
   #followed: Promise<void> = Promise.resolve()
@@ -67,6 +72,8 @@ export class Follower {
       userId: string
       runtimeSessionId: string | null
       turn: 'busy' | 'idle'
+      /** What the turn under way began with, if one is. */
+      prompt: AcceptedPrompt | null
       redactor: Redactor
       on: RuntimeEvents
     },
@@ -77,6 +84,7 @@ export class Follower {
     this.#userId = input.userId
     this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor, deps.now))
     this.turn = input.turn
+    this.#prompt = input.prompt
     if (this.turn === 'busy') this.#keepSoon()
   }
 
@@ -90,8 +98,12 @@ export class Follower {
   }
 
   /** False when one is under way already. */
-  beginTurn(): boolean {
+  beginTurn(prompt: AcceptedPrompt): boolean {
     const begins = this.turn === 'idle'
+    if (begins) {
+      this.#prompt = prompt
+      this.#conversation.beginTurn()
+    }
     this.#turnsBegun++
     this.#setTurn('busy', null)
     return begins
@@ -102,9 +114,17 @@ export class Follower {
     if (this.#endHeld === this.#turnsBegun) void this.#endTurn()
   }
 
-  /** The turn that was to begin did not. */
-  failTurn(reason: string): void {
-    this.#setTurn('error', reason)
+  /** The turn under way ended, or the one that was to begin did not. */
+  failTurn(failure: TurnFailure): void {
+    this.#setTurn('error', failure)
+  }
+
+  /** A prompt that the agent did not get stands in the conversation, with the reason. Kept when this resolves. */
+  async failPrompt(prompt: AcceptedPrompt, reason: string): Promise<void> {
+    this.#conversation.failPrompt(prompt, reason)
+    this.#touch(prompt.prompt_id)
+    this.#feed()
+    await this.#keep()
   }
 
   async stop(): Promise<void> {
@@ -178,7 +198,10 @@ export class Follower {
     this.#isInTrouble = isInTrouble
     // What it was at went with it, and nobody will say that this turn has ended.
     if (before !== null && starts > before && this.turn === 'busy')
-      this.#setTurn('error', 'The agent runtime ended during this turn and was started again.')
+      this.#setTurn('error', {
+        code: 'runtime_ended',
+        message: 'The agent runtime ended during this turn and was started again.',
+      })
   }
 
   /** A turn that ended before the stream was there, or while it was cut, would count as busy for ever. */
@@ -225,7 +248,7 @@ export class Follower {
     else if (change.kind === 'turn') this.#onTurn(change.status, change.status === 'error' ? change.error : null)
   }
 
-  #onTurn(status: 'busy' | 'idle' | 'error', error: string | null): void {
+  #onTurn(status: 'busy' | 'idle' | 'error', error: TurnFailure | null): void {
     if (status !== 'idle') {
       this.#setTurn(status, error)
       return
@@ -241,7 +264,10 @@ export class Follower {
       // A prompt that waits for delivery begins the next turn: this one's end is not the end.
       const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
       this.#endHeld = waiting.length > 0 ? begun : -1
-      if (waiting.length === 0 && begun === this.#turnsBegun) this.#setTurn('idle', null)
+      if (waiting.length > 0 || begun !== this.#turnsBegun) return
+      // The event that says so may have been missed while the stream was cut.
+      const failure = this.turn === 'busy' ? this.#conversation.failure() : null
+      this.#setTurn(failure === null ? 'idle' : 'error', failure)
     } catch (error) {
       this.#deps.log.warn(
         { err: error, session_id: this.#daemon.sessionId },
@@ -252,15 +278,26 @@ export class Follower {
     }
   }
 
-  #setTurn(status: 'busy' | 'idle' | 'error', error: string | null): void {
+  #setTurn(status: 'busy' | 'idle' | 'error', error: TurnFailure | null): void {
     const turn = status === 'error' ? 'idle' : status
     if (turn === this.turn && status !== 'error') return
     this.turn = turn
     if (turn === 'idle') this.#ended.push(error)
+    if (error !== null && error.code !== abortedCode) this.#showFailure(error)
     // What the turn said is told before that it ended.
     this.#feed()
     this.#keepSoon()
-    this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error })
+    this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error: error?.message ?? null })
+  }
+
+  /** The reason stays where the turn is: at its last message, or at its prompt when the runtime wrote none. */
+  #showFailure({ message }: TurnFailure): void {
+    const messageId = this.#conversation.failTurn(message)
+    if (messageId !== null) this.#touch(messageId)
+    else if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
+      this.#conversation.failPrompt(this.#prompt, message)
+      this.#touch(this.#prompt.prompt_id)
+    }
   }
 
   #touch(messageId: string): void {
@@ -309,8 +346,10 @@ export class Follower {
         }
         const isBusy = this.turn === 'busy'
         const ended = [...this.#ended]
-        if (isBusy !== this.#busyKept || ended.length > 0) await setBusy(this.#deps.db, this.#daemon, { isBusy, ended })
+        if (isBusy !== this.#busyKept || ended.length > 0)
+          await setBusy(this.#deps.db, this.#daemon, { isBusy, ended, at: this.#deps.now() })
         this.#ended.splice(0, ended.length)
+        if (ended.length > 0) this.#on.turnKept()
         this.#busyKept = isBusy
         if (ids.length > 0) await this.#noteActivity()
       } catch (error) {

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { archiveSandboxes, idleSessions, markIdle } from './activity-store.ts'
-import { sessionsWithAcceptedPrompts, unsettledSessions } from './store.ts'
+import { sessionsWithAcceptedPrompts } from './prompt-store.ts'
+import { unsettledSessions } from './store.ts'
 
 const idleMinutesByDefault = 60
 const archivedAfterDays = 30

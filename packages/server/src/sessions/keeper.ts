@@ -6,14 +6,14 @@ import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { sandboxKey } from './credentials.ts'
-import { type DaemonAddress, sendPrompt } from './daemon-client.ts'
+import { abortRun, type DaemonAddress, sendPrompt } from './daemon-client.ts'
 import { BootQueue } from './boot-queue.ts'
 import { noteTrouble } from './activity-store.ts'
 import { Follower } from './follow.ts'
+import { type AcceptedPrompt, acceptedPrompts, type PromptError, settlePrompt } from './prompt-store.ts'
 import { ClaimedElsewhere, provision } from './provision.ts'
 import { claimWarm } from './warm-claim.ts'
 import {
-  acceptedPrompts,
   beginGeneration,
   endSandboxes,
   getSessionById,
@@ -26,7 +26,6 @@ import {
   sandboxesOf,
   type SandboxRow,
   type SessionWithSandbox,
-  settlePrompt,
   updateSandbox,
   updateSession,
 } from './store.ts'
@@ -38,6 +37,8 @@ const lostMax = 3
 const lostWithinMs = 10 * 60_000
 /** How long a driver may take to clean up a sandbox that ended by itself before it tells why. */
 const tellsWithinMs = 15_000
+/** A daemon names its own. */
+const promptErrorCode = /^[a-z_]{1,50}$/
 
 interface Kept {
   daemon: DaemonAddress
@@ -117,27 +118,20 @@ export class SessionKeeper {
       if (kept === undefined) return
       for (const prompt of await acceptedPrompts(this.#deps.db, sessionId)) {
         this.#deps.warm.isNeeded()
-        const begins = kept.follower.beginTurn()
-        const outcome = await sendPrompt(kept.daemon, prompt)
+        const begins = kept.follower.beginTurn(prompt)
+        const outcome = await sendPrompt(kept.daemon, { text: prompt.text, prompt_id: prompt.prompt_id })
         if (outcome.kind === 'ok') {
           kept.follower.adopt(outcome.value.runtime_session_id)
-          await settlePrompt(this.#deps.db, prompt.prompt_id, {
-            status: 'delivered',
-            text: kept.redactor.text(prompt.text),
-            error: null,
-            at: this.#deps.now(),
-          })
+          // One that was taken back meanwhile must not run.
+          if (!(await this.#settlePrompt(kept, prompt, 'delivered', null))) await abortRun(kept.daemon)
           kept.follower.promptSettled()
         } else if (outcome.kind === 'refused' && outcome.code !== 'runtime_booting') {
-          const reason = kept.redactor.text(outcome.reason)
-          await settlePrompt(this.#deps.db, prompt.prompt_id, {
-            status: 'failed',
-            text: kept.redactor.text(prompt.text),
-            error: reason,
-            at: this.#deps.now(),
-          })
-          if (begins) kept.follower.failTurn(reason)
-          else this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: reason })
+          const code = promptErrorCode.test(outcome.code) ? outcome.code : 'prompt_failed'
+          const failure = { code, message: kept.redactor.text(outcome.reason) }
+          // Before the end of the turn, so that a reader knows which prompt failed.
+          await this.#settlePrompt(kept, prompt, 'failed', failure)
+          if (begins) kept.follower.failTurn(failure)
+          else this.#deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: failure.message })
         } else {
           this.#deps.log.info(
             { session_id: sessionId, reason: outcome.reason },
@@ -147,6 +141,27 @@ export class SessionKeeper {
         }
       }
     })
+  }
+
+  /** Takes back what the agent did not get yet. */
+  async cancelPrompts(sessionId: string): Promise<void> {
+    const kept = this.#kept.get(sessionId)
+    if (kept === undefined) return
+    const reason = { code: 'cancelled', message: 'Cancelled before the agent got it.' }
+    for (const prompt of await acceptedPrompts(this.#deps.db, sessionId))
+      await this.#settlePrompt(kept, prompt, 'cancelled', reason)
+  }
+
+  async #settlePrompt(
+    kept: Kept,
+    prompt: AcceptedPrompt,
+    status: 'delivered' | 'failed' | 'cancelled',
+    error: PromptError | null,
+  ): Promise<boolean> {
+    const result = { status, text: kept.redactor.text(prompt.text), error, at: this.#deps.now() }
+    const isSettled = await settlePrompt(this.#deps.db, prompt.prompt_id, result)
+    if (isSettled && error !== null) await kept.follower.failPrompt(prompt, error.message)
+    return isSettled
   }
 
   /** Ends every sandbox of this server: they live and die with it. */
@@ -232,7 +247,7 @@ export class SessionKeeper {
         daemonSocket: sandbox.daemonSocket,
         sandboxId,
         runtimeSessionId,
-        turn: begins ? 'busy' : 'idle',
+        firstPrompt,
       })
       log.info({ session_id: session.session_id, sandbox_id: sandboxId }, 'a session is running')
       await this.#announce(session.session_id)
@@ -263,7 +278,7 @@ export class SessionKeeper {
 
   #keep(
     session: SessionWithSandbox,
-    input: { daemonSocket: string; sandboxId: string; runtimeSessionId: string | null; turn: 'busy' | 'idle' },
+    input: { daemonSocket: string; sandboxId: string; runtimeSessionId: string | null; firstPrompt: string | null },
   ): void {
     const daemon: DaemonAddress = {
       socket: input.daemonSocket,
@@ -276,10 +291,15 @@ export class SessionKeeper {
       redactor,
       userId: session.created_by ?? '',
       runtimeSessionId: input.runtimeSessionId,
-      turn: input.turn,
+      turn: input.firstPrompt === null ? 'idle' : 'busy',
+      prompt:
+        input.firstPrompt === null
+          ? null
+          : { prompt_id: session.session_id, text: input.firstPrompt, created_at: session.created_at },
       on: {
         trouble: (what) => this.#record(session.session_id, () => this.#tellTrouble(session, what)),
         givenUp: (reason) => this.#onExit(input.sandboxId, reason),
+        turnKept: () => this.#record(session.session_id, () => this.#announce(session.session_id)),
       },
     })
     this.#kept.set(session.session_id, {
@@ -424,13 +444,14 @@ export class SessionKeeper {
   #onExit(sandboxId: string, reason: string): void {
     for (const starting of this.#provisioning.values())
       if (starting.sandboxId === sandboxId) starting.abort.abort(new SandboxError('boot-failed', reason))
-    for (const [sessionId, { daemon, redactor }] of this.#kept) {
+    for (const [sessionId, { daemon, redactor, follower }] of this.#kept) {
       if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
       const said = redactor.text(reason)
       this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
       // In the session's turn: who settles it finds the reason written, or the sandbox still kept.
       const write = async () => {
         if (this.#kept.get(sessionId)?.daemon !== daemon) return
+        if (follower.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message: said })
         await this.#release(sessionId)
         await this.#deps.sandboxes?.stop(sandboxId)
         await updateSandbox(this.#deps.db, sandboxId, { error: said })

@@ -12,5 +12,7 @@ export function presentInList(
   include?: 'activity',
 ): Session {
   const shown = presentSession(config, row, include)
-  return controls(actor, row) ? shown : { ...shown, sandbox_url: null, error: null, metadata: {} }
+  return controls(actor, row)
+    ? shown
+    : { ...shown, sandbox_url: null, error: null, last_turn_error: null, metadata: {} }
 }

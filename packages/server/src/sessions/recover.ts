@@ -13,7 +13,10 @@ interface OnSession {
   caller: Caller
 }
 
-export async function saveWipNow(deps: Pick<Deps, 'db' | 'keeper'>, { session, caller }: OnSession) {
+export async function saveWipNow(
+  deps: Pick<Deps, 'config' | 'db' | 'keeper' | 'keyring' | 'log'>,
+  { session, caller }: OnSession,
+) {
   const watch = deps.keeper.wipOf(session.session_id)
   if (watch === null) throw notRunning(session, 'What was saved last is kept; `svc sessions recover` brings it back.')
   const outcome = await watch.saveNow()
@@ -23,7 +26,7 @@ export async function saveWipNow(deps: Pick<Deps, 'db' | 'keeper'>, { session, c
       hint: 'What was saved before is kept.',
     })
   await recordAudit(deps.db, caller, auditOf(session, 'save'))
-  return readWip(deps, session.session_id)
+  return readWip(deps, session)
 }
 
 /** Whoever applied it elsewhere says so, and it is no longer shown. */

@@ -10,6 +10,7 @@ import {
   getTimelineRoute,
   getTranscriptRoute,
   getUnfinishedWorkRoute,
+  listPromptsRoute,
   listSessionsRoute,
   listUnfinishedWorkRoute,
   promptSessionRoute,
@@ -36,12 +37,12 @@ import { streamSessionEvents } from './events.ts'
 import { presentInList } from './present-in-list.ts'
 import { openPreview } from './preview.ts'
 import { abortSession, promptSession } from './prompt.ts'
+import { listPrompts } from './prompt-store.ts'
 import { deleteSession, restartSession, stopSession } from './stop.ts'
 import { getSession, listSessions, phasesOf, presentSession, type SessionWithSandbox, updateSession } from './store.ts'
 import { recoverWip, saveWipNow, settleWip } from './recover.ts'
-import { wipOfProject } from './wip-store.ts'
 import { readTranscript } from './transcript.ts'
-import { readWip, streamWip } from './wip.ts'
+import { listWip, readWip, streamWip } from './wip.ts'
 
 export function sessionRoutes(deps: Deps): Mounted[] {
   const find = async (projectId: string, sessionId: string): Promise<SessionWithSandbox> => {
@@ -83,12 +84,10 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         await stopSession(deps, { session: await find(project.project_id, params.sessionId), caller }),
       ),
     ),
-    handle(restartSessionRoute, async ({ project, params, caller }) =>
-      presentSession(
-        deps.config,
-        await restartSession(deps, { session: await find(project.project_id, params.sessionId), caller }),
-      ),
-    ),
+    handle(restartSessionRoute, async ({ project, params, body, caller }) => {
+      const session = await find(project.project_id, params.sessionId)
+      return presentSession(deps.config, await restartSession(deps, { session, caller, agent: body?.agent }))
+    }),
     handle(deleteSessionRoute, async ({ project, params, caller }) => {
       await deleteSession(deps, { session: await find(project.project_id, params.sessionId), caller })
       return { ok: true }
@@ -101,6 +100,14 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         text: body.text,
       }),
     ),
+    handle(listPromptsRoute, async ({ project, params, query }) => {
+      const { session_id: sessionId } = await find(project.project_id, params.sessionId)
+      const { prompts, next } = await listPrompts(deps.db, sessionId, query)
+      // One that waits is kept as it was typed.
+      const redactor = deps.redaction.of(sessionId)
+      const shown = prompts.map((prompt) => ({ ...prompt, text: redactor.text(prompt.text), attachments: [] }))
+      return new Page({ prompts: shown }, next)
+    }),
     handle(abortSessionRoute, async ({ project, params, caller }) => {
       await abortSession(deps, { session: await find(project.project_id, params.sessionId), caller })
       return { ok: true }
@@ -122,7 +129,7 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       }),
     ),
     handle(getUnfinishedWorkRoute, async ({ project, params }) =>
-      readWip(deps, (await find(project.project_id, params.sessionId)).session_id),
+      readWip(deps, await find(project.project_id, params.sessionId)),
     ),
     handle(saveUnfinishedWorkRoute, async ({ project, params, caller }) =>
       saveWipNow(deps, { session: await find(project.project_id, params.sessionId), caller }),
@@ -139,7 +146,7 @@ export function sessionRoutes(deps: Deps): Mounted[] {
       return { ok: true }
     }),
     handle(listUnfinishedWorkRoute, async ({ project, caller }) => {
-      const rows = await wipOfProject(deps.db, project.project_id)
+      const rows = await listWip(deps, project)
       const isControlled = await controlledOf(
         deps.db,
         caller.actor,

@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { agentNamed, requireAgentToStart } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { requireRoom } from './create.ts'
 import { requireRoomBelowRoot } from './descendants.ts'
@@ -19,6 +20,7 @@ import {
 } from './store.ts'
 
 type StopDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'config' | 'disk' | 'sandboxes'>
+type RestartDeps = StopDeps & Pick<Deps, 'keyring' | 'log'>
 
 interface OnSession {
   session: SessionWithSandbox
@@ -42,16 +44,27 @@ export async function deleteSession(deps: StopDeps, { session, caller }: OnSessi
   await failpoint('session.delete.after_row')
 }
 
-/** A new generation from the branch as it is now; the old one's tokens end in the same transaction. */
-export async function restartSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
+/**
+ * A new generation from the branch as it is now; the old one's tokens end in the same transaction. With `agent` another
+ * one works from then on, null being the default agent.
+ */
+export async function restartSession(
+  deps: RestartDeps,
+  { session, caller, agent }: OnSession & { agent?: string | null | undefined },
+): Promise<SessionWithSandbox> {
   const from: readonly SessionStatus[] = sessionMoves.restart.from
   if (!from.includes(session.status))
     throw new ServiceError('conflict', `This session is ${session.status}, so it cannot be restarted now.`, {
       detail: { status: session.status },
     })
+  const agentName = agent === undefined ? session.agent_name : agentNamed(agent)
+  // Before anything of the running sandbox ends.
+  await requireAgentToStart(deps, session, agentName)
   await failpoint('session.restart.before_row')
-  const began = await startAgain(deps, { session, caller }, async (trx) =>
-    recordAudit(trx, caller, auditOf(session, 'restart')),
+  const isOther = agentName !== session.agent_name
+  const change = isOther ? { before: { agent: session.agent_name }, after: { agent: agentName } } : {}
+  const began = await startAgain(deps, { session, caller, agentName }, async (trx) =>
+    recordAudit(trx, caller, auditOf(session, 'restart', change)),
   )
   await failpoint('session.restart.after_row')
   if (!began) throw new ServiceError('conflict', 'This session was started again by somebody else just now.')
@@ -62,7 +75,7 @@ export async function restartSession(deps: StopDeps, { session, caller }: OnSess
 /** Ends the old generation and begins the next, unless somebody did that since `session` was read. `alongside` writes in the same transaction. */
 export async function startAgain(
   deps: StopDeps,
-  { session, caller }: OnSession,
+  { session, caller, agentName }: OnSession & { agentName?: string },
   alongside: (trx: Parameters<typeof requireRoom>[1]) => Promise<void>,
 ): Promise<boolean> {
   if (session.status === 'running') await endNow(deps, session)
@@ -74,6 +87,7 @@ export async function startAgain(
     await requireRoomBelowRoot(trx, session)
     await revokeCredentials(trx, session.session_id, deps.now())
     await endSandboxes(trx, session.session_id, 'stopped', null)
+    if (agentName !== undefined) await updateSession(trx, session.session_id, { agent_name: agentName })
     await beginGeneration(trx, session.session_id, caller.actor)
     await alongside(trx)
     return true

@@ -1,4 +1,4 @@
-/** All SQL on sessions, their sandboxes, credentials, phases, prompts and messages. */
+/** All SQL on sessions, their sandboxes, credentials, phases and messages. */
 import type { Message, Session, SessionStatus } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
@@ -32,6 +32,7 @@ export function presentSession(
     model: row.model,
     status: row.status,
     error: row.error ?? row.unkept_work,
+    last_turn_error: row.last_turn_error,
     sandbox_url: row.sandbox?.status === 'active' ? `${config.publicUrl}/v1/sandboxes/${row.sandbox.sandbox_id}` : null,
     sandbox: row.sandbox,
     created_by: row.created_by,
@@ -168,7 +169,14 @@ export async function updateSession(
   set: Partial<
     Pick<
       SessionRow,
-      'status' | 'desired' | 'error' | 'name' | 'last_active_at' | 'initial_prompt' | 'initial_prompt_delivered_at'
+      | 'status'
+      | 'desired'
+      | 'error'
+      | 'name'
+      | 'agent_name'
+      | 'last_active_at'
+      | 'initial_prompt'
+      | 'initial_prompt_delivered_at'
     >
   > & { metadata?: object },
 ): Promise<void> {
@@ -200,6 +208,7 @@ export async function moveSession(
       status: input.to,
       error: input.error,
       is_busy: input.isBusy ?? false,
+      ...(input.to === 'running' || input.error === null ? {} : turnCut(input.error)),
       updated_at: new Date(),
       ...(input.desired === undefined ? {} : { desired: input.desired }),
     })
@@ -210,6 +219,12 @@ export async function moveSession(
     .executeTakeFirst()
   if (moved !== undefined) await tellSession(trx, `session.${input.to}`, moved, input.error)
   return moved !== undefined
+}
+
+/** A turn that was under way when its sandbox ended, whoever noticed it. */
+function turnCut(message: string) {
+  const failure = JSON.stringify({ code: 'sandbox_ended', message, at: new Date().toISOString() })
+  return { last_turn_error: sql<string>`case when is_busy then ${failure}::jsonb else last_turn_error end` }
 }
 
 /** The next generation, meant to run. The caller has torn the old one down in the same transaction. */
@@ -409,57 +424,6 @@ export async function phasesOf(db: DbOrTransaction, sessionId: string, generatio
     .where('session_id', '=', sessionId)
     .where('generation', '=', generation)
     .orderBy('position')
-    .execute()
-}
-
-export async function insertPrompt(db: DbOrTransaction, row: NewRow<'session_prompts'>): Promise<void> {
-  await db
-    .insertInto('session_prompts')
-    .values(row)
-    .onConflict((conflict) => conflict.column('prompt_id').doNothing())
-    .execute()
-}
-
-export async function acceptedPrompts(db: DbOrTransaction, sessionId: string) {
-  return db
-    .selectFrom('session_prompts')
-    .select(['prompt_id', 'text'])
-    .where('session_id', '=', sessionId)
-    .where('status', '=', 'accepted')
-    .orderBy('created_at')
-    .orderBy('prompt_id')
-    .execute()
-}
-
-export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session_prompts')
-    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_prompts.session_id')
-    .select('session_prompts.session_id')
-    .where('session_prompts.status', '=', 'accepted')
-    .where('project_sessions.status', '=', 'running')
-    .groupBy('session_prompts.session_id')
-    .limit(200)
-    .execute()
-  return rows.map((row) => row.session_id)
-}
-
-export async function settlePrompt(
-  db: DbOrTransaction,
-  promptId: string,
-  /** `text` is what is kept of it: nobody needs it as it was typed any more. */
-  result: { status: 'delivered' | 'failed'; text: string; error: string | null; at: Date },
-): Promise<void> {
-  await db
-    .updateTable('session_prompts')
-    .set({
-      status: result.status,
-      text: result.text,
-      error: result.error,
-      delivered_at: result.status === 'delivered' ? result.at : null,
-    })
-    .where('prompt_id', '=', promptId)
-    .where('status', '=', 'accepted')
     .execute()
 }
 

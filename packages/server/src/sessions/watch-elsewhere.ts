@@ -99,5 +99,5 @@ export class ElsewhereWatch {
 }
 
 /** Without the times: that somebody is at work is told by what is said. */
-const gist = ({ status, error, name, model, metadata, sandbox }: Session) =>
-  JSON.stringify([status, error, name, model, metadata, sandbox])
+const gist = ({ status, error, last_turn_error, name, model, agent_name, metadata, sandbox }: Session) =>
+  JSON.stringify([status, error, last_turn_error, name, model, agent_name, metadata, sandbox])

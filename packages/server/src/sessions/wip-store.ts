@@ -75,6 +75,7 @@ export async function wipOfProject(db: DbOrTransaction, projectId: string) {
     .innerJoin('project_sessions', 'project_sessions.session_id', 'session_wip.session_id')
     .distinctOn('session_wip.session_id')
     .select(['session_wip.session_id', 'session_wip.saved_at', 'session_wip.files', 'session_wip.unpushed_commits'])
+    .select(['session_wip.base_sha', 'project_sessions.branch_name', 'project_sessions.base_ref'])
     .where('project_sessions.project_id', '=', projectId)
     .where('session_wip.recovered_at', 'is', null)
     .orderBy('session_wip.session_id')

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import type { DaemonAddress } from './daemon-client.ts'
 import { type SaveOutcome, saveWip } from './wip.ts'
 
-type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'now' | 'log' | 'feed'>
+type WatchDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log' | 'feed'>
 
 const everyMs = 60_000
 const afterToolMs = 5_000

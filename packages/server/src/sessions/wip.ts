@@ -9,7 +9,6 @@ import {
   keepWork,
   noteReplacedWork,
   readKeptRef,
-  readTips,
   type Repository,
 } from '@svc/git'
 import type { Deps } from '../deps.ts'
@@ -20,9 +19,12 @@ import type { DaemonAddress } from './daemon-client.ts'
 import { askForWork, type WorkHead } from './daemon-work.ts'
 import { getSessionById, type SessionWithSandbox } from './store.ts'
 import { insertSnapshot, noteUnkept, unfinishedBytesOf } from './snapshot-store.ts'
-import { deleteWip, upsertWip, type WipRow, wipOf } from './wip-store.ts'
+import { branchesNow, pushedCommits, recount } from './unpushed.ts'
+import { deleteWip, upsertWip, type WipRow, wipOf, wipOfProject } from './wip-store.ts'
 
-type WipDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'now' | 'log'>
+type WipDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log'>
+
+type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
 
 const megabyte = 1024 * 1024
 /** What one file, and all that changed since the last save, may be. Past it the rest is saved and the note says what is missing. */
@@ -84,6 +86,7 @@ async function save(
   const rows = await wipOf(deps.db, session.session_id)
   const mine = rows.find((row) => row.generation === daemon.generation)
   const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
+  const asked = new AbortController()
   const outcome = await askForWork(
     daemon,
     {
@@ -93,13 +96,20 @@ async function save(
       file_bytes_max: fileBytesMax,
       bytes_max: changedBytesMax,
     },
-    { bytesMax: packBytesMax, signal },
+    { bytesMax: packBytesMax, signal: AbortSignal.any([signal, asked.signal]) },
   )
   if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
   const { head, pack } = outcome.value
   if (head.commit === null) return nothingUnfinished(deps, store, daemon, rows)
+  // The last save has seconds, which belong to the work; who reads it later counts anew.
+  const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
+  if (head.files === 0 && (await count()) === 0) {
+    // Another caller pushed it.
+    asked.abort()
+    return nothingUnfinished(deps, store, daemon, rows)
+  }
   if (have.includes(head.commit)) {
-    await record(deps, daemon, head, head.commit)
+    await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
     return { kind: 'saved', isNew: false }
   }
   const { project_id, session_id } = session
@@ -118,7 +128,7 @@ async function save(
   if (kept.kind === 'too-large') return { kind: 'no-room', reason: room.reason }
   if (kept.kind === 'refused') return { kind: 'failed', reason: kept.reason }
   await insertSnapshot(deps.db, { project_id, session_id, commit_sha: head.commit, bytes: kept.bytes })
-  await record(deps, daemon, head, head.commit)
+  await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
   // What nobody can ask for any more. With the first save of a start, that is also what was recovered before it.
   const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
   for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
@@ -153,11 +163,16 @@ async function roomFor(
   return bytes > 0 ? { kind: 'some', bytes, reason } : { kind: 'none', reason }
 }
 
-async function pushedCommits(store: Repository, session: SessionWithSandbox, project: ProjectRow): Promise<string[]> {
-  const tips = await readTips(store, 'all', {})
-  if (tips.kind === 'unreachable') return []
-  const names = [session.branch_name, session.base_ref, project.default_branch]
-  return [...new Set(names.flatMap((name) => tips.tips.get(name) ?? []))]
+/** Counts the commits that are not pushed, once the host was asked where the branches are. */
+async function counterOf(
+  deps: WipDeps,
+  store: Repository,
+  { project, session, head }: { project: ProjectRow; session: SessionWithSandbox; head: WorkHead },
+): Promise<() => Promise<number>> {
+  if (head.unpushed === 0) return () => Promise.resolve(0)
+  const branches = await branchesNow(deps, store, project, [session])
+  const saved = { ...session, base_sha: head.base, unpushed_commits: head.unpushed }
+  return () => recount(store, saved, { project, branches })
 }
 
 /** Only of this start: what an earlier one left stays until somebody recovers it. */
@@ -196,13 +211,34 @@ async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, comm
 }
 
 /** What is shown: the newest that was not recovered, and the earlier ones. */
-export async function readWip(deps: Pick<Deps, 'db'>, sessionId: string) {
-  const [newest, ...earlier] = (await wipOf(deps.db, sessionId)).filter((row) => row.recovered_at === null)
+export async function readWip(deps: ReadDeps, session: SessionWithSandbox) {
+  const rows = (await wipOf(deps.db, session.session_id)).filter((row) => row.recovered_at === null)
+  const { branch_name, base_ref } = session
+  const of = rows.map((row) => ({ ...row, branch_name, base_ref }))
+  const [newest, ...earlier] = await withCounts(deps, await getProject(deps.db, session.project_id), of)
   const none = { saved_at: null, commit: null, base: null, files: 0, paths: [], unpushed_commits: 0, notes: [] }
   return {
     ...(newest === undefined ? { ...none, generation: null } : present(newest)),
     earlier: earlier.map(present),
   }
+}
+
+/** The newest unfinished work of each session of a project. */
+export async function listWip(deps: ReadDeps, project: ProjectRow) {
+  return withCounts(deps, project, await wipOfProject(deps.db, project.project_id))
+}
+
+/** With the commits that are not pushed by now. What another caller pushed since it was saved is not unfinished. */
+async function withCounts<
+  Row extends Pick<WipRow, 'base_sha' | 'unpushed_commits' | 'files'> & { branch_name: string; base_ref: string },
+>(deps: ReadDeps, project: ProjectRow | null, rows: Row[]): Promise<Row[]> {
+  const pending = rows.filter(({ unpushed_commits }) => unpushed_commits > 0)
+  if (project === null || pending.length === 0) return rows
+  const store = storeOf(deps, project)
+  const branches = await branchesNow(deps, store, project, pending)
+  const counted: Row[] = []
+  for (const row of rows) counted.push({ ...row, unpushed_commits: await recount(store, row, { project, branches }) })
+  return counted.filter((row, index) => row.files + row.unpushed_commits > 0 || rows[index]!.unpushed_commits === 0)
 }
 
 function present(row: WipRow) {

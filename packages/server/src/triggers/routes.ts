@@ -6,6 +6,7 @@ import {
   listTriggersRoute,
 } from '@svc/contract'
 import { notFound } from '../auth/allow.ts'
+import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { fireByHand } from './ask.ts'
@@ -21,12 +22,17 @@ export function triggerRoutes(deps: Deps): Mounted[] {
       const { rows, errors } = await triggersOf(deps, project, request.signal)
       return { triggers: rows.map((row) => presentTrigger(deps.config, row)), errors }
     }),
-    handle(getTriggerRoute, async ({ project, params, request }) => {
+    handle(getTriggerRoute, async ({ project, params, caller, request }) => {
       await bringUpToDate(deps, project, request.signal)
       const row = await getTrigger(deps.db, project.project_id, params.slug)
       if (row === null) throw notFound('trigger')
       const slots = await newestSlots(deps.db, project.project_id, row.slug, slotsShown)
-      return { ...presentTrigger(deps.config, row), slots: slots.map(presentSlot) }
+      const sessionIds = slots.flatMap(({ session_id }) => session_id ?? [])
+      const tellsWhy = await controlledOf(deps.db, caller.actor, sessionIds)
+      return {
+        ...presentTrigger(deps.config, row),
+        slots: slots.map((slot) => presentSlot(slot, tellsWhy(slot.session_id ?? ''))),
+      }
     }),
     handle(fireTriggerRoute, async ({ project, params, caller, body, request }) => {
       await bringUpToDate(deps, project, request.signal)

@@ -1,5 +1,5 @@
 /** All SQL on triggers and the ledger of their slots. */
-import type { Trigger, TriggerSlot } from '@svc/contract'
+import type { SessionStatus, Trigger, TriggerSlot, TurnError } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
 import { isLiving } from '../db/living.ts'
@@ -29,9 +29,28 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
   }
 }
 
-export function presentSlot(row: SlotRow): TriggerSlot {
+/** A slot with what became of the session it started. */
+export type SlotWithOutcome = SlotRow & {
+  session_status: SessionStatus | null
+  session_error: string | null
+  first_turn_ended_at: string | null
+  first_turn_error: TurnError | null
+}
+
+/** `tellsWhy`: the reader may see what the session says about itself. */
+export function presentSlot(row: SlotWithOutcome, tellsWhy: boolean): TriggerSlot {
   const { slot_id, kind, due_at, status, fired_at, session_id, reason, caught_up, created_at } = row
-  return { slot_id, kind, due_at, status, fired_at, session_id, reason, caught_up, created_at }
+  const slot = { slot_id, kind, due_at, status, fired_at, session_id, reason, caught_up, created_at }
+  const failure = status === 'fired' ? failureOf(row) : null
+  if (failure === null) return slot
+  return { ...slot, status: 'failed', reason: tellsWhy ? failure : 'The first turn of its session failed.' }
+}
+
+/** Why the turn that the slot asked for failed, or never began; null when it did not fail, or not yet. */
+function failureOf(row: SlotWithOutcome): string | null {
+  if (row.first_turn_error !== null) return row.first_turn_error.message
+  const neverEnded = row.session_status === 'failed' && row.first_turn_ended_at === null
+  return neverEnded ? (row.session_error ?? 'The session failed.') : null
 }
 
 export async function listTriggers(db: DbOrTransaction, projectId: string): Promise<TriggerRow[]> {
@@ -138,13 +157,21 @@ export async function getSlot(
   return row ?? null
 }
 
-export async function newestSlots(db: DbOrTransaction, projectId: string, slug: string, limit: number) {
+export async function newestSlots(
+  db: DbOrTransaction,
+  projectId: string,
+  slug: string,
+  limit: number,
+): Promise<SlotWithOutcome[]> {
   return db
     .selectFrom('trigger_slots')
-    .selectAll()
-    .where('project_id', '=', projectId)
+    .leftJoin('project_sessions as session', 'session.session_id', 'trigger_slots.session_id')
+    .selectAll('trigger_slots')
+    .select(['session.status as session_status', 'session.error as session_error'])
+    .select(['session.first_turn_ended_at', 'session.first_turn_error'])
+    .where('trigger_slots.project_id', '=', projectId)
     .where('slug', '=', slug)
-    .orderBy('created_at', 'desc')
+    .orderBy('trigger_slots.created_at', 'desc')
     .orderBy('due_at', 'desc')
     .limit(limit)
     .execute()

@@ -247,6 +247,40 @@ describe('a trigger of the default branch', () => {
 })
 
 describe('firing by hand', () => {
+  test('whose first turn fails is a failed slot with the reason, whatever comes of later turns', async () => {
+    await app.manifest(cronTrigger('fails', '0 3 * * *'))
+    app.driver.options.onPrompt = () => Promise.reject(new Error('The model is away.'))
+    const { session_id: failed } = (await app.request<{ session_id: string }>('POST', app.of('fails', 'fire'))).body
+    await until('its first turn failed', async () => (await app.session(failed)).last_turn_error)
+    const slot = { status: 'failed', session_id: failed, reason: 'The model is away.' }
+    expect((await app.trigger('fails')).slots).toMatchObject([slot])
+    delete app.driver.options.onPrompt
+    await app.request('POST', app.path(failed, 'prompt'), { body: { text: 'again' } })
+    await until('a later turn succeeds', async () => (await app.session(failed)).last_turn_error === null)
+    expect((await app.trigger('fails')).slots).toMatchObject([slot])
+
+    const { session_id: good } = (await app.request<{ session_id: string }>('POST', app.of('fails', 'fire'))).body
+    await until('the slot of a good turn is fired', async () => {
+      const row = await app.deps.db.selectFrom('project_sessions').selectAll().where('session_id', '=', good).execute()
+      return row[0]?.first_turn_ended_at !== null
+    })
+    app.driver.options.onPrompt = () => Promise.reject(new Error('The model is away.'))
+    await app.request('POST', app.path(good, 'prompt'), { body: { text: 'later' } })
+    await until('a later turn fails', async () => (await app.session(good)).last_turn_error)
+    delete app.driver.options.onPrompt
+    expect((await app.trigger('fails')).slots[0]).toMatchObject({ status: 'fired', session_id: good, reason: null })
+  })
+
+  test('whose session does not start is a failed slot with the reason', async () => {
+    await app.manifest(cronTrigger('unstarted', '0 3 * * *'))
+    app.driver.failures.push('no-space')
+    const { session_id } = (await app.request<{ session_id: string }>('POST', app.of('unstarted', 'fire'))).body
+    await app.reaches(session_id, 'failed')
+    expect((await app.trigger('unstarted')).slots).toMatchObject([
+      { status: 'failed', session_id, reason: expect.stringContaining('The disk is full.') },
+    ])
+  })
+
   test('starts a session with what the person said, also of a trigger that is off', async () => {
     await app.manifest(cronTrigger('manual', '0 3 * * *', 'enabled = false'))
     const fired = await app.request<{ session_id: string }>('POST', app.of('manual', 'fire'), {

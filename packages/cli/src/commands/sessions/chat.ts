@@ -8,6 +8,7 @@ import { Refusal, UsageError } from '../../errors.ts'
 import { printConversation } from '../../print-conversation.ts'
 import { valueOrStdin } from '../../read-stdin.ts'
 import { watchStart } from '../../start-phases.ts'
+import { red } from '../../output.ts'
 import { ago } from '../../time.ts'
 import { allSessions, getSession, resolveSessionId } from './find.ts'
 import { startSession } from './start.ts'
@@ -50,6 +51,8 @@ export const chat = command({
     const where = { projectId, sessionId: session.session_id }
     if (prompt === null) {
       const { converse } = await import('../../converse.ts')
+      const failed = session.last_turn_error
+      if (failed !== null) ctx.out.progress(red('The last turn failed: '), failed.message)
       return converse(ctx, api, where)
     }
     // Ctrl-C means that the answer is not wanted any more: the agent is told before we leave.

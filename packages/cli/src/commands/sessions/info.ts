@@ -38,6 +38,7 @@ export function printSession({ out }: Context, session: Session): void {
   out.fields([
     ['status', statusPiece(session.status)],
     ['error', session.error === null ? null : red(session.error)],
+    ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
     ['branch', session.branch_name],
     ['base ref', session.base_ref],
     ['agent', session.agent_name],

@@ -11,15 +11,21 @@ export const restart = command({
   scope: 'project',
   args: { id: sessionArg },
   flags: {
+    agent: { kind: 'text', summary: 'Which agent from now on (default: the same)', value: 'name' },
     wait: { kind: 'switch', summary: 'Wait until it runs (default on a terminal)' },
     'no-wait': { kind: 'switch', summary: 'Do not wait' },
   },
-  examples: ['svc sessions restart 8f3a1c20', 'svc sessions restart 8f3a1c20 --wait --json'],
+  examples: ['svc sessions restart 8f3a1c20', 'svc sessions restart 8f3a1c20 --agent plan --wait'],
   async run(ctx, { args, flags }) {
     if (flags.wait && flags['no-wait']) throw new UsageError('--wait and --no-wait exclude each other')
     const { api, projectId } = await ctx.project()
     const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    let session = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', { params: { path } }))
+    let session = await reply(
+      api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+        params: { path },
+        ...(flags.agent === undefined ? {} : { body: { agent: flags.agent } }),
+      }),
+    )
     const { out } = ctx
     if (flags.wait || (out.terminal && !flags['no-wait'])) session = await watchStart(ctx, api, session)
     if (out.json) return out.document(session)

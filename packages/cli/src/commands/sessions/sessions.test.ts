@@ -85,6 +85,20 @@ describe('svc sessions', () => {
     expect(stderr).toContain(hint)
   })
 
+  test('info says why the last turn failed', async () => {
+    const last_turn_error = { code: 'turn_failed', message: 'The model is away', at }
+    await using service = startService({ getSession: () => aSession({ last_turn_error }) })
+    const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(stdout).toContain('failed: The model is away')
+  })
+
+  test('restart --agent sends the agent, and without it the session keeps its own', async () => {
+    await using service = startService()
+    await svc(['sessions', 'restart', ids.session, '--agent', 'plan'], { service, env })
+    await svc(['sessions', 'restart', ids.session], { service, env })
+    expect(service.of('restartSession').map(({ body }) => body ?? null)).toEqual([{ agent: 'plan' }, null])
+  })
+
   test('info names the session whose agent started it', async () => {
     await using service = startService({ getSession: () => aSession({ parent_session_id: other.session_id }) })
     const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
@@ -280,6 +294,67 @@ describe('svc sessions chat --prompt', () => {
     const { code, stdout, stderr } = await svc(ask, { service, env })
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'Because\n' })
     expect(stderr).toContain('error: The model is away')
+  })
+
+  test('a prompt that is refused at once ends with 1 and its reason', async () => {
+    const error = { code: 'agent_not_found', message: 'There is no agent "house".' }
+    await using service = startService({
+      promptSession: () => ({ prompt_id: ids.sandbox, status: 'failed', error }),
+      async *streamSessionEvents() {
+        yield turn('idle')
+        await new Promise(() => {})
+      },
+    })
+    const { code, stdout, stderr } = await svc(ask, { service, env })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('error: There is no agent "house".')
+    const json = await svc([...ask, '--json'], { service, env })
+    expect(JSON.parse(json.stderr.trim())).toMatchObject({ code: 'prompt_failed', error: error.message })
+  })
+
+  test('a prompt that is refused later ends with 1 and its reason, and that of another caller is none of ours', async () => {
+    const refused = (id: string, error: string) =>
+      message({ message_id: id, role: 'user', completed_at: at, error, parts: [text('1', 'Why?')] })
+    await using service = talking([
+      turn('busy'),
+      refused(ids.user, 'Not this one'),
+      refused(ids.sandbox, 'The runtime does not run.'),
+      turn('error', 'The runtime does not run.'),
+    ])
+    const { code, stderr } = await svc(ask, { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('error: The runtime does not run.')
+  })
+
+  test('a turn whose prompt has the reason, told by another server, ends with 1', async () => {
+    const asked = { message_id: 'u', role: 'user' as const, parts: [text('1', 'Why?')] }
+    await using service = talking([
+      ...[message(asked), turn('busy'), message({ ...asked, error: 'The model is away' }), turn('idle')],
+    ])
+    const { code, stderr } = await svc(ask, { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('error: The model is away')
+  })
+
+  test('a failed session is started by the prompt, and a session that is stopped ends with 1', async () => {
+    const failed = aSession({ status: 'failed', error: 'Out of memory' })
+    const later = new Date(Date.parse(failed.updated_at) + 1000).toISOString()
+    let session = failed
+    await using service = startService({
+      getSession: () => session,
+      promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
+      async *streamSessionEvents() {
+        yield { type: 'session', session: failed }
+        yield { type: 'session', session: aSession({ status: 'provisioning', updated_at: later }) }
+        session = aSession({ status: 'stopped', updated_at: later })
+        yield { type: 'session', session }
+        await new Promise(() => {})
+      },
+    })
+    const { code, stderr } = await svc(ask, { service, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('The session was stopped before the agent had answered')
+    expect(stderr).toContain(`svc sessions restart ${ids.session}`)
   })
 
   test('a session that fails ends with 1 and its reason', async () => {

@@ -34,7 +34,7 @@ export const info = command({
     ])
     if (found.slots.length === 0) return
     out.line('')
-    const colour = { fired: green, skipped: red, claimed: yellow }
+    const colour = { fired: green, failed: red, skipped: red, claimed: yellow }
     out.table(found.slots, [
       { title: 'DUE', of: (slot) => out.time(slot.due_at) },
       { title: 'BY', of: (slot) => slot.kind },

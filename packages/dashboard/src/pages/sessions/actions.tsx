@@ -11,6 +11,7 @@ import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
 import type { Session } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
+import { isWithoutAgent, RestartWithAgent } from './restart-with-agent.tsx'
 
 /** Why a move is off now, or null. */
 function refuse(move: keyof typeof sessionMoves, { status }: Session): string | null {
@@ -83,7 +84,11 @@ export function SessionActions({ session }: { session: Session }) {
           Delete
         </Button>
       </div>
-      {error != null && <Failure error={error} />}
+      {isWithoutAgent(restart.error) ? (
+        <RestartWithAgent session={session} onRestarted={restart.reset} />
+      ) : (
+        error != null && <Failure error={error} />
+      )}
       <ConfirmDialog
         open={asks}
         onOpenChange={setAsks}

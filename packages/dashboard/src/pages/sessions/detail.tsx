@@ -58,13 +58,17 @@ function Live({ initial }: { initial: Session }) {
           {now.status === 'failed' ? 'Restart it, or send a prompt: the session starts again from its branch.' : null}
         </Notice>
       )}
+      {now.last_turn_error !== null && !busy && (
+        <Notice title="The last turn failed">
+          {now.last_turn_error.message} (<Time at={now.last_turn_error.at} />)
+        </Notice>
+      )}
       {stream.isAway && <Notice tone="warn" title="The connection is away. It comes back by itself." />}
       <UnfinishedWork session={now} />
       <ItsChangeRequests session={now} />
       <Timeline session={now} />
       <Approvals sessionId={now.session_id} />
       <Conversation conversation={conversation} busy={busy} />
-      {stream.turn === 'error' && stream.turnError !== null && <Notice title={stream.turnError} />}
       <PromptBox session={now} busy={busy} />
     </div>
   )

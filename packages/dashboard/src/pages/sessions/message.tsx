@@ -15,7 +15,12 @@ export const MessageItem = memo(function MessageItem({ message }: { message: Mes
       {message.parts.map((part) => (
         <PartView key={part.id} part={part} isUser={isUser} />
       ))}
-      {message.error !== null && <p className="text-bad">{message.error}</p>}
+      {message.error !== null && (
+        <p className="text-bad">
+          {isUser && <strong>Not answered: </strong>}
+          {message.error}
+        </p>
+      )}
     </article>
   )
 })

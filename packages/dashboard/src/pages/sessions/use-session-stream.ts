@@ -18,7 +18,6 @@ export interface SessionState {
   isTold: boolean
   isWhole: boolean
   turn: 'busy' | 'idle' | 'error'
-  turnError: string | null
   /** The stream is down; the browser tries again by itself. */
   isAway: boolean
 }
@@ -29,7 +28,6 @@ const nothingYet: SessionState = {
   isTold: false,
   isWhole: false,
   turn: 'idle',
-  turnError: null,
   isAway: false,
 }
 
@@ -89,7 +87,7 @@ function afterEvent(state: SessionState, event: SessionEvent): SessionState {
     case 'turn': {
       // The first one ends what is. Fewer than were asked for are all there are.
       const isWhole = state.isTold ? state.isWhole : state.messages.length < firstMessages
-      return { ...state, turn: event.status, turnError: event.error, isTold: true, isWhole }
+      return { ...state, turn: event.status, isTold: true, isWhole }
     }
     case 'message': {
       // From the end: it is nearly always the last one that grows.

@@ -10,7 +10,7 @@ import { Time } from '../../ui/time.tsx'
 
 const shownMax = 10
 const kinds = { cron: 'by the clock', webhook: 'by a call', manual: 'by hand' } as const
-const tones = { claimed: 'accent', fired: 'good', skipped: 'warn' } as const
+const tones = { claimed: 'accent', fired: 'good', skipped: 'warn', failed: 'bad' } as const
 
 /** The newest times it was due, and what came of each. */
 export function Slots({ slug }: { slug: string }) {
@@ -39,6 +39,7 @@ export function Slots({ slug }: { slug: string }) {
                       {known.find(({ session_id }) => session_id === slot.session_id)?.name ?? 'its session'}
                     </Link>
                   )}
+                  {slot.status === 'failed' && slot.reason !== null && <p className="text-bad">{slot.reason}</p>}
                 </span>
                 <span className="text-sm text-dim">
                   {kinds[slot.kind]}

@@ -1,0 +1,56 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, ApiError, reply } from '../../api.ts'
+import { askAgain } from '../../ask-again.ts'
+import { Failure } from '../../components/failure.tsx'
+import { useProject } from '../../components/project-shell.tsx'
+import type { Session } from '../../queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { agents } from './queries.ts'
+
+/** The start was refused because the session's agent is not on the default branch. */
+export const isWithoutAgent = (error: unknown) => error instanceof ApiError && error.code === 'agent_not_found'
+
+/** The way out of that: another agent takes over. */
+export function RestartWithAgent({ session, onRestarted }: { session: Session; onRestarted: () => void }) {
+  const project = useProject()
+  const queries = useQueryClient()
+  const { data: names = [] } = useQuery(agents(project))
+  const [agent, setAgent] = useState('build')
+  const restart = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/restart', {
+          params: { path: { projectId: session.project_id, sessionId: session.session_id } },
+          body: { agent },
+        }),
+      ),
+    onSuccess: onRestarted,
+    onSettled: askAgain(queries, ['project', session.project_id, 'sessions']),
+  })
+  return (
+    <Notice title={`The agent ${session.agent_name} is not on ${project.default_branch} any more`}>
+      <p>To go on, restart the session with another agent.</p>
+      <form
+        className="mt-2 flex flex-wrap items-end gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          restart.mutate()
+        }}
+      >
+        <Select
+          label="Agent"
+          options={names.map((name) => [name, name] as const)}
+          value={agent}
+          onChange={(event) => setAgent(event.target.value)}
+        />
+        <Button type="submit" kind="primary" busy={restart.isPending}>
+          Restart session
+        </Button>
+      </form>
+      {restart.isError && <Failure error={restart.error} />}
+    </Notice>
+  )
+}

@@ -1,0 +1,103 @@
+/** A turn that fails and a prompt that is refused, with the real runtime in a real sandbox: each says why, and what to do. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { commit } from '@svc/git/testing'
+import { browserPath } from './browser.ts'
+import { makeFirstCommit, until } from './harness.ts'
+import { axeViolations, beginPageStory, expectItFits, type PageStory, pictures, takePictures } from './page-story.ts'
+
+const slow = { timeout: 120_000 }
+const reason = 'The account has no credit left.'
+const upstream = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: () => Response.json({ error: { message: reason, type: 'invalid_request_error' } }, { status: 400 }),
+})
+
+let story: PageStory
+let project: { project_id: string; slug: string }
+let sessionId: string
+
+beforeAll(async () => {
+  story = await beginPageStory({
+    SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${upstream.port}/v1`,
+    SVC_LLM_UPSTREAM_KEY: 'none',
+    SVC_LLM_MODEL: 'away',
+  })
+  const { server } = story
+  project = await server.json(['projects', 'create', '--name', 'prompts'])
+  await makeFirstCommit(server, project.project_id)
+  await commit(repository(), 'main', { '.svc/runtime/agents/house.md': '---\nmode: primary\n---\nBe brief.\n' })
+  const made = await server.json<{ session_id: string }>([
+    ...['sessions', 'new', '--agent', 'house', '--prompt', 'Begin.', '--project', project.project_id],
+  ])
+  sessionId = made.session_id
+}, 300_000)
+afterAll(async () => {
+  await story?.end()
+  await upstream.stop(true)
+}, 60_000)
+
+const repository = () => ({
+  dir: join(story.server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`),
+  remote: null,
+})
+const inProject = () => ['--project', project.project_id]
+const sessionNow = async () => {
+  const { session } = await story.server.json<{
+    session: { status: string; agent_name: string; last_turn_error: { code: string; message: string } | null }
+  }>(['sessions', 'info', sessionId, ...inProject()])
+  return session
+}
+
+test.skipIf(!browserPath)(
+  'a failed turn and a refused prompt stand on the page with their reasons, and another agent takes over',
+  async () => {
+    const { page, server, complaints } = story
+    await page.goto(`${server.url}/projects/${project.slug}/sessions/${sessionId}`)
+    const conversation = page.getByRole('region', { name: 'Conversation' })
+    await page.getByRole('alert').filter({ hasText: 'The last turn failed' }).getByText(reason).waitFor(slow)
+    await conversation.getByText(reason).first().waitFor(slow)
+    const failed = await until('the session to say why', async () => (await sessionNow()).last_turn_error)
+    await page.evaluate('scrollTo(0, 0)')
+    await page.screenshot({ path: join(pictures, 'failed-turn-1280.png') })
+    expect(failed).toMatchObject({ code: 'model_request_failed', message: expect.stringContaining(reason) })
+
+    const asked = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'Again.', ...inProject()])
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining(reason)])
+    await page.getByRole('article', { name: 'Prompt' }).getByText('Again.').waitFor(slow)
+
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
+    await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
+    await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
+    await page.getByRole('button', { name: 'Send' }).click()
+    const refused = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Wake up.' })
+    await refused.getByText('Not answered:').waitFor(slow)
+    await refused.getByText(/"house" is not on the default branch/).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'The agent house is not on main any more' }).waitFor()
+    expect((await sessionNow()).status).toBe('stopped')
+    const wake = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'From afar.', ...inProject()])
+    expect([wake.code, wake.stderr]).toEqual([1, expect.stringContaining('"house" is not on the default branch')])
+    await expectItFits(page)
+    expect(await axeViolations(page)).toEqual([])
+    await takePictures(page, 'failed-prompt')
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await expectItFits(page)
+
+    await page.getByLabel('Agent').selectOption('plan')
+    await page.getByRole('button', { name: 'Restart session' }).click()
+    await until(
+      'it to run with the other agent',
+      async () => {
+        const session = await sessionNow()
+        return session.status === 'running' && session.agent_name === 'plan'
+      },
+      120_000,
+    )
+    await page.getByText('plan · ').first().waitFor(slow)
+    await refused.getByText('Not answered:').waitFor(slow)
+    expect(complaints).toEqual([])
+  },
+  300_000,
+)
