@@ -82,6 +82,30 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a repository that is still being fetched, with its progress, until it merges',
+  async () => {
+    const { page } = story
+    const number = await propose('large', { 'large.txt': 'large\n' })
+    let objects = 120_000
+    await page.route('**/merge-preview*', async (route) => {
+      if (objects > 400_000) return route.continue()
+      const progress = { is_first: true, phase: 'receiving', objects, objects_total: 400_000, bytes: 0 }
+      const error = 'The repository is being fetched for the first time.'
+      await route.fulfill({ status: 503, json: { error, code: 'repository_fetching', progress } })
+    })
+    await show(number)
+    await page.getByText('Fetching the repository for the first time: 120,000 of 400,000 objects').waitFor(slow)
+    await picture('fetching')
+    objects = 380_000
+    await page.getByText('380,000 of 400,000 objects').waitFor(slow)
+    objects = 400_001
+    await page.getByText('moves forward to').waitFor(slow)
+    await page.unrouteAll({ behavior: 'wait' })
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'a merge commit with a message of its own, and what it collides with',
   async () => {
     const { page } = story

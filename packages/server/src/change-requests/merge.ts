@@ -39,9 +39,6 @@ export interface MergeChangeRequest {
   expected_base_sha?: string | undefined
 }
 
-/** How often a merge is made anew because somebody outside pushed in between. */
-const triesMax = 3
-
 /** lock → tips → plan → intent row → land → row → answer: whatever dies in between, the branch's tip tells how it went. */
 export async function mergeChangeRequest(deps: MergeDeps, input: MergeChangeRequest) {
   const looking = mayMerge(deps, input)
@@ -90,7 +87,8 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   let cr = settled === 'nothing' ? now : await readAgain()
   let early = settled === 'nothing' ? look : null
   let last: Landing | Lacking = { kind: 'moved' }
-  for (let tries = 1; tries <= triesMax; tries++) {
+  // An outside push between the look and the move costs a try, so tries continue for as long as an answer may take.
+  for (let tries = 1; tries === 1 || performance.now() - beganAt < deps.config.mergeTriesMs; tries++) {
     if (tries > 1) cr = await readAgain()
     const earlier = await mergedBefore(deps, input, cr)
     if (earlier !== null) return earlier

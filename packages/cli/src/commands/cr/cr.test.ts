@@ -58,6 +58,38 @@ describe('svc cr ls', () => {
   })
 })
 
+describe('a repository that is still being fetched', () => {
+  const progress = { is_first: true, phase: 'receiving', objects: 120_000, objects_total: 400_000, bytes: 48_200_000 }
+  const fetching = new ServiceError('repository_fetching', 'The repository is being fetched for the first time.', {
+    detail: { retry_after_seconds: 2, progress },
+  })
+  const text = 'Fetching the repository for the first time: 120,000 of 400,000 objects, 48.2 MB'
+
+  test('is waited for, with the progress on a terminal', async () => {
+    let [previews, merges] = [0, 0]
+    await using service = startService({
+      previewChangeRequest: () => {
+        if (++previews < 4) throw fetching
+        return cleanPreview
+      },
+      mergeChangeRequest: () => {
+        if (++merges < 3) throw fetching
+        throw new ServiceError('base_moved', 'Moved')
+      },
+    })
+    const shown = await svc(['cr', 'show', '3'], { service, env, terminal: true })
+    expect(shown.code).toBe(0)
+    expect(shown.stderr).toContain(text)
+    expect(service.of('previewChangeRequest')).toHaveLength(4)
+
+    const merged = await svc(['cr', 'merge', '3'], { service, env })
+    expect(merged.stderr).toContain('Moved')
+    expect(merged.stderr).not.toContain('Fetching')
+    const keys = service.of('mergeChangeRequest').map((request) => request.headers.get('idempotency-key'))
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1])
+  })
+})
+
 describe('a change request is named', () => {
   test.each(['3', '#3'])('by its number %s', async (given) => {
     await using service = startService()

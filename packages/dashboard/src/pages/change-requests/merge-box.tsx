@@ -7,6 +7,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { UserName } from '../../components/user-name.tsx'
 import { type ChangeRequest, checks, effects, mergePreview, type MergePreview } from '../../queries.ts'
+import { fetchingMs, isFetching } from '../../query-client.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { TextArea } from '../../ui/field.tsx'
@@ -119,6 +120,8 @@ function Merge({
           body: { expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) },
         }),
       ),
+    retry: (_count, error) => isFetching(error),
+    retryDelay: fetchingMs,
     onSettled: askAgain(queries, ['project', projectId]),
   })
   const { can_merge, can_fast_forward, is_up_to_date, conflicts, collisions = [] } = preview
