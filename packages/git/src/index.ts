@@ -19,7 +19,7 @@ export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlPolicy, type 
 export { judgeLocalRepository, type LocalPolicy, type LocalVerdict } from './local-repository.ts'
 export { LiveFlights } from './live-flight.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
-export { probeRemote, type ProbeOutcome } from './probe.ts'
+export { checkedOutAt, probeRemote, type ProbeOutcome } from './probe.ts'
 export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
 export { learnHostKey } from './ssh-trust.ts'
 export { createManagedRepository, hasObjects, missingObjects, openMirror, type BringOutcome } from './mirror.ts'

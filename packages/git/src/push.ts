@@ -151,6 +151,9 @@ function notPacked(remote: Remote, stderr: string): string {
   return `What was to be pushed could not be packed: ${hostWords(words ?? stderr, remote)}`
 }
 
+const checkedOutReason =
+  'The branch is checked out in the work tree of the repository, and git refuses pushes to it. There, run `git config receive.denyCurrentBranch updateInstead`, or give the project a bare clone.'
+
 /**
  * Everything else that keeps a host from storing a pack is trouble of the moment, on its machine or on ours: no space,
  * no memory, a helper that was killed. To call that a refusal would tell people to change what is right as it is.
@@ -160,6 +163,7 @@ function refusal(
   { summary, stderr, remarks }: { summary: string; stderr: string; remarks: string[] },
 ): RefPush {
   if (movedPhrases.test(summary)) return { kind: 'stale' }
+  if (/branch is currently checked out/.test(summary)) return { kind: 'rejected', reason: checkedOutReason }
   const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
   const words = [...remarks, ...unpackFailure(stderr), inBrackets].join(' ')
   const why = remarks[0] === withheldText ? withheldText : guarded(remote, words).slice(0, 2000)

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { ServiceError } from '@svc/contract'
-import { createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
+import { checkedOutAt, createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
 import { accountsOfUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
@@ -95,14 +95,13 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
       throw repositoryRefused(`The repository asks for a credential${because(probe.reason)}`)
     case 'readable':
       throw repositoryRefused(`The repository can be read but not written${because(probe.reason)}`)
-    case 'writable':
-      return {
-        repoUrl: remote.url,
-        defaultBranch: await chooseBranch(remote, input.default_branch, probe),
-        // What an App gave is not the project's to keep.
-        access: given === null ? null : accessToSeal(remote),
-        publicKey: null,
-      }
+    case 'writable': {
+      const defaultBranch = await chooseBranch(remote, input.default_branch, probe)
+      await refuseCheckedOut(remote, defaultBranch)
+      // What an App gave is not the project's to keep.
+      const access = given === null ? null : accessToSeal(remote)
+      return { repoUrl: remote.url, defaultBranch, access, publicKey: null }
+    }
     default:
       return probe.kind satisfies never
   }
@@ -113,6 +112,25 @@ async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: Asked
   const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
   return { repoUrl: remote.url, defaultBranch: input.default_branch ?? 'main', access: accessToSeal(remote), publicKey }
+}
+
+/** A merge moves the default branch by a push, which git refuses where that branch is checked out. */
+async function refuseCheckedOut(remote: Remote, branch: string): Promise<void> {
+  const tree = await checkedOutAt(remote, branch)
+  if (tree === null) return
+  throw new ServiceError(
+    'repository_refused',
+    `The branch ${JSON.stringify(branch)} is checked out in ${tree}, and git refuses to merge into a checked-out branch.`,
+    {
+      hint: `Let git update the files there with each merge: \`git -C ${quoted(tree)} config receive.denyCurrentBranch updateInstead\`. Or use a bare clone: \`git clone --bare ${quoted(tree)} ${quoted(`${tree}.git`)}\`.`,
+      detail: { issues: [{ path: 'repo_url', message: 'has its default branch checked out' }] },
+    },
+  )
+}
+
+/** For a POSIX shell. */
+function quoted(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function because(reason: string | null): string {
