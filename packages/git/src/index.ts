@@ -4,6 +4,7 @@ export {
   isSha,
   type CallOptions,
   type RefUpdate,
+  type GitHubApi,
   type Remote,
   type Repository,
   type Sha,
@@ -42,6 +43,7 @@ export { landMerge, planMerge, type LandOutcome, type MergePlan } from './merge.
 export { createBranch, type CreateBranchOutcome } from './branch.ts'
 export { scanAddedText, type AddedBlock, type ScanOutcome } from './added-text.ts'
 export { commitFileOnBranch } from './commit-file.ts'
+export { branchRules, openPullRequest, type PullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
 export { findCollisions } from './collisions.ts'

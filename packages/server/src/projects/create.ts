@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import type { Asked } from './judge-address.ts'
+import { findProtection, recordProtection } from './protection.ts'
 import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
@@ -56,7 +57,14 @@ export async function createProject(
         : sealGitToken(deps, { project_id: input.projectId, data_key: dataKey }, repository.access),
   }
   try {
-    return await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
+    const made = await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
+    const { protection: reason, defaultBranch: branch } = repository
+    if (reason !== null)
+      await recordProtection(deps.db, {
+        ...{ project_id: made.project_id, branch, reason, found_by: 'api' as const },
+        found_at: new Date(),
+      })
+    return made
   } catch (error) {
     await rm(managedDir(deps, input.projectId), { recursive: true, force: true })
     await rm(mirrorDir(deps, input.projectId), { recursive: true, force: true })
@@ -80,7 +88,7 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
   if (input.git_ssh_key !== undefined) throw keyWithoutSsh()
   const defaultBranch = input.default_branch ?? 'main'
   await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
-  return { repoUrl: '', defaultBranch, access: null, publicKey: null }
+  return { repoUrl: '', defaultBranch, access: null, publicKey: null, protection: null }
 }
 
 async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
@@ -100,7 +108,8 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
       await refuseCheckedOut(remote, defaultBranch)
       // What an App gave is not the project's to keep.
       const access = given === null ? null : accessToSeal(remote)
-      return { repoUrl: remote.url, defaultBranch, access, publicKey: null }
+      const protection = await findProtection(remote, defaultBranch)
+      return { repoUrl: remote.url, defaultBranch, access, publicKey: null, protection }
     }
     default:
       return probe.kind satisfies never
@@ -111,7 +120,8 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
 async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
   const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
-  return { repoUrl: remote.url, defaultBranch: input.default_branch ?? 'main', access: accessToSeal(remote), publicKey }
+  const defaultBranch = input.default_branch ?? 'main'
+  return { repoUrl: remote.url, defaultBranch, access: accessToSeal(remote), publicKey, protection: null }
 }
 
 /** A merge moves the default branch by a push, which git refuses where that branch is checked out. */

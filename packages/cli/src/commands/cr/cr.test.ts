@@ -58,6 +58,41 @@ describe('svc cr ls', () => {
   })
 })
 
+describe('a base that the git host protects', () => {
+  const refusal = (can_open_pull_request: boolean) =>
+    new ServiceError('branch_protected', 'The git host does not let this project push to "main": GH006', {
+      detail: { reason: 'GH006', base_ref: 'main', can_open_pull_request },
+    })
+
+  test('is refused in the words of the host, with the command that opens a pull request', async () => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw refusal(true)
+      },
+    })
+    const refused = await svc(['cr', 'merge', '3'], { service, env })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('does not let this project push to "main": GH006')
+    expect(refused.stderr).toContain('$ svc cr pull-request 3')
+    const opened = await svc(['cr', 'pull-request', '3'], { service, env })
+    expect([opened.code, opened.stdout]).toEqual([
+      0,
+      '✓ Pull request #12 for #3 Add a greeting\n  https://git.example.com/team/app/pull/12\n',
+    ])
+  })
+
+  test('on a host without an API is merged there', async () => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw refusal(false)
+      },
+    })
+    const { stderr } = await svc(['cr', 'merge', '3'], { service, env })
+    expect(stderr).toContain('Merge greeting into main on the git host')
+    expect(stderr).not.toContain('pull-request')
+  })
+})
+
 describe('a repository that is still being fetched', () => {
   const progress = { is_first: true, phase: 'receiving', objects: 120_000, objects_total: 400_000, bytes: 48_200_000 }
   const fetching = new ServiceError('repository_fetching', 'The repository is being fetched for the first time.', {

@@ -16,7 +16,8 @@ import { Time } from '../../ui/time.tsx'
 import { ChecksOf, doubtOf } from './checks.tsx'
 import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
-import { Collisions, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
+import { Collisions, isProtected, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
+import { ProtectedBase } from './protected-base.tsx'
 
 /** Says whether it merges and why not, and merges exactly the head it showed. */
 export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
@@ -154,7 +155,8 @@ function Merge({
       <ChecksOf projectId={projectId} cr={cr} />
       <Collisions collisions={collisions} />
       {told !== null && <Warnings effects={told} />}
-      {merge.isError && <MergeFailure error={merge.error} />}
+      <ProtectedBase projectId={projectId} cr={cr} />
+      {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
       {makesCommit && writes && (
         <TextArea
           label="Message of the merge commit"

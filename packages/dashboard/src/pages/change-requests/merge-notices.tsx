@@ -57,6 +57,11 @@ export function MergeFailure({ error }: { error: Error }) {
   return <Failure error={error} />
 }
 
+/** Shown as the state of the base, which outlasts this attempt. */
+export function isProtected(error: Error): boolean {
+  return error instanceof ApiError && error.code === 'branch_protected'
+}
+
 /** Why nobody can say how it merges now, as the reason of a button. */
 export function whyUnknown(error: Error): string {
   if (!(error instanceof ApiError)) return 'whether it merges is not known now'
