@@ -97,6 +97,11 @@ describe('on a GitHub-style host', () => {
     expect(merged).toMatchObject({ status: 'merged', merge_commit_sha: squashed, merged_by: app.owner.user_id })
     const diff = await app.request<ChangeRequestDiff>('GET', at.path(cr.cr_id, 'diff'))
     expect(diff.body.files.map(({ path }) => path)).toEqual(['b'])
+    const verified = await app.request('GET', at.path(cr.cr_id, 'verify'))
+    expect(verified.body).toMatchObject({
+      verified: false,
+      reason: 'The git host made this merge, by rules of its own.',
+    })
     expect((await auditOfObject(app, cr.cr_id)).map(({ action }) => action)).toContain('change_request.merge')
     expect((await at.get(other.cr_id)).status).toBe('open')
   })
