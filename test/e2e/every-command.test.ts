@@ -312,7 +312,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
-  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
+  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover', 'cr pull-request'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 

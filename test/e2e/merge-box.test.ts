@@ -82,6 +82,58 @@ test.skipIf(!browserPath)(
 )
 
 test.skipIf(!browserPath)(
+  'a repository that is still being fetched, with its progress, until it merges',
+  async () => {
+    const { page } = story
+    const number = await propose('large', { 'large.txt': 'large\n' })
+    let objects = 120_000
+    await page.route('**/merge-preview*', async (route) => {
+      if (objects > 400_000) return route.continue()
+      const progress = { is_first: true, phase: 'receiving', objects, objects_total: 400_000, bytes: 0 }
+      const error = 'The repository is being fetched for the first time.'
+      await route.fulfill({ status: 503, json: { error, code: 'repository_fetching', progress } })
+    })
+    await show(number)
+    await page.getByText('Fetching the repository for the first time: 120,000 of 400,000 objects').waitFor(slow)
+    await picture('fetching')
+    objects = 380_000
+    await page.getByText('380,000 of 400,000 objects').waitFor(slow)
+    objects = 400_001
+    await page.getByText('moves forward to').waitFor(slow)
+    await page.unrouteAll({ behavior: 'wait' })
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
+  'a base that the git host protects, in its words, with a pull request as the way out',
+  async () => {
+    const { page } = story
+    const number = await propose('guarded', { 'guarded.txt': 'guarded\n' })
+    const now = new Date().toISOString()
+    const reason = 'GH006: Protected branch update failed for refs/heads/main.'
+    const protection = { branch: 'main', reason, found_by: 'push', found_at: now }
+    let url: string | null = null
+    await page.route('**/pull-request', async (route) => {
+      if (route.request().method() === 'POST') url = `${story.server.url}/pull/12`
+      const pull_request = url === null ? null : { number: 12, url, created_at: now }
+      await route.fulfill({ json: { protection, can_open: true, pull_request } })
+    })
+    await show(number)
+    await page.getByText('main is protected on the git host').waitFor(slow)
+    await page.getByText(reason).waitFor()
+    await picture('protected')
+    await page.getByRole('button', { name: 'Create pull request' }).click()
+    const link = page.getByRole('link', { name: 'Pull request #12' })
+    await link.waitFor(slow)
+    expect(await link.getAttribute('href')).toBe(url)
+    expect(await page.getByRole('button', { name: 'Create pull request' }).count()).toBe(0)
+    await page.unrouteAll({ behavior: 'wait' })
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'a merge commit with a message of its own, and what it collides with',
   async () => {
     const { page } = story

@@ -1,6 +1,7 @@
 /** Requests to the service: sent, tried again where that is safe, and their refusals made errors. */
 import { type ApiClient, createApiClient } from '@svc/contract/api'
 import { classOfCode, type ErrorCode, ServiceError, statusOfClass } from '@svc/contract/errors'
+import { fetchProgressText, readFetchProgress } from '@svc/contract/fetch-progress'
 import { version } from './build-values.ts'
 import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
@@ -9,10 +10,12 @@ const timeoutMs = 120_000
 /** After this a person wonders what it waits for. */
 const slowMs = 500
 const inProgressTries = 40
+/** At two seconds each and the server's own wait: longer than the ten minutes the server gives a fetch. */
+const fetchingTries = 600
 
-/** Told while an answer is slow to come. */
+/** Called while an answer is slow to come. */
 export interface Notice {
-  show(): void
+  show(progress?: string): void
   hide(): void
 }
 
@@ -30,12 +33,16 @@ export function connect(
     },
     async fetch(request) {
       let shown = false
-      const slow = setTimeout(() => {
+      const show = (progress?: string) => {
         shown = true
-        notice?.show()
-      }, slowMs)
+        notice?.show(progress)
+      }
+      const slow = setTimeout(() => show(), slowMs)
       try {
-        return await send(io, host, request)
+        return await send(io, host, request, (progress) => {
+          clearTimeout(slow)
+          show(progress)
+        })
       } finally {
         clearTimeout(slow)
         if (shown) notice?.hide()
@@ -53,6 +60,7 @@ async function send(
   io: Pick<Io, 'signal' | 'sleep'>,
   host: { name: string; base: string },
   request: Request,
+  show: (progress: string) => void,
 ): Promise<Response> {
   const streamed = request.headers.get('accept') === 'text/event-stream'
   const repeatable = request.method === 'GET' || request.headers.has('idempotency-key')
@@ -72,6 +80,13 @@ async function send(
     })
     for (let i = 0; i < inProgressTries && (await isInProgress(request, response)); i++) {
       await io.sleep(250)
+      response = await once()
+    }
+    for (let i = 0; i < fetchingTries && repeatable && response.status === 503; i++) {
+      const fetching = await fetchingIn(response)
+      if (fetching === null) break
+      show(fetching.text)
+      await io.sleep(fetching.retryMs)
       response = await once()
     }
   } catch (error) {
@@ -100,6 +115,18 @@ async function isInProgress(request: Request, response: Response): Promise<boole
     .json()
     .catch(() => null)
   return (body as { code?: unknown } | null)?.code === 'idempotency_in_progress'
+}
+
+/** The server fetches the repository for this request; null: it was refused for another reason. */
+async function fetchingIn(response: Response): Promise<{ text: string; retryMs: number } | null> {
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => null)) as { code?: unknown; progress?: unknown } | null
+  if (body?.code !== 'repository_fetching') return null
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryMs = (seconds >= 1 && seconds <= 60 ? seconds : 2) * 1000
+  return { text: fetchProgressText(readFetchProgress(body.progress)), retryMs }
 }
 
 function unreachable(host: { name: string; base: string }, error: unknown): Refusal {

@@ -67,6 +67,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       checkout: leaf(async () => (await import('./commands/cr/checkout.ts')).checkout),
       checks: leaf(async () => (await import('./commands/cr/checks.ts')).checks),
       merge: leaf(async () => (await import('./commands/cr/merge.ts')).merge),
+      'pull-request': leaf(async () => (await import('./commands/cr/pull-request.ts')).pullRequest),
       verify: leaf(async () => (await import('./commands/cr/verify.ts')).verify),
       close: leaf(async () => (await import('./commands/cr/close.ts')).close),
       reopen: leaf(async () => (await import('./commands/cr/reopen.ts')).reopen),

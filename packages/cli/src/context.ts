@@ -72,7 +72,7 @@ async function openApi(ctx: Context): Promise<ApiClient> {
     ctx.out.warn(`Others can read ${ctx.configPath()}, which holds tokens: chmod 600 ${quote(ctx.configPath())}`)
   const { connect } = await import('./api.ts')
   return connect(ctx.io, host, token, {
-    show: () => ctx.out.passing(`waiting for ${host.name}…`),
+    show: (progress) => ctx.out.passing(progress ?? `waiting for ${host.name}…`),
     hide: ctx.out.clearPassing,
   })
 }

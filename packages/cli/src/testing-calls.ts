@@ -59,6 +59,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'cr checks': { args: ['3', '--log'], speaks: true },
   'cr merge': { args: [ids.cr], speaks: true },
   'cr checkout': { args: ['3'], speaks: true },
+  'cr pull-request': { args: ['3'], speaks: true },
   'cr verify': { args: ['3'], speaks: true },
   'cr close': { args: ['3'], speaks: true },
   'cr reopen': { args: ['3'], speaks: true },

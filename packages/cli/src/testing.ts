@@ -11,6 +11,7 @@ import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
 import { checkAnswers } from './testing-check.ts'
+import { pullRequestAnswers } from './testing-pull-request.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { webhookAnswers } from './testing-webhook.ts'
@@ -251,6 +252,7 @@ export const usual: Answers = {
     got: { tree: sha('d'), commit: sha('c') },
     git_version: '2.39.5',
   }),
+  ...pullRequestAnswers,
   diffChangeRequest: () => aDiff(),
   mergeChangeRequest: () => ({
     change_request: aChangeRequest({ status: 'merged', merged_at: at(0), merge_commit_sha: sha('a') }),

@@ -1070,6 +1070,24 @@ export interface paths {
         patch: operations["editChangeRequest"];
         trace?: never;
     };
+    "/v1/projects/{projectId}/change-requests/{crId}/pull-request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the git host protects the base, and the pull request there */
+        get: operations["getPullRequest"];
+        put?: never;
+        /** Open a pull request for it on the git host, or find the one that is open */
+        post: operations["openPullRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects/{projectId}/change-requests": {
         parameters: {
             query?: never;
@@ -5944,6 +5962,104 @@ export interface operations {
                         created_at: string;
                         /** Format: date-time */
                         updated_at: string;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getPullRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        protection: {
+                            branch: string;
+                            reason: string;
+                            /** @enum {string} */
+                            found_by: "api" | "push";
+                            /** Format: date-time */
+                            found_at: string;
+                        } | null;
+                        can_open: boolean;
+                        pull_request: {
+                            number: number;
+                            url: string;
+                            /** Format: date-time */
+                            created_at: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    openPullRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                projectId: string;
+                crId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        protection: {
+                            branch: string;
+                            reason: string;
+                            /** @enum {string} */
+                            found_by: "api" | "push";
+                            /** Format: date-time */
+                            found_at: string;
+                        } | null;
+                        can_open: boolean;
+                        pull_request: {
+                            number: number;
+                            url: string;
+                            /** Format: date-time */
+                            created_at: string;
+                        } | null;
                     };
                 };
             };

@@ -250,6 +250,38 @@ export const mergeChangeRequestRoute = route({
   }),
 })
 
+/** How a change request lands whose base the git host protects. */
+const hostPullRequest = z.object({
+  /** Why the host does not let the service push to the base; null: it does, as far as is known. */
+  protection: z
+    .object({ branch: z.string(), reason: z.string(), found_by: z.enum(['api', 'push']), found_at: timestamp })
+    .nullable(),
+  /** The host has an API by which the service opens pull requests. */
+  can_open: z.boolean(),
+  pull_request: z.object({ number: z.number().int(), url: z.string(), created_at: timestamp }).nullable(),
+})
+export type HostPullRequest = z.infer<typeof hostPullRequest>
+
+export const getPullRequestRoute = route({
+  name: 'getPullRequest',
+  summary: 'Whether the git host protects the base, and the pull request there',
+  method: 'GET',
+  path: `${base}/:crId/pull-request`,
+  access: 'project-write',
+  reply: hostPullRequest,
+})
+
+export const openPullRequestRoute = route({
+  name: 'openPullRequest',
+  summary: 'Open a pull request for it on the git host, or find the one that is open',
+  method: 'POST',
+  path: `${base}/:crId/pull-request`,
+  access: 'project-write',
+  effect: 'adds',
+  idempotent: true,
+  reply: hostPullRequest,
+})
+
 export const closeChangeRequestRoute = route({
   name: 'closeChangeRequest',
   summary: 'Close a change request without merging it',

@@ -43,7 +43,7 @@ describe('the table of routes', () => {
 
   test('changes of change requests need write access, and so does every other look at them', () => {
     const ofChangeRequests = routes.filter((route) => route.path.includes('/change-requests'))
-    expect(ofChangeRequests).toHaveLength(15)
+    expect(ofChangeRequests).toHaveLength(17)
     for (const route of ofChangeRequests) expect([route.name, route.access]).toEqual([route.name, 'project-write'])
   })
 
@@ -57,6 +57,7 @@ describe('the table of routes', () => {
         'openChangeRequest',
         'createReview',
         'mergeChangeRequest',
+        'openPullRequest',
         ...['fireTrigger', 'enableTrigger', 'disableTrigger'],
         ...['deployApp', 'rollbackApp'],
         ...['createWebhook', 'pingWebhook', 'redeliver', 'rotateHostWebhook'],

@@ -2,6 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { operations } from '@svc/contract/api'
 import { api, ApiError, reply, replyPage } from './api.ts'
+import { fetchingMs, isFetching } from './query-client.ts'
 
 export type Diff = operations['diffChangeRequest']['responses'][200]['content']['application/json']
 export type MergePreview = operations['previewChangeRequest']['responses'][200]['content']['application/json']
@@ -156,7 +157,7 @@ export const mergePreview = (projectId: string, crId: string) =>
           signal,
         }),
       ),
-    refetchInterval: liveMs,
+    refetchInterval: ({ state }) => (isFetching(state.error) ? fetchingMs : liveMs),
   })
 
 /** While one waits or runs, events tell of its begin and end; what it writes is looked at by the clock. */

@@ -4,6 +4,7 @@ import { setPriority } from 'node:os'
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { enterLane, type Lane, LaneBusy } from './child-queue.ts'
 import { childEnvironment, type EnvironmentInput } from './environment.ts'
+import { splitLines } from './fetch-progress.ts'
 import { limitingPrefix, type Limits } from './limits.ts'
 import { repositoryOfScratch } from './scratch.ts'
 import { openSshFiles, type SshFiles } from './ssh.ts'
@@ -27,6 +28,10 @@ export interface GitOptions extends EnvironmentInput {
   /** The output is listened to in the same moment and never paused: it need not be held for whoever comes later. */
   readAtOnce?: boolean
   limits?: Partial<Limits>
+  /** Runs at the priority of the server although its lane gives way: a request waits for it. */
+  isUrgent?: boolean
+  /** Called with each line of stderr. Lines it returns true for are no part of the error text. */
+  takeLine?: (line: string) => boolean
 }
 
 export interface GitResult {
@@ -216,17 +221,19 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
   const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
   // Before git starts helpers of its own, which inherit it. What stands by is asked quick questions only.
-  if (lane === 'network' || lane === 'serve' || lane === 'push') stepBack(child)
+  if (options.isUrgent !== true && (lane === 'network' || lane === 'serve' || lane === 'push')) stepBack(child)
   if (options.signal?.aborted) onAbort()
   options.signal?.addEventListener('abort', onAbort, { once: true })
 
   // git may stop reading early, and says by its exit code whether that was right.
   stdin.on('error', () => {})
   stdout.on('error', () => {})
-  stderr.on('data', (chunk: Buffer) => {
+  const keep = (chunk: Buffer) => {
     errorText = Buffer.concat([errorText, chunk])
     if (errorText.length > stderrBytesMax) errorText = errorText.subarray(-stderrBytesMax)
-  })
+  }
+  const lines = options.takeLine && splitLines(options.takeLine, (line) => keep(Buffer.from(line)))
+  stderr.on('data', (chunk: Buffer) => (lines === undefined ? keep(chunk) : lines.write(chunk)))
 
   const ended = new Promise<GitEnd>((resolve) => {
     let startError: Error | null = null
@@ -236,6 +243,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
       if (patience !== null) clearTimeout(patience)
       options.signal?.removeEventListener('abort', onAbort)
       if (killedFor) signalGroup(child, 'SIGKILL')
+      lines?.end()
       leave()
       const text = startError ? startError.message : errorText.toString('utf8')
       resolve({ code, signal, stderr: text, killedFor: startError ? 'start' : killedFor })

@@ -4,6 +4,7 @@ export {
   isSha,
   type CallOptions,
   type RefUpdate,
+  type GitHubApi,
   type Remote,
   type Repository,
   type Sha,
@@ -19,13 +20,14 @@ export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlPolicy, type 
 export { judgeLocalRepository, type LocalPolicy, type LocalVerdict } from './local-repository.ts'
 export { LiveFlights } from './live-flight.ts'
 export { readTips, type TipsOutcome } from './tips.ts'
-export { probeRemote, type ProbeOutcome } from './probe.ts'
+export { checkedOutAt, probeRemote, type ProbeOutcome } from './probe.ts'
 export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
 export { learnHostKey } from './ssh-trust.ts'
 export { createManagedRepository, hasObjects, missingObjects, openMirror, type BringOutcome } from './mirror.ts'
 export { tidyRepository } from './tidy.ts'
 export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
 export { bringObjects, rebuildMirror } from './mirror-repair.ts'
+export { type FetchProgress, runningFetch } from './fetch-progress.ts'
 export { removeOrphanedLocks } from './orphaned-locks.ts'
 export { sweepScratch } from './scratch.ts'
 export { endStanding } from './standing.ts'
@@ -41,6 +43,7 @@ export { landMerge, planMerge, type LandOutcome, type MergePlan } from './merge.
 export { createBranch, type CreateBranchOutcome } from './branch.ts'
 export { scanAddedText, type AddedBlock, type ScanOutcome } from './added-text.ts'
 export { commitFileOnBranch } from './commit-file.ts'
+export { branchRules, openPullRequest, type PullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
 export { findCollisions } from './collisions.ts'

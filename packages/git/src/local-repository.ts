@@ -21,6 +21,8 @@ const pseudoTypes = new Set([
 /** git follows five alternates, one after the other. */
 const alternatesDepthMax = 5
 
+const notOnDisk = 'This path is not on a disk: processes, devices and sandboxes show it, and it can change at any time.'
+
 class Refused extends Error {}
 
 /**
@@ -50,7 +52,7 @@ async function realFolder(path: string): Promise<string> {
     const [before, after] = await Promise.all([stat(named).catch(() => null), lstat(real).catch(() => null)])
     if (before?.isDirectory() && after !== null && before.dev === after.dev && before.ino === after.ino) return real
   }
-  throw new Refused('There is no folder at this path.')
+  throw new Refused('There is no folder at this path, or the server cannot read it.')
 }
 
 /** Every folder git reads of the repository, by its real path; the user of this process has to own those in `own`. */
@@ -86,11 +88,16 @@ async function alternatesOf(objects: string, depth: number): Promise<string[]> {
   const text = await readFile(join(objects, 'info/alternates'), 'utf8').catch(() => '')
   const named = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   if (named.length > 0 && depth === alternatesDepthMax)
-    throw new Refused('The alternates of this repository lead too far.')
+    throw new Refused(
+      'This repository borrows objects through more than five others (objects/info/alternates). Give a clone of it.',
+    )
   const found: string[] = []
   for (const line of named) {
     // git reads a quoted line as a string of C.
-    if (line.startsWith('"')) throw new Refused('The alternates of this repository have an unusual path.')
+    if (line.startsWith('"'))
+      throw new Refused(
+        'This repository borrows objects from a quoted path (objects/info/alternates). Give a clone of it.',
+      )
     const real = await realOr(resolve(objects, line))
     found.push(real, ...(await alternatesOf(real, depth + 1)))
   }
@@ -121,10 +128,12 @@ async function judgePlace(place: string, { roots, closed, mounts }: Rules, isOwn
     if (isBelow(place, folder) || isBelow(onDisk, onDevice(mounts, folder)))
       throw new Refused('This path belongs to the service itself.')
   const { type } = await statfs(place).catch(() => ({ type: 0 }))
-  if (pseudoTypes.has(Number(type))) throw new Refused('This path is on no file system of a disk.')
+  if (pseudoTypes.has(Number(type))) throw new Refused(notOnDisk)
   const root = roots === 'owned' ? '/' : roots.find((folder) => isBelow(place, folder))
   if (root === undefined)
-    throw new Refused('This path is outside the folders that the operator opened for repositories.')
+    throw new Refused(
+      'This path is outside the folders that the operator allows for repositories (SVC_FILE_REPOSITORY_ROOTS).',
+    )
   await refuseForeign(place, root, isOwn)
 }
 
@@ -138,14 +147,15 @@ async function refuseForeign(place: string, root: string, isOwn: boolean): Promi
     const isForeign = info.uid !== me && ((isOwn && at === place) || info.uid !== 0)
     if (isForeign || isOpen)
       throw new Refused(
-        `The user of the server does not own ${at === place ? 'this repository' : 'every folder above it'}.`,
+        isOpen
+          ? `Every user of this machine can write to ${at}, so the repository could be replaced. Move it, or run chmod o-w on that folder.`
+          : `The server runs as another user than the owner of ${at}. Give a clone that belongs to the server's user.`,
       )
   }
 }
 
 function refusePseudo(path: string): void {
-  if (pseudoFolders.some((folder) => isBelow(resolve(path), folder)))
-    throw new Refused('This path is on no file system of a disk.')
+  if (pseudoFolders.some((folder) => isBelow(resolve(path), folder))) throw new Refused(notOnDisk)
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -90,7 +90,7 @@ export type LandOutcome =
   /** Base is not at `baseSha` any more: plan again from where it is. */
   | { kind: 'moved' }
   /** For good, in the host's own words. */
-  | { kind: 'rejected'; reason: string }
+  | { kind: 'rejected'; reason: string; isProtected?: true }
   /** Nothing was moved, by trouble of the moment: planned and sent again, it may work. */
   | { kind: 'failed'; reason: string }
   /** The host may have done it and may yet. Nothing may be assumed; the tip will tell. */

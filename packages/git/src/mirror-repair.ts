@@ -1,6 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { trackFetch } from './fetch-progress.ts'
 import { git, GitError } from './git.ts'
 import { withLock } from './lock.ts'
 import { keptRefsOnDisk, noteKeptRefs, restoreKeptRefs } from './kept-refs.ts'
@@ -61,7 +62,7 @@ export async function rebuildMirror(repo: Repository, options: CallOptions = {})
     const format = await objectFormat(repo.dir).catch(() => 'sha1' as const)
     const made = await makeBare(repo.dir, 'main', format)
     const fresh: Repository = { dir: made, remote }
-    const failed = await fetchBranches(fresh, options)
+    const failed = await trackFetch(repo.dir, true, (running) => fetchBranches(fresh, options, running))
     if (failed) {
       await rm(made, { recursive: true, force: true })
       return { kind: 'unreachable', reason: failed.reason }

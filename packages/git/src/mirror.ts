@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isBranchName, requireBranchName } from './branch-name.ts'
 import { isDiskFull } from './disk-full.ts'
 import { readDiskRefs } from './disk-refs.ts'
+import { type RunningFetch, takeProgress, trackFetch } from './fetch-progress.ts'
 import { git, GitError } from './git.ts'
 import { hostWords, overLimits } from './host-words.ts'
 import { restoreKeptRefs } from './kept-refs.ts'
@@ -48,6 +49,8 @@ function whenGone(error: NodeJS.ErrnoException): void {
 }
 
 async function ensureBare(dir: string, defaultBranch: string, format: ObjectFormat): Promise<void> {
+  // Without the lock, which a fetch into it holds for as long as it takes.
+  if (await isThere(join(dir, 'HEAD'))) return sweepScratch(dir).catch(whenGone)
   await withLock(dir, async () => {
     // A rebuild that was cut down between its two renames left the old store beside its place.
     if (!(await isThere(dir)) && (await isThere(brokenPath(dir)))) await rename(brokenPath(dir), dir)
@@ -94,12 +97,20 @@ export async function bringIntoWhole(repo: Repository, shas: Sha[], options: Cal
   if (before.length === 0) return { kind: 'present' }
   const refused = await recentRefusal(repo, before)
   if (refused !== null) return { kind: 'unreachable', reason: refused }
+  const askedAt = performance.now()
   return withLock(repo.dir, async () => {
     // Whoever held the lock before may have brought them, or been refused them.
     const missing = await missingObjects(repo, shas)
-    return missing.length === 0 ? { kind: 'present' } : fetchInto(repo, missing, options)
+    if (missing.length === 0) return { kind: 'present' }
+    // A fetch that failed while this caller waited would fail for each of the waiters in turn.
+    const failure = failures.get(repo.dir)
+    if (failure !== undefined && failure.at >= askedAt) return { kind: 'unreachable', reason: failure.reason }
+    return fetchInto(repo, missing, options)
   })
 }
+
+/** The last fetch of a store that failed, with the time of its end. */
+const failures = new LRUCache<string, { at: number; reason: string }>({ max: 10_000 })
 
 /** Whether these commits are in our store already. The host is not asked, and a store that is gone has none. */
 export async function hasObjects(repo: Repository, shas: Sha[]): Promise<boolean> {
@@ -180,11 +191,24 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
   const refused = await recentRefusal(repo, missing)
   if (refused !== null) return { kind: 'unreachable', reason: refused }
   await matchFormat(repo, missing)
-  const before = new Set(await packFiles(repo.dir))
   const isFirst = !(await hasPacks(repo.dir))
-  const failed = await fetchBranches(repo, options)
+  return trackFetch(repo.dir, isFirst, (running) => fetchTracked(repo, missing, running, options))
+}
+
+async function fetchTracked(
+  repo: Repository,
+  missing: Sha[],
+  running: RunningFetch,
+  options: CallOptions,
+): Promise<BringOutcome> {
+  const { isFirst } = running
+  const before = new Set(await packFiles(repo.dir))
+  const failed = await fetchBranches(repo, options, running)
   if (failed?.isOfContent) await rememberRefusal(repo, missing, failed.reason)
-  if (failed) return { kind: 'unreachable', reason: failed.reason }
+  if (failed) {
+    failures.set(repo.dir, { at: performance.now(), reason: failed.reason })
+    return { kind: 'unreachable', reason: failed.reason }
+  }
   let left = await missingObjects(repo, missing)
   if (left.length > 0) {
     // Not on any branch any more. Many hosts still hand out a commit that is asked for by its id.
@@ -192,7 +216,7 @@ async function fetchInto(repo: Repository, missing: Sha[], options: CallOptions)
     left = await missingObjects(repo, missing)
   }
   if (isFirst) await restoreKeptRefs(repo, (shas) => missingObjects(repo, shas))
-  if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network' })
+  if (isFirst) await git(repo.dir, ['commit-graph', 'write', '--reachable'], { lane: 'network', isUrgent: true })
   else await tidyAfterFetch(repo, before, options)
   return left.length === 0 ? { kind: 'present' } : { kind: 'missing', shas: left }
 }
@@ -204,19 +228,26 @@ export interface FetchFailure {
 }
 
 /** null when it went well, otherwise why not. */
-export function fetchBranches(repo: Repository, options: CallOptions): Promise<FetchFailure | null> {
-  return fetchRefspecs(repo, ['+refs/heads/*:refs/heads/*'], options, ['--prune'])
+export function fetchBranches(
+  repo: Repository,
+  options: CallOptions,
+  running?: RunningFetch,
+): Promise<FetchFailure | null> {
+  return fetchRefspecs(repo, ['+refs/heads/*:refs/heads/*'], options, {
+    flags: ['--prune'],
+    ...(running && { running }),
+  })
 }
 
 export async function fetchRefspecs(
   repo: Repository,
   refspecs: string[],
   options: CallOptions,
-  flags: string[] = [],
+  { flags = [], running }: { flags?: string[]; running?: RunningFetch } = {},
 ): Promise<FetchFailure | null> {
   const remote = repo.remote as Remote
-  const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
-  const args = ['fetch', ...quiet, ...flags, '--', remote.url, ...refspecs]
+  const always = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules']
+  const args = ['fetch', running ? '--progress' : '--quiet', ...always, ...flags, '--', remote.url, ...refspecs]
   for (let tries = 1; ; tries++) {
     const before = await packFiles(repo.dir)
     try {
@@ -225,6 +256,7 @@ export async function fetchRefspecs(
           ...options,
           remote,
           lane: 'network',
+          ...(running && { isUrgent: running.isFirst, takeLine: (line) => takeProgress(running.progress, line) }),
           // A pack appears whole or not at all. Loose objects would appear one by one, the commit first, and a fetch that
           // was killed half-way would leave a commit that looks present and is not.
           config: [['fetch.unpackLimit', '1']],

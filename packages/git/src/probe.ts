@@ -63,6 +63,25 @@ async function whyNotWritableHttp(remote: Remote, timeoutMs: number): Promise<st
   }
 }
 
+/**
+ * The work tree of a local repository that has `branch` checked out, where git refuses a push to it; null: git takes the
+ * push. A push would leave the files of the work tree behind their branch.
+ */
+export async function checkedOutAt(remote: Remote, branch: string): Promise<string | null> {
+  const dir = await localGitDir(remote)
+  if (dir === null) return null
+  const [listed, policy] = await Promise.all([
+    git(dir, ['worktree', 'list', '--porcelain', '-z']),
+    // 1: it is not set, and git refuses by default.
+    git(dir, ['config', '--get', 'receive.denyCurrentBranch'], { accept: [0, 1] }),
+  ])
+  if (/^(?:updateInstead|warn|ignore|false|no|off|0)\n$/i.test(policy.stdout.toString())) return null
+  const trees = listed.stdout.toString().split('\0\0')
+  const found = trees.map((tree) => tree.split('\0')).find((lines) => lines.includes(`branch refs/heads/${branch}`))
+  if (found === undefined || found.includes('bare')) return null
+  return found.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? dir
+}
+
 async function whyNotWritableDir(dir: string): Promise<string | null> {
   try {
     await Promise.all(['objects', 'refs'].map((part) => access(join(dir, part), constants.W_OK)))

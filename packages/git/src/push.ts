@@ -22,7 +22,8 @@ export type RefPush =
   | { kind: 'stale' }
   /** What was sent did not arrive whole (`isOurs`: it did not leave whole), or could not be stored there. Nothing moved, and later it may work. */
   | { kind: 'failed'; reason: string; isOurs: boolean }
-  | { kind: 'rejected'; reason: string }
+  /** `isProtected`: by a rule or a hook of the host, which may let the same in by another way. */
+  | { kind: 'rejected'; reason: string; isProtected?: true }
 
 export type PushOutcome =
   | { kind: 'answered'; refs: Map<string, RefPush>; remarks: string[] }
@@ -141,6 +142,14 @@ function readReport(remote: Remote, { stdout, stderr }: Said, updates: RefUpdate
 const notStored = /unpacker error|missing necessary objects/
 /** What it says when it got the pack whole and does not want what is in it. Sent again, it is refused again. */
 const unwanted = /fsck error|exceeds maximum allowed size/i
+/**
+ * The summary of a push that a rule or hook of the host refused; git has no other sign of it. GitHub: "protected branch
+ * hook declined", "push declined due to repository rule violations"; GitLab, Gitea and plain hooks: "pre-receive hook
+ * declined", "hook declined"; Azure: TF402455; Gerrit: "prohibited by Gerrit".
+ */
+const byRule = /hook declined|rule violations|protected branch|TF402455|prohibited by Gerrit/i
+/** GitHub's codes for a file that is too large and for a secret: a pull request has the same files. */
+const ofContent = /\bGH001\b|\bGH009\b/
 /** Our own half of the push broke down: objects it was to send were moved from one pack into another under its hands. */
 const ownFailure = /eof before pack header|pack-objects died|^fatal: /m
 const ownLoss =
@@ -151,6 +160,9 @@ function notPacked(remote: Remote, stderr: string): string {
   return `What was to be pushed could not be packed: ${hostWords(words ?? stderr, remote)}`
 }
 
+const checkedOutReason =
+  'The branch is checked out in the work tree of the repository, and git refuses pushes to it. There, run `git config receive.denyCurrentBranch updateInstead`, or give the project a bare clone.'
+
 /**
  * Everything else that keeps a host from storing a pack is trouble of the moment, on its machine or on ours: no space,
  * no memory, a helper that was killed. To call that a refusal would tell people to change what is right as it is.
@@ -160,10 +172,14 @@ function refusal(
   { summary, stderr, remarks }: { summary: string; stderr: string; remarks: string[] },
 ): RefPush {
   if (movedPhrases.test(summary)) return { kind: 'stale' }
+  if (/branch is currently checked out/.test(summary)) return { kind: 'rejected', reason: checkedOutReason }
   const inBrackets = /\(([^]*)\)\s*$/.exec(summary)?.[1] ?? summary
   const words = [...remarks, ...unpackFailure(stderr), inBrackets].join(' ')
   const why = remarks[0] === withheldText ? withheldText : guarded(remote, words).slice(0, 2000)
-  if (!notStored.test(summary) || unwanted.test(stderr)) return { kind: 'rejected', reason: why }
+  if (!notStored.test(summary) || unwanted.test(stderr)) {
+    const isProtected = byRule.test(summary) && !ofContent.test(stderr)
+    return { kind: 'rejected', reason: why, ...(isProtected ? { isProtected } : {}) }
+  }
   const isOurs = ownFailure.test(stderr)
   const reason = isOurs ? notPacked(remote, stderr) : `The git host could not store what was pushed: ${why}`
   return { kind: 'failed', reason, isOurs }

@@ -133,7 +133,7 @@ export function parseRepositoryUrl(text: string): Parsed {
 }
 
 function parsePath(text: string): Parsed {
-  const plain = { reason: 'The path of the repository must be absolute and plain.' }
+  const plain = { reason: 'Give the full path of the repository, from / on and without `..`.' }
   let path: string
   try {
     path = text.startsWith('/') ? text : fileURLToPath(text)

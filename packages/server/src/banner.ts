@@ -1,8 +1,10 @@
+import { dirname } from 'node:path'
 import { ensureOwner } from './accounts/first-start.ts'
 import { makeOwnerLink } from './accounts/owner-link.ts'
 import { settingNames } from './config.ts'
 import { missingHiddenPaths, unknownSettings } from './config-warnings.ts'
 import type { Deps } from './deps.ts'
+import { driverAdvice, missingDrivers } from './sandbox-driver.ts'
 import { mintToken } from './tokens/mint.ts'
 
 export interface StartupHooks {
@@ -67,10 +69,7 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
     deps.log.warn({ missing_limits: probe.missingLimits }, 'sandboxes have no limit on some of what they use')
   if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
   if (probe.kind === 'missing')
-    return [
-      `  Sessions cannot start yet: ${probe.problem}`,
-      ...(probe.install === null ? [] : [`  Install it with: ${probe.install}`]),
-    ]
+    return driverAdvice(await missingDrivers(deps.config, dirname(deps.relaySocket), deps.log), { command })
   const model =
     deps.config.model === null
       ? [

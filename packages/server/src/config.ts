@@ -44,6 +44,8 @@ export interface Config extends ModelConfig, StorageConfig {
   hostPatience: HostPatience
   /** How long a merge waits for others into the same base: not until the usual minute of a proxy in between is over. */
   mergeWaitMs: number
+  /** How long a merge begins anew after outside pushes to its base. */
+  mergeTriesMs: number
   /** The credential of projects on that host that bring none, for the first account alone. */
   gitHost: GitHostConfig | null
   /** Where people sign in besides here; null: nowhere. */
@@ -216,6 +218,7 @@ export function parseConfig(env: Env): Config {
     checks: readChecks((name, fallback, min, max) => read(name, fallback, integer(min, max))),
     hostPatience: { ms: 1_500, msMin: 1_000, aheadMs: 400 },
     mergeWaitMs: 50_000,
+    mergeTriesMs: 10_000,
     github: readGitHub(env, url('SVC_GITHUB_API_URL'), problems),
     roles: { api: roles.includes('api'), worker: roles.includes('worker') },
     log: env.SVC_LOG === 'json' || env.SVC_LOG === 'pretty' ? env.SVC_LOG : process.stdout.isTTY ? 'pretty' : 'json',

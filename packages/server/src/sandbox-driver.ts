@@ -1,7 +1,7 @@
 /** Which driver makes the sandboxes of this server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createContainerDriver, createLocalDriver, type SandboxDriver } from '@svc/sandbox'
+import { createContainerDriver, createLocalDriver, type ProbeOutcome, type SandboxDriver } from '@svc/sandbox'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 
@@ -29,6 +29,50 @@ export function makeDrivers(config: Config, runDir: string, log: Logger): Record
     local: createLocalDriver({ ...common, hiddenPaths: config.hiddenPaths }),
     container: createContainerDriver({ ...common, ...config.containers }),
   }
+}
+
+type Missing = Extract<ProbeOutcome, { kind: 'missing' }>
+
+/** Lines for the operator of a machine on which no driver works: what each one needs, and how to get it. */
+export function driverAdvice(
+  found: Partial<Record<Named, Missing>>,
+  { command, platform = process.platform }: { command: string; platform?: NodeJS.Platform },
+): string[] {
+  if (platform !== 'linux')
+    return [
+      `  Sessions cannot start: sandboxes need Linux, and this is ${platform === 'darwin' ? 'macOS' : platform}.`,
+      '  Run the server in a Linux virtual machine with bubblewrap or Docker in it:',
+      ...(platform === 'darwin' ? ['      brew install lima && limactl start && limactl shell default'] : []),
+      '  Until then everything but sessions works here.',
+    ]
+  const needs = Object.entries(found).flatMap(([name, { problem, install }]) => [
+    `    ${names[name as Named]} (SVC_SANDBOX_DRIVER=${name}): ${problem}`,
+    ...(install === null ? [] : [`      Install it with: ${install}`]),
+  ])
+  const several = Object.keys(found).length > 1
+  return [
+    `  Sessions cannot start yet: ${several ? 'no sandbox driver works on this machine. One of these is enough:' : 'the sandbox driver does not work on this machine.'}`,
+    ...needs,
+    `  Then start the server again. To check this machine: ${command} self-host doctor`,
+  ]
+}
+
+const names: Record<Named, string> = { local: 'bubblewrap', container: 'Docker or Podman' }
+
+/** Of the drivers this server may choose from, those that do not work. Called when none does. */
+export async function missingDrivers(
+  config: Config,
+  runDir: string,
+  log: Logger,
+): Promise<Partial<Record<Named, Missing>>> {
+  const drivers = makeDrivers(config, runDir, log)
+  const wanted = config.sandboxDriver === 'auto' ? (['local', 'container'] as const) : [config.sandboxDriver as Named]
+  const found: Partial<Record<Named, Missing>> = {}
+  for (const name of wanted) {
+    const outcome = await drivers[name].probe()
+    if (outcome.kind === 'missing') found[name] = outcome
+  }
+  return found
 }
 
 /** The agent runtime npm installed, or one the operator put on the path of the system. */

@@ -100,6 +100,7 @@ export class Visitor {
     await this.ask('GET', cr)
     await this.ask('GET', `${cr}/diff`)
     await this.ask('GET', `${cr}/verify`)
+    await this.ask('GET', `${cr}/pull-request`)
   }
 }
 

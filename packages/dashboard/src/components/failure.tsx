@@ -1,9 +1,17 @@
+import { fetchProgressText, readFetchProgress } from '@svc/contract/fetch-progress'
 import { ApiError } from '../api.ts'
+import { isFetching } from '../query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 /** What the service said, with its next step, and a way to ask again. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error instanceof ApiError && isFetching(error))
+    return (
+      <Notice tone="neutral" title={fetchProgressText(readFetchProgress(error.detail.progress))}>
+        This page updates by itself.
+      </Notice>
+    )
   const hint = error instanceof ApiError ? error.hint : null
   return (
     <Notice

@@ -20,7 +20,22 @@ export interface GitHubStandIn {
   /** Tokens git and the API take. `api` or `git` alone is what a token without the scope, or with a rule in its way, is. */
   tokens: Map<string, 'both' | 'git' | 'api'>
   app: { id: string; privateKey: string; installed: boolean; tokenMs: number; minted: string[] }
+  /** Types of the rules of each branch. */
+  rules: Map<string, string[]>
+  pulls: StandInPull[]
   close(): Promise<void>
+}
+
+export interface StandInPull {
+  number: number
+  html_url: string
+  title: string
+  body: string
+  state: 'open' | 'closed'
+  base: { ref: string; sha: string }
+  head: { ref: string; sha: string }
+  merged_at: string | null
+  merge_commit_sha: string | null
 }
 
 const owner = 'acme'
@@ -56,6 +71,8 @@ export async function serveGitHub(dir: string): Promise<GitHubStandIn> {
     override: null,
     tokens: new Map(),
     app: { id: '4711', privateKey, installed: true, tokenMs: 3_600_000, minted: [] },
+    rules: new Map(),
+    pulls: [],
     async close() {
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
@@ -122,6 +139,15 @@ async function answerApi(state: ApiState, request: IncomingMessage, response: Se
     if (grant === 'git') return reply(response, 403, { message: 'Resource not accessible by personal access token' })
     return createRef(state, body, response)
   }
+  if (inRepo(/^\/repos\/[^/]+\/[^/]+(\/pulls.*)$/.exec(path)?.[1] ?? '?'))
+    return answerPulls(state, request, body, response)
+  const ruled = /\/rules\/branches\/(.+)$/.exec(path)?.[1]
+  if (ruled !== undefined)
+    return reply(
+      response,
+      200,
+      (host.rules.get(decodeURIComponent(ruled)) ?? []).map((type) => ({ type })),
+    )
   const ref = /^\/repos\/[^/]+\/[^/]+\/git\/ref\/(.+)$/.exec(path)?.[1]
   if (ref === undefined || !inRepo(`/git/ref/${ref}`)) return reply(response, 404, { message: 'Not Found' })
   const sha = await tipOf(state.dir, decodeURIComponent(ref).replace(/^heads\//, ''))
@@ -140,6 +166,42 @@ async function createRef(state: ApiState, body: Record<string, unknown>, respons
   const made = await git(state.dir, ['update-ref', ref, sha, '0'.repeat(40)], { accept: [0, 128] })
   if (made.code !== 0) return reply(response, 422, { message: 'Reference update failed' })
   reply(response, 201, { ref, object: { type: 'commit', sha } })
+}
+
+async function answerPulls(
+  { host, dir }: ApiState,
+  request: IncomingMessage,
+  body: Record<string, unknown>,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://host')
+  const number = /\/pulls\/(\d+)$/.exec(url.pathname)?.[1]
+  if (number !== undefined) {
+    const found = host.pulls.find((pull) => pull.number === Number(number))
+    return found ? reply(response, 200, found) : reply(response, 404, { message: 'Not Found' })
+  }
+  if (request.method === 'GET') {
+    const [base, head] = [url.searchParams.get('base'), url.searchParams.get('head')?.replace(`${owner}:`, '')]
+    const found = host.pulls.filter((one) => one.state === 'open' && one.base.ref === base && one.head.ref === head)
+    return reply(response, 200, found)
+  }
+  const [base, head] = [String(body.base), String(body.head)]
+  const [baseSha, headSha] = [await tipOf(dir, base), await tipOf(dir, head)]
+  if (baseSha === null || headSha === null || baseSha === headSha)
+    return reply(response, 422, { message: 'Validation Failed', errors: [{ message: 'No commits between them' }] })
+  const pull: StandInPull = {
+    number: host.pulls.length + 1,
+    html_url: `http://${host.host}/${owner}/repo/pull/${host.pulls.length + 1}`,
+    ...{ title: String(body.title), body: String(body.body), state: 'open' },
+    ...{
+      base: { ref: base, sha: baseSha },
+      head: { ref: head, sha: headSha },
+      merged_at: null,
+      merge_commit_sha: null,
+    },
+  }
+  host.pulls.push(pull)
+  reply(response, 201, pull)
 }
 
 async function tipOf(dir: string, branch: string): Promise<string | null> {

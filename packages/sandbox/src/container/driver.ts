@@ -71,6 +71,9 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   })
 
   async function probe(): Promise<ProbeOutcome> {
+    // This server's own program runs in the containers, which are Linux everywhere.
+    if (process.platform !== 'linux')
+      return { kind: 'missing', problem: 'The container driver needs Linux.', install: null }
     const outcome = await findEngine(options.sockets)
     if (outcome.kind === 'none') {
       found = null

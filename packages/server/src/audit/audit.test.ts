@@ -11,6 +11,7 @@ import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
 import { startSlack } from '../channels/testing-slack.ts'
 import { rerunChecks } from './testing-checks.ts'
+import { pullRequest } from './testing-pull-requests.ts'
 import { memberChanges } from './testing-members.ts'
 import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
@@ -247,6 +248,7 @@ const changes: Record<string, Change> = {
       return post(`${path}/reopen`)
     },
   },
+  openPullRequest: pullRequest(() => app),
   rerunChecks: rerunChecks(() => app, openChangeRequest),
   createReview: {
     action: 'change_request.review',

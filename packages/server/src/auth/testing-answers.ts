@@ -81,6 +81,8 @@ export const answers: Record<string, number> = {
   previewChangeRequest: 404,
   verifyChangeRequest: 404,
   mergeChangeRequest: 400,
+  getPullRequest: 404,
+  openPullRequest: 404,
   closeChangeRequest: 404,
   reopenChangeRequest: 404,
   getChecks: 404,

@@ -68,6 +68,7 @@ export const reachesNone = [
   ...['listSecrets', 'setSecret', 'deleteSecret'],
   ...['listChangeRequests', 'openChangeRequest', 'getChangeRequest', 'editChangeRequest', 'diffChangeRequest'],
   ...['previewChangeRequest', 'verifyChangeRequest', 'mergeChangeRequest', 'closeChangeRequest', 'reopenChangeRequest'],
+  ...['getPullRequest', 'openPullRequest'],
   ...['getChecks', 'rerunChecks', 'readCheckLog', 'listReviews'],
   ...['listTriggers', 'getTrigger', 'enableTrigger', 'disableTrigger'],
   ...['listChannels', 'getChannel'],

@@ -122,6 +122,19 @@ export async function abandonedAttempts(
     .execute()
 }
 
+/** The newest attempt that was given up and had something to merge. */
+export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
+  const row = await db
+    .selectFrom('merge_attempts')
+    .selectAll()
+    .where('cr_id', '=', crId)
+    .where('state', '=', 'abandoned')
+    .where('kind', '<>', 'up-to-date')
+    .orderBy('created_at', 'desc')
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** Its result was seen on the branch, which outweighs whoever gave it up before. */
 export async function markLanded(db: DbOrTransaction, attemptId: string, at: Date): Promise<void> {
   await db

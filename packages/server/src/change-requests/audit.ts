@@ -4,7 +4,7 @@ import type { ChangeRequestRow } from './store.ts'
 /** The audit event of something done to a change request. */
 export function auditOf(
   cr: ChangeRequestRow,
-  action: 'open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review',
+  action: 'open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request',
   change: Pick<AuditEvent, 'before' | 'after'>,
 ): AuditEvent {
   return {

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { bring } from '../projects/bring.ts'
 import { managedDir, mirrorDir, openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { answerOf } from '../projects/within-limits.ts'
 import { refMissing } from './ref-missing.ts'
 import { saveTips } from './refresh-tips.ts'
 import type { ChangeRequestRow } from './store.ts'
@@ -32,7 +33,11 @@ async function keptPair(
   const stored = storedPair(cr)
   const dir = project.managed ? managedDir(deps, project.project_id) : mirrorDir(deps, project.project_id)
   const kept: Repository = { dir, remote: null }
-  if (await hasObjects(kept, [stored.baseSha, stored.headSha])) return { repository: kept, ...stored }
+  if (await hasObjects(kept, [stored.baseSha, stored.headSha])) {
+    const answer = answerOf(signal)
+    if (answer !== undefined) answer.late = null
+    return { repository: kept, ...stored }
+  }
   // A mirror that was lost: the host may still have them.
   const repository = await openRepository(deps, project)
   await requireObjects(repository, { cr, pair: stored, signal })

@@ -3,8 +3,11 @@ import { landMerge, type MergePlan, type Repository } from '@svc/git'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { forgetProtection, recordProtection } from '../projects/protection.ts'
 import { abandonedAttempts, insertAttempt, markAbandoned, type MergeAttempt } from './attempts.ts'
+import { saveHostLanding } from './host-landing-store.ts'
 import { requireMove } from './moves.ts'
+import { pullRequestRemote } from './pull-request.ts'
 import { type Merged, recordMerge } from './record-merge.ts'
 import { contains, settle } from './settle.ts'
 import { type ChangeRequestRow, requireChangeRequest } from './store.ts'
@@ -57,6 +60,8 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
   await failpoint('merge.after_push')
   switch (outcome.kind) {
     case 'landed':
+      if (repository.remote !== null)
+        await forgetProtection(deps.db, { project_id: cr.project_id, branch: cr.base_ref })
       return merged(attempt)
     case 'moved':
       await abandon(deps, attempt, 'The base moved.')
@@ -66,6 +71,7 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
       return { kind: 'lost', reason: outcome.reason }
     case 'rejected':
       await abandon(deps, attempt, outcome.reason)
+      if (outcome.isProtected === true) throw await protectedBase(deps, repository, planned, outcome.reason)
       throw new ServiceError('merge_rejected', `The git host refused the merge: ${outcome.reason}`, {
         hint: 'Nothing was changed. Let the host accept what this project pushes, then merge again.',
         detail: { reason: outcome.reason },
@@ -75,6 +81,30 @@ export async function land(deps: LandDeps, repository: Repository, planned: Plan
     default:
       return outcome satisfies never
   }
+}
+
+/** Kept for the change requests that come after it: their merge would be refused alike. */
+async function protectedBase(
+  deps: LandDeps,
+  repository: Repository,
+  { cr, caller }: Planned,
+  reason: string,
+): Promise<ServiceError> {
+  const { project_id, base_ref, number } = cr
+  const found_at = deps.now()
+  await recordProtection(deps.db, { project_id, branch: base_ref, reason, found_by: 'push', found_at })
+  await saveHostLanding(deps.db, { cr, caller, pull: null, at: found_at })
+  const canOpen = pullRequestRemote(repository) !== null
+  return new ServiceError(
+    'branch_protected',
+    `The git host does not let this project push to ${JSON.stringify(base_ref)}: ${reason}`,
+    {
+      hint: canOpen
+        ? `Nothing was changed. Open a pull request on the git host: \`svc cr pull-request ${number}\`. The change request is merged once that is merged.`
+        : 'Nothing was changed. Merge its head branch on the git host, which marks it as merged here, or let the host accept pushes of this project and merge again.',
+      detail: { reason, base_ref, can_open_pull_request: canOpen },
+    },
+  )
 }
 
 /** The push ended without an answer, so the branch is asked. When it cannot be asked the intent stays and is settled later. */

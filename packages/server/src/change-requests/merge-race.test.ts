@@ -39,6 +39,45 @@ async function pushBetween(at: TestProject, isOver: () => boolean): Promise<stri
   return pushes
 }
 
+/** Pushes to main past the server, every 20 ms at most; answers how often. */
+async function pushOn(at: TestProject, isOver: () => boolean): Promise<number> {
+  let pushes = 0
+  while (!isOver()) {
+    const tip = await at.tip('main')
+    const sha = await gitText(at.repo, 'commit-tree', `${tip}^{tree}`, '-p', tip, '-m', crypto.randomUUID())
+    await gitText(at.repo, 'update-ref', 'refs/heads/main', sha, tip).then(
+      () => pushes++,
+      () => {},
+    )
+    await Bun.sleep(20)
+  }
+  return pushes
+}
+
+test('a merge gets through past an outside pusher that never stops', async () => {
+  const at = await makeProject.managed()
+  const { mergeTriesMs } = app.deps.config
+  // The scheduler decides how many tries it takes.
+  app.deps.config.mergeTriesMs = 600_000
+  let isOver = false
+  const pusher = pushOn(at, () => isOver)
+  let merges = 0
+  // Most merges win sooner. One that loses its first three tries is what this is about.
+  for (let most = 0; most <= 3; merges++) {
+    const cr = await at.open(`work-${merges}`, { [`${merges}.txt`]: 'x\n' })
+    const { status, body } = await at.merge(cr.cr_id)
+    expect(status).toBe(200)
+    expect(await isOnMain(at, body.merge.merge_commit_sha)).toBe(true)
+    const attempts = app.deps.db.selectFrom('merge_attempts').select('attempt_id').where('cr_id', '=', cr.cr_id)
+    most = Math.max(most, (await attempts.execute()).length)
+  }
+  isOver = true
+  app.deps.config.mergeTriesMs = mergeTriesMs
+  const pushed = await pusher
+  expect(await gitText(at.repo, 'rev-list', '--count', '--no-merges', '--grep=-', 'main')).toBe(String(pushed))
+  expect(await gitText(at.repo, 'rev-list', '--count', '--merges', 'main')).toBe(String(merges))
+}, 120_000)
+
 describe.each(['managed', 'external'] as const)('at once, on two servers, in a %s project', (kind) => {
   test('ten disjoint merges into one base all succeed', async () => {
     const at = await makeProject[kind]()

@@ -39,7 +39,7 @@ export interface MergeChangeRequest {
   expected_base_sha?: string | undefined
 }
 
-/** How often a merge is made anew because somebody outside pushed in between. */
+/** How often a merge is sent to a host that loses it. */
 const triesMax = 3
 
 /** lock → tips → plan → intent row → land → row → answer: whatever dies in between, the branch's tip tells how it went. */
@@ -90,7 +90,10 @@ async function mergeInTurn(deps: MergeDeps, input: MergeChangeRequest, found: Ch
   let cr = settled === 'nothing' ? now : await readAgain()
   let early = settled === 'nothing' ? look : null
   let last: Landing | Lacking = { kind: 'moved' }
-  for (let tries = 1; tries <= triesMax; tries++) {
+  // Trouble of the host ends after a few tries; outside pushes cost tries for as long as an answer may take.
+  const goesOn = (tries: number) =>
+    last.kind === 'moved' ? performance.now() - beganAt < deps.config.mergeTriesMs : tries <= triesMax
+  for (let tries = 1; tries === 1 || goesOn(tries); tries++) {
     if (tries > 1) cr = await readAgain()
     const earlier = await mergedBefore(deps, input, cr)
     if (earlier !== null) return earlier

@@ -4,10 +4,12 @@ import {
   diffChangeRequestRoute,
   editChangeRequestRoute,
   getChangeRequestRoute,
+  getPullRequestRoute,
   listChangeRequestsRoute,
   listReviewsRoute,
   mergeChangeRequestRoute,
   openChangeRequestRoute,
+  openPullRequestRoute,
   previewChangeRequestRoute,
   reopenChangeRequestRoute,
   verifyChangeRequestRoute,
@@ -22,6 +24,7 @@ import { mergeChangeRequest } from './merge.ts'
 import { doubtsAbout } from './added-secrets.ts'
 import { openChangeRequest } from './open.ts'
 import { previewChangeRequest } from './preview.ts'
+import { getPullRequest, openHostPullRequest } from './pull-request.ts'
 import { listWithTips, readChangeRequest } from './refresh-tips.ts'
 import { reopenChangeRequest } from './reopen.ts'
 import { createReview } from './review.ts'
@@ -79,6 +82,10 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
         idempotencyKey: request.idempotencyKey,
         signal: request.signal,
       }),
+    ),
+    handle(getPullRequestRoute, async ({ project, params }) => getPullRequest(deps, { ...params, project })),
+    handle(openPullRequestRoute, async ({ project, caller, params, request: { signal } }) =>
+      openHostPullRequest(deps, { ...params, project, caller, signal }),
     ),
     handle(closeChangeRequestRoute, async ({ project, caller, params }) =>
       presentChangeRequest(await closeChangeRequest(deps, { ...params, project, caller })),

@@ -41,6 +41,11 @@ export async function verifyChangeRequest(
     const reason = 'There is no receipt of this merge.'
     return { verified: false, kind: null, expected, got: nothing, git_version, reason }
   }
+  if (receipt.kind === 'up-to-date' && receipt.base_sha !== receipt.result_sha) {
+    const expected = { tree: null, commit: receipt.result_sha }
+    const reason = 'The git host made this merge, by rules of its own.'
+    return { verified: false, kind: receipt.kind, expected, got: nothing, git_version, reason }
+  }
   const { repository } = await commitPair(deps, { project, cr, signal })
   const expected = { tree: await treeOfResult(repository, receipt.result_sha, signal), commit: receipt.result_sha }
   const answer = { kind: receipt.kind, expected, git_version }

@@ -28,6 +28,7 @@ import quotas from './migrations/0026_quotas.sql' with { type: 'text' }
 import signInLimits from './migrations/0027_sign_in_limits.sql' with { type: 'text' }
 import prompts from './migrations/0028_prompts.sql' with { type: 'text' }
 import agentSessionStarts from './migrations/0031_agent_session_starts.sql' with { type: 'text' }
+import protectedBranches from './migrations/0032_protected_branches.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -60,6 +61,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 27, name: 'sign-in limits', sql: signInLimits },
   { version: 28, name: 'prompts', sql: prompts },
   { version: 31, name: 'agent session starts', sql: agentSessionStarts },
+  { version: 32, name: 'protected branches', sql: protectedBranches },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

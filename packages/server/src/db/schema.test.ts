@@ -55,6 +55,7 @@ function schemaType(): Map<string, Map<string, string>> {
     ...tablesIn('channel-tables.ts', 'ChannelTables'),
     ...tablesIn('check-tables.ts', 'CheckTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
+    ...tablesIn('git-host-tables.ts', 'GitHostTables'),
     ...tablesIn('sign-in-tables.ts', 'SignInTables'),
     ...tablesIn('usage-tables.ts', 'UsageTables'),
   ])

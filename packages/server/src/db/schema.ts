@@ -15,6 +15,7 @@ import type { ColumnType, Generated, Insertable, JSONColumnType, Kysely, Selecta
 import type { AppTables } from './app-tables.ts'
 import type { ChannelTables } from './channel-tables.ts'
 import type { CheckTables } from './check-tables.ts'
+import type { GitHostTables } from './git-host-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import type { UsageTables } from './usage-tables.ts'
@@ -27,7 +28,8 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables, ChannelTables, CheckTables, ConnectorTables, SignInTables, UsageTables {
+export interface Schema
+  extends AppTables, ChannelTables, CheckTables, ConnectorTables, GitHostTables, SignInTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   root_keys: {
     root_key_id: string

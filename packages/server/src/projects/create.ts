@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { ServiceError } from '@svc/contract'
-import { createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
+import { checkedOutAt, createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
 import { accountsOfUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import type { Asked } from './judge-address.ts'
+import { findProtection, recordProtection } from './protection.ts'
 import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
 import { getProject, insertProject, type ProjectRow } from './store.ts'
 
@@ -56,7 +57,14 @@ export async function createProject(
         : sealGitToken(deps, { project_id: input.projectId, data_key: dataKey }, repository.access),
   }
   try {
-    return await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
+    const made = await insertWithFreeSlug(deps, input.caller, row, slugOf(name))
+    const { protection: reason, defaultBranch: branch } = repository
+    if (reason !== null)
+      await recordProtection(deps.db, {
+        ...{ project_id: made.project_id, branch, reason, found_by: 'api' as const },
+        found_at: new Date(),
+      })
+    return made
   } catch (error) {
     await rm(managedDir(deps, input.projectId), { recursive: true, force: true })
     await rm(mirrorDir(deps, input.projectId), { recursive: true, force: true })
@@ -80,7 +88,7 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
   if (input.git_ssh_key !== undefined) throw keyWithoutSsh()
   const defaultBranch = input.default_branch ?? 'main'
   await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
-  return { repoUrl: '', defaultBranch, access: null, publicKey: null }
+  return { repoUrl: '', defaultBranch, access: null, publicKey: null, protection: null }
 }
 
 async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
@@ -95,14 +103,14 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
       throw repositoryRefused(`The repository asks for a credential${because(probe.reason)}`)
     case 'readable':
       throw repositoryRefused(`The repository can be read but not written${because(probe.reason)}`)
-    case 'writable':
-      return {
-        repoUrl: remote.url,
-        defaultBranch: await chooseBranch(remote, input.default_branch, probe),
-        // What an App gave is not the project's to keep.
-        access: given === null ? null : accessToSeal(remote),
-        publicKey: null,
-      }
+    case 'writable': {
+      const defaultBranch = await chooseBranch(remote, input.default_branch, probe)
+      await refuseCheckedOut(remote, defaultBranch)
+      // What an App gave is not the project's to keep.
+      const access = given === null ? null : accessToSeal(remote)
+      const protection = await findProtection(remote, defaultBranch)
+      return { repoUrl: remote.url, defaultBranch, access, publicKey: null, protection }
+    }
     default:
       return probe.kind satisfies never
   }
@@ -112,7 +120,27 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
 async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
   const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
   const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
-  return { repoUrl: remote.url, defaultBranch: input.default_branch ?? 'main', access: accessToSeal(remote), publicKey }
+  const defaultBranch = input.default_branch ?? 'main'
+  return { repoUrl: remote.url, defaultBranch, access: accessToSeal(remote), publicKey, protection: null }
+}
+
+/** A merge moves the default branch by a push, which git refuses where that branch is checked out. */
+async function refuseCheckedOut(remote: Remote, branch: string): Promise<void> {
+  const tree = await checkedOutAt(remote, branch)
+  if (tree === null) return
+  throw new ServiceError(
+    'repository_refused',
+    `The branch ${JSON.stringify(branch)} is checked out in ${tree}, and git refuses to merge into a checked-out branch.`,
+    {
+      hint: `Let git update the files there with each merge: \`git -C ${quoted(tree)} config receive.denyCurrentBranch updateInstead\`. Or use a bare clone: \`git clone --bare ${quoted(tree)} ${quoted(`${tree}.git`)}\`.`,
+      detail: { issues: [{ path: 'repo_url', message: 'has its default branch checked out' }] },
+    },
+  )
+}
+
+/** For a POSIX shell. */
+function quoted(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function because(reason: string | null): string {

@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
 import { apiOfProject, isOfSameHost } from './github.ts'
 import { mayUseMachine } from './judge-address.ts'
+import { forgetProtection } from './protection.ts'
 import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { requireLowerQuotas } from './quotas.ts'
 import { type ProjectRow, updateProject } from './store.ts'
@@ -55,6 +56,8 @@ export async function editProject(
       ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
       ...(input.settings === undefined ? {} : { settings: input.settings }),
     })
+    // What the host refused to the old credential it may allow to this one.
+    if (access !== null) await forgetProtection(trx, { project_id: project.project_id })
     await recordAudit(trx, input.caller, {
       account_id: project.account_id,
       project_id: project.project_id,

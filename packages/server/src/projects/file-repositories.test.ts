@@ -17,6 +17,7 @@ import { promisify } from 'node:util'
 import type { Repository } from '@svc/git'
 import { commit, makeRepo, tempDir, type TestRepository } from '@svc/git/testing'
 import type { ErrorBody, Project } from '@svc/contract'
+import { testProject } from '../change-requests/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
 /** Repositories of this machine by their path: an owner of the instance adopts their own, and nobody adopts another project's. */
@@ -41,8 +42,38 @@ afterAll(async () => {
   await mine.remove()
 })
 
+const run = promisify(execFile)
 const create = (repo_url: string, token = app.ownerToken) =>
   app.request<Project & ErrorBody>('POST', '/v1/projects', { token, body: { repo_url } })
+
+test('a work tree whose default branch is checked out is refused with two ways that work', async () => {
+  const tree = join(home.path, "a tree's")
+  await run('git', ['clone', '--quiet', mine.dir, tree])
+  const refused = await create(`file://${tree.replaceAll(' ', '%20')}`)
+  expect([refused.status, refused.body.code]).toEqual([400, 'repository_refused'])
+  expect(refused.body.error).toBe(
+    `The branch "main" is checked out in ${tree}, and git refuses to merge into a checked-out branch.`,
+  )
+  const [update, bare] = [...refused.body.hint!.matchAll(/`([^`]+)`/g)].map(([, command]) => command!)
+  await run('sh', ['-c', bare!])
+  expect((await create(`file://${tree}.git`)).status).toBe(201)
+
+  await run('sh', ['-c', update!])
+  const made = await create(`file://${tree}`)
+  expect(made.status).toBe(201)
+  const at = testProject(app, { project: made.body, repo: { dir: join(tree, '.git'), remote: null } })
+  const cr = await at.open('work', { 'new.txt': 'new\n' })
+  expect((await at.merge(cr.cr_id)).status).toBe(200)
+  expect(readFileSync(join(tree, 'new.txt'), 'utf8')).toBe('new\n')
+
+  // Set back later, the refusal is in the same words.
+  await run('git', ['-C', tree, 'config', '--unset', 'receive.denyCurrentBranch'])
+  const again = await at.open('more', { 'more.txt': 'more\n' })
+  const late = await at.refusedMerge(again.cr_id)
+  expect([late.status, late.body.code]).toEqual([409, 'merge_rejected'])
+  expect(late.body.reason).toContain('is checked out in the work tree of the repository')
+})
+
 const projects = async () => (await app.deps.db.selectFrom('projects').select('project_id').execute()).length
 
 /** Names, modes, contents and times of a folder as one text. */
@@ -178,7 +209,8 @@ describe('a repository by its path', () => {
       expect([made.status, made.body.repo_url]).toEqual([201, `file://${mine.dir}`])
     }
     const work = join(home.path, 'work')
-    await promisify(execFile)('git', ['clone', '--quiet', '--', mine.dir, work])
+    await run('git', ['clone', '--quiet', '--', mine.dir, work])
+    await run('git', ['-C', work, 'config', 'receive.denyCurrentBranch', 'updateInstead'])
     const made = await create(work)
     expect([made.status, made.body.repo_url, made.body.default_branch]).toEqual([201, `file://${work}`, 'main'])
     const listed = await app.request('GET', `/v1/projects/${made.body.project_id}/branches`)

@@ -69,7 +69,8 @@ async function judgeFile({ config }: Pick<Deps, 'config'>, url: string, { userId
   const verdict = await judgeLocalRepository(fileURLToPath(url), { roots, closed })
   if (verdict.kind === 'refused') throw refused(verdict.reason)
   // The project keeps the real path. If that path is a link later, it names another repository than the one adopted.
-  if (userId === undefined && verdict.url !== url) throw refused('The path of this repository leads elsewhere now.')
+  if (userId === undefined && verdict.url !== url)
+    throw refused('The path of this repository is a link to another place now.')
   return verdict.url
 }
 

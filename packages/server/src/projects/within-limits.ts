@@ -1,8 +1,21 @@
 import { ServiceError } from '@svc/contract'
 import { GitError } from '@svc/git'
 
-/** What one answer may take. Whoever asked has lost patience by then, and what they wait for may never end. */
-const answerMsMax = 9_000
+/** The longest one answer takes: callers give up soon after, and what they wait for may never end. */
+export const answerMsMax = 9_000
+
+/** An answer that is being worked on. */
+interface Answer {
+  /** The refusal when its time is up; null once its commits are here, for then their content is what takes so long. */
+  late: (() => ServiceError) | null
+}
+
+const answers = new WeakMap<AbortSignal, Answer>()
+
+/** The answer that a signal given by `withinTime` belongs to. */
+export function answerOf(signal: AbortSignal): Answer | undefined {
+  return answers.get(signal)
+}
 
 /** Content can be made so that git would need more time or memory than one request may have: then it ends with a refusal, and not as a mistake of ours. */
 export async function withinLimits<T>(work: Promise<T>): Promise<T> {
@@ -28,14 +41,17 @@ export async function withinTime<T>(
 ): Promise<T> {
   const late = new AbortController()
   const over = Promise.withResolvers<never>()
+  const answer: Answer = { late: slowRepository }
   const timer = setTimeout(
     () => {
-      over.reject(tooMuch())
+      over.reject(answer.late?.() ?? tooMuch())
       late.abort()
     },
     Math.max(restMsMin, answerMsMax - spentMs),
   )
-  const working = withinLimits(work(AbortSignal.any([signal, late.signal])))
+  const ended = AbortSignal.any([signal, late.signal])
+  answers.set(ended, answer)
+  const working = withinLimits(work(ended))
   // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
   working.catch(() => {})
   try {
@@ -43,6 +59,13 @@ export async function withinTime<T>(
   } finally {
     clearTimeout(timer)
   }
+}
+
+function slowRepository(): ServiceError {
+  return new ServiceError('unavailable', 'The repository does not answer in time.', {
+    hint: 'Nothing was changed. Try again in a moment.',
+    detail: { retry_after_seconds: 5 },
+  })
 }
 
 function tooMuch(cause?: GitError): ServiceError {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { noticeChangeRequests } from '../change-requests/notice.ts'
+import { followHostLandings } from '../change-requests/follow-host-landings.ts'
 import { settleMerges } from '../change-requests/settle.ts'
 import { tellChangeRequests } from '../channels/cards.ts'
 import { deliverMessages } from '../channels/deliver.ts'
@@ -45,6 +46,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },
     { name: 'settle merges', everyMs: 15_000, run: (signal) => settleMerges(deps, signal) },
+    { name: 'follow landings on hosts', everyMs: 5_000, run: (signal) => followHostLandings(deps, signal) },
     { name: 'evict mirrors', everyMs: 600_000, run: (signal) => evictMirrors(deps, signal) },
     { name: 'notice default branches', everyMs: 1_000, run: (signal) => noticeDefaultBranches(deps, signal) },
     { name: 'notice change requests', everyMs: 1_000, run: (signal) => noticeChangeRequests(deps, signal) },

@@ -58,6 +58,73 @@ describe('svc cr ls', () => {
   })
 })
 
+describe('a base that the git host protects', () => {
+  const refusal = (can_open_pull_request: boolean) =>
+    new ServiceError('branch_protected', 'The git host does not let this project push to "main": GH006', {
+      detail: { reason: 'GH006', base_ref: 'main', can_open_pull_request },
+    })
+
+  test('is refused in the words of the host, with the command that opens a pull request', async () => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw refusal(true)
+      },
+    })
+    const refused = await svc(['cr', 'merge', '3'], { service, env })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('does not let this project push to "main": GH006')
+    expect(refused.stderr).toContain('$ svc cr pull-request 3')
+    const opened = await svc(['cr', 'pull-request', '3'], { service, env })
+    expect([opened.code, opened.stdout]).toEqual([
+      0,
+      '✓ Pull request #12 for #3 Add a greeting\n  https://git.example.com/team/app/pull/12\n',
+    ])
+  })
+
+  test('on a host without an API is merged there', async () => {
+    await using service = startService({
+      mergeChangeRequest: () => {
+        throw refusal(false)
+      },
+    })
+    const { stderr } = await svc(['cr', 'merge', '3'], { service, env })
+    expect(stderr).toContain('Merge greeting into main on the git host')
+    expect(stderr).not.toContain('pull-request')
+  })
+})
+
+describe('a repository that is still being fetched', () => {
+  const progress = { is_first: true, phase: 'receiving', objects: 120_000, objects_total: 400_000, bytes: 48_200_000 }
+  const fetching = new ServiceError('repository_fetching', 'The repository is being fetched for the first time.', {
+    detail: { retry_after_seconds: 2, progress },
+  })
+  const text = 'Fetching the repository for the first time: 120,000 of 400,000 objects, 48.2 MB'
+
+  test('is waited for, with the progress on a terminal', async () => {
+    let [previews, merges] = [0, 0]
+    await using service = startService({
+      previewChangeRequest: () => {
+        if (++previews < 4) throw fetching
+        return cleanPreview
+      },
+      mergeChangeRequest: () => {
+        if (++merges < 3) throw fetching
+        throw new ServiceError('base_moved', 'Moved')
+      },
+    })
+    const shown = await svc(['cr', 'show', '3'], { service, env, terminal: true })
+    expect(shown.code).toBe(0)
+    expect(shown.stderr).toContain(text)
+    expect(service.of('previewChangeRequest')).toHaveLength(4)
+
+    const merged = await svc(['cr', 'merge', '3'], { service, env })
+    expect(merged.stderr).toContain('Moved')
+    expect(merged.stderr).not.toContain('Fetching')
+    const keys = service.of('mergeChangeRequest').map((request) => request.headers.get('idempotency-key'))
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1])
+  })
+})
+
 describe('a change request is named', () => {
   test.each(['3', '#3'])('by its number %s', async (given) => {
     await using service = startService()

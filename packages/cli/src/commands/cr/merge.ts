@@ -94,6 +94,7 @@ function guided(error: ServiceError, cr: ChangeRequest): Error {
       hint: 'Commits arrived after it was shown, so nothing was merged. Look again, then merge.',
       next: [`svc cr diff ${cr.number}`, `svc cr merge ${cr.number}`],
     })
+  if (error.code === 'branch_protected') return protectedBase(error, cr)
   if (error.code === 'agent_merge_forbidden')
     return new Guided(error, {
       hint: `Merging is the decision of a person: give them the number. They run svc cr merge ${cr.number}.`,
@@ -102,4 +103,17 @@ function guided(error: ServiceError, cr: ChangeRequest): Error {
   if (error.code === 'not_open' && cr.status === 'closed')
     return new Guided(error, { hint: 'It is closed. Reopen it first.', next: [`svc cr reopen ${cr.number}`] })
   return error
+}
+
+/** The error holds the words of the git host. */
+function protectedBase(error: ServiceError, cr: ChangeRequest): Guided {
+  if (error.detail.can_open_pull_request === true)
+    return new Guided(error, {
+      hint: `#${cr.number} stays open. Merge it by a pull request on the git host; it is marked as merged here once that is merged.`,
+      next: [`svc cr pull-request ${cr.number}`],
+    })
+  return new Guided(error, {
+    hint: `#${cr.number} stays open. Merge ${cr.head_ref} into ${cr.base_ref} on the git host, which marks it as merged here, or let the host accept pushes of this project.`,
+    next: [`svc cr show ${cr.number}`],
+  })
 }

@@ -7,6 +7,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { UserName } from '../../components/user-name.tsx'
 import { type ChangeRequest, checks, effects, mergePreview, type MergePreview } from '../../queries.ts'
+import { fetchingMs, isFetching } from '../../query-client.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { TextArea } from '../../ui/field.tsx'
@@ -15,7 +16,8 @@ import { Time } from '../../ui/time.tsx'
 import { ChecksOf, doubtOf } from './checks.tsx'
 import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
-import { Collisions, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
+import { Collisions, isProtected, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
+import { ProtectedBase } from './protected-base.tsx'
 
 /** Says whether it merges and why not, and merges exactly the head it showed. */
 export function MergeBox({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
@@ -119,6 +121,8 @@ function Merge({
           body: { expected_head_sha: preview.head_sha, ...(message.trim() === '' ? {} : { message }) },
         }),
       ),
+    retry: (_count, error) => isFetching(error),
+    retryDelay: fetchingMs,
     onSettled: askAgain(queries, ['project', projectId]),
   })
   const { can_merge, can_fast_forward, is_up_to_date, conflicts, collisions = [] } = preview
@@ -151,7 +155,8 @@ function Merge({
       <ChecksOf projectId={projectId} cr={cr} />
       <Collisions collisions={collisions} />
       {told !== null && <Warnings effects={told} />}
-      {merge.isError && <MergeFailure error={merge.error} />}
+      <ProtectedBase projectId={projectId} cr={cr} />
+      {merge.isError && !isProtected(merge.error) && <MergeFailure error={merge.error} />}
       {makesCommit && writes && (
         <TextArea
           label="Message of the merge commit"

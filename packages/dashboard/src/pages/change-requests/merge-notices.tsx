@@ -1,6 +1,7 @@
 import { ApiError } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
 import type { Effects, MergePreview } from '../../queries.ts'
+import { isFetching } from '../../query-client.ts'
 import { Button } from '../../ui/button.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
@@ -56,10 +57,16 @@ export function MergeFailure({ error }: { error: Error }) {
   return <Failure error={error} />
 }
 
+/** Shown as the state of the base, which outlasts this attempt. */
+export function isProtected(error: Error): boolean {
+  return error instanceof ApiError && error.code === 'branch_protected'
+}
+
 /** Why nobody can say how it merges now, as the reason of a button. */
 export function whyUnknown(error: Error): string {
   if (!(error instanceof ApiError)) return 'whether it merges is not known now'
   if (error.status === 0) return 'the service cannot be reached'
+  if (isFetching(error)) return 'the repository is still being fetched'
   return error.code === 'repository_unreachable'
     ? 'the repository cannot be reached'
     : 'whether it merges is not known now'

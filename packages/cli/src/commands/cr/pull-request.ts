@@ -1,0 +1,31 @@
+import { onlyOnce, reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { bold, green } from '../../output.ts'
+import { crArg, resolveChangeRequest } from './find.ts'
+
+export const pullRequest = command({
+  summary: 'Open a pull request for a change request on the git host',
+  about: [
+    'For a base branch that the git host protects: the change request is merged once the pull request is.',
+    'One that is open already is shown.',
+  ],
+  scope: 'project',
+  args: { cr: crArg },
+  flags: {},
+  examples: ['svc cr pull-request 3', 'svc cr pull-request @ --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const opened = await reply(
+      api.POST('/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
+        params: { path: { projectId, crId: cr.cr_id } },
+        headers: onlyOnce(ctx.io),
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document(opened)
+    const { number, url } = opened.pull_request!
+    ctx.out.line(green('✓ '), 'Pull request ', bold(`#${number}`), ` for #${cr.number} ${cr.title}`)
+    ctx.out.line(`  ${url}`)
+    ctx.out.note(`Merge it on the git host. ${ctx.next(`svc cr show ${cr.number}`)} says merged soon after.`)
+  },
+})
