@@ -47,6 +47,10 @@ export class LaneQueue {
     this.#limits = laneLimits
   }
 
+  load(): { running: number; waiting: number } {
+    return { running: this.#running, waiting: this.#waiting }
+  }
+
   /** Resolves when a child may start. The returned function must be called once, when that child is gone. */
   async enter(name: string, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
@@ -129,6 +133,16 @@ const queues: Record<Lane, LaneQueue> = {
   serve: new LaneQueue(limits.serve),
   push: new LaneQueue(limits.push),
   standing: new LaneQueue(limits.standing),
+}
+
+export interface LaneLoad {
+  lane: Lane
+  running: number
+  waiting: number
+}
+
+export function laneLoads(): LaneLoad[] {
+  return (Object.keys(queues) as Lane[]).map((lane) => ({ lane, ...queues[lane].load() }))
 }
 
 export function enterLane(lane: Lane, key: string, signal?: AbortSignal): Promise<() => void> {

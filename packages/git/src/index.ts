@@ -26,6 +26,7 @@ export { createManagedRepository, hasObjects, missingObjects, openMirror, type B
 export { tidyRepository } from './tidy.ts'
 export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
 export { bringObjects, rebuildMirror } from './mirror-repair.ts'
+export { laneLoads, type LaneLoad } from './child-queue.ts'
 export { removeOrphanedLocks } from './orphaned-locks.ts'
 export { sweepScratch } from './scratch.ts'
 export { endStanding } from './standing.ts'

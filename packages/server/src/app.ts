@@ -26,6 +26,7 @@ import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
+import { metricsRoutes } from './metrics/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { usageRoutes } from './models/usage.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
@@ -80,6 +81,7 @@ export function buildApp(deps: Deps): App {
   mcpRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
+  metricsRoutes(app, deps)
   oidcRoutes(app, deps)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))

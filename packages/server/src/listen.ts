@@ -89,6 +89,10 @@ export class Listener {
     })
   }
 
+  load(): ReturnType<Connections['load']> {
+    return this.#connections.load()
+  }
+
   async onPort(host: string, port: number): Promise<number> {
     const server = this.#proxied?.server ?? this.server
     await listening(server, () => server.listen({ host, port }), `${host}:${port}`)

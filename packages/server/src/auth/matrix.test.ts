@@ -422,7 +422,6 @@ describe('an unknown path', () => {
       '/v2/accounts/me',
       '/nothing',
       '/assets/../app.ts',
-      '/metrics',
       '/v1/account',
       '/x/v1/accounts/me',
       `/x/v1/projects/${randomUUID()}/sessions`,
