@@ -105,6 +105,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/projects/*': 'none',
   '/account/*': 'none',
   '/link-chat': 'none',
+  '/metrics': 'none',
   '/assets/*': 'none',
 }
 
