@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { line, ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
@@ -217,6 +217,8 @@ export const listDashboardSessionsRoute = route({
   method: 'GET',
   path: '/v1/accounts/dashboard-sessions',
   access: 'account',
+  query: pageOfWhole,
+  pages: { list: null, by: 'dashboard_session_id' },
   reply: z.array(dashboardSession),
 })
 

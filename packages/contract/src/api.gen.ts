@@ -2417,7 +2417,10 @@ export interface operations {
     };
     listDashboardSessions: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2895,7 +2898,10 @@ export interface operations {
     };
     listNotices: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4118,6 +4124,8 @@ export interface operations {
     listTree: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 ref?: string;
                 path?: string;
             };
@@ -4199,7 +4207,10 @@ export interface operations {
     };
     listSecrets: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -5404,7 +5415,10 @@ export interface operations {
     };
     listUnfinishedWork: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -6428,7 +6442,10 @@ export interface operations {
     };
     listReviews: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -6814,7 +6831,10 @@ export interface operations {
     };
     listTriggers: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -7109,7 +7129,10 @@ export interface operations {
     };
     listChannels: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -7429,7 +7452,10 @@ export interface operations {
     };
     listChannelLinks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7592,7 +7618,10 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -8174,7 +8203,10 @@ export interface operations {
     };
     listApps: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -8870,6 +8902,7 @@ export interface operations {
                 status?: "pending" | "all";
                 session_id?: string;
                 limit?: number;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -8920,7 +8953,10 @@ export interface operations {
     };
     listConnectors: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
