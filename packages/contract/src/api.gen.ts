@@ -87,6 +87,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The accounts the caller belongs to, the oldest first */
+        get: operations["listAccounts"];
+        put?: never;
+        /** Make another account, whose owner the caller becomes; for owners of the first account */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/owner-links": {
         parameters: {
             query?: never;
@@ -240,6 +258,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Rename an account; its plan is changed by owners of the first account */
+        patch: operations["updateAccount"];
         trace?: never;
     };
     "/v1/invitations/accept": {
@@ -2169,6 +2204,98 @@ export interface operations {
             };
         };
     };
+    listAccounts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        accounts: {
+                            /** Format: uuid */
+                            account_id: string;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "free" | "pro" | "team" | "selfhost";
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @default selfhost
+                     * @enum {string}
+                     */
+                    plan?: "free" | "pro" | "team" | "selfhost";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        account_id: string;
+                        name: string;
+                        /** @enum {string} */
+                        plan: "free" | "pro" | "team" | "selfhost";
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     createOwnerLink: {
         parameters: {
             query?: never;
@@ -2588,6 +2715,53 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @enum {string} */
+                    plan?: "free" | "pro" | "team" | "selfhost";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        account_id: string;
+                        name: string;
+                        /** @enum {string} */
+                        plan: "free" | "pro" | "team" | "selfhost";
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
                     };
                 };
             };
@@ -3325,6 +3499,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                account_id?: string;
             };
             header?: never;
             path?: never;
@@ -3426,6 +3601,8 @@ export interface operations {
                 "application/json": {
                     repo_url?: string;
                     name?: string;
+                    /** Format: uuid */
+                    account_id?: string;
                     default_branch?: string;
                     git_token?: string;
                     git_username?: string;

@@ -46,7 +46,7 @@ describe('the table of routes', () => {
   })
 
   test.each(named)('%s asks for the access its path stands for', (_, route) => {
-    const isAccount = route.path.startsWith('/v1/accounts/')
+    const isAccount = /^\/v1\/accounts(\/|$)/.test(route.path)
     const isProject = route.path.startsWith('/v1/projects/:projectId')
     const isOneAccount = route.path.startsWith('/v1/accounts/:accountId')
     expect(route.access === 'account').toBe(isAccount && !isOneAccount)
@@ -70,6 +70,7 @@ describe('the table of routes', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
       [
+        'createAccount',
         'createProject',
         'createSession',
         'promptSession',

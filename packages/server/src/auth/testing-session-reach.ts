@@ -38,6 +38,9 @@ export const startsSession = ['createSession', 'fireTrigger']
 export const forPeople = [
   ...[
     'getMe',
+    'listAccounts',
+    'createAccount',
+    'updateAccount',
     'listMembers',
     'addMember',
     'changeRole',

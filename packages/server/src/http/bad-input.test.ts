@@ -148,6 +148,7 @@ describe('an id that is none', () => {
     const bodies: Record<string, unknown> = {
       addMember: { email: 'a@example.test' },
       changeRole: { role: 'viewer' },
+      updateAccount: {},
       capAccountUsage: { model_tokens_per_month: null },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
