@@ -9,7 +9,7 @@ export const ls = command({
   examples: ['svc members ls', 'svc members ls --json'],
   async run(ctx, { flags }) {
     const api = await ctx.api()
-    const members = await allMembers(api, await resolveAccountId(api, flags.account))
+    const members = await allMembers(api, await resolveAccountId(ctx, flags.account))
     const { out } = ctx
     if (out.json) return out.document(members)
     out.table(members, [
