@@ -53,7 +53,7 @@ export async function makeWorld(): Promise<World> {
   listener.answerWith((request, env) => served.fetch(request, env))
   const port = await listener.onPort('127.0.0.1', 0)
   const stopping = new AbortController()
-  const working = runJobs(jobs(app.deps), stopping.signal, app.deps.log)
+  const working = runJobs(jobs(app.deps), stopping.signal, app.deps)
   return {
     url: `http://127.0.0.1:${port}`,
     token: app.ownerToken,

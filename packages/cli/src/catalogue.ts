@@ -163,6 +163,16 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'setting',
   ),
+  accounts: group(
+    'Accounts: who shares projects, members and a cap on sessions',
+    {
+      ls: leaf(async () => (await import('./commands/accounts/ls.ts')).ls, 'list'),
+      use: leaf(async () => (await import('./commands/accounts/use.ts')).use),
+      create: leaf(async () => (await import('./commands/accounts/create.ts')).create, 'new'),
+      edit: leaf(async () => (await import('./commands/accounts/edit.ts')).edit),
+    },
+    'account',
+  ),
   members: group(
     'Members: who is in the account, and what they may do',
     {

@@ -56,7 +56,7 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
   },
   async member(ctx) {
     const api = await ctx.api()
-    const members = await allMembers(api, await resolveAccountId(api, undefined))
+    const members = await allMembers(api, await resolveAccountId(ctx, undefined))
     return members.map((member) => ({ value: member.email ?? member.user_id, about: `${member.name}, ${member.role}` }))
   },
   async token(ctx) {

@@ -11,6 +11,8 @@ export interface Config {
   hosts: Record<string, { url: string }>
   /** By origin (`https://example.com`), so that a token can only go where it came from. */
   tokens: Record<string, { token: string }>
+  /** The account that commands are about, by origin; without one it is the account the user started in. */
+  accounts?: Record<string, string>
   /** The data folder of a server that was first started by this user, by origin. */
   data_dirs?: Record<string, string>
 }
@@ -89,6 +91,8 @@ function shape(path: string, json: Record<string, unknown>): Config {
     if (!isRecord(entry) || typeof entry.token !== 'string') throw broken(path, `tokens of ${origin} has no token`)
     config.tokens[origin] = { ...entry, token: entry.token }
   }
+  for (const [origin, account] of entries(path, json, 'accounts'))
+    if (typeof account === 'string') (config.accounts ??= {})[origin] = account
   for (const [origin, folder] of entries(path, json, 'data_dirs'))
     if (typeof folder === 'string') (config.data_dirs ??= {})[origin] = folder
   return config

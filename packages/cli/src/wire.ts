@@ -18,6 +18,7 @@ export type SessionStatus = Session['status']
 export type ChangeRequest = Body<'getChangeRequest'>['change_request']
 export type Checks = Body<'getChecks'>
 export type MergePreview = Body<'previewChangeRequest'>
+export type Account = Body<'createAccount'>
 export type Member = Body<'addMember'>['member']
 export type Token = Body<'listUserTokens'>[number]
 export type AuditRow = Body<'listAudit'>[number]

@@ -1,14 +1,17 @@
 import { z } from 'zod'
-import { line, ok, page, route, timestamp, uuid } from './route.ts'
+import { line, ok, page, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
 export const user = z.object({ user_id: uuid, name: z.string(), email: z.string().nullable() })
+export const plans = ['free', 'pro', 'team', 'selfhost'] as const
+export type Plan = (typeof plans)[number]
+
 export const account = z.object({
   account_id: uuid,
   name: z.string(),
-  plan: z.enum(['free', 'pro', 'team', 'selfhost']),
+  plan: z.enum(plans),
   role: z.enum(roles),
 })
 export type Account = z.infer<typeof account>
@@ -20,6 +23,39 @@ export const getMeRoute = route({
   path: '/v1/accounts/me',
   access: 'account',
   reply: z.object({ user, account, accounts: z.array(account) }),
+})
+
+export const listAccountsRoute = route({
+  name: 'listAccounts',
+  summary: 'The accounts the caller belongs to, the oldest first',
+  method: 'GET',
+  path: '/v1/accounts',
+  access: 'account',
+  query: pageOfWhole,
+  pages: { list: 'accounts', by: 'account_id' },
+  reply: z.object({ accounts: z.array(account) }),
+})
+
+export const createAccountRoute = route({
+  name: 'createAccount',
+  summary: 'Make another account, whose owner the caller becomes; for owners of the first account',
+  method: 'POST',
+  path: '/v1/accounts',
+  access: 'account',
+  body: z.object({ name: line(100), plan: z.enum(plans).default('selfhost') }),
+  status: 201,
+  idempotent: true,
+  reply: account,
+})
+
+export const updateAccountRoute = route({
+  name: 'updateAccount',
+  summary: 'Rename an account; its plan is changed by owners of the first account',
+  method: 'PATCH',
+  path: '/v1/accounts/:accountId',
+  access: 'account-admin',
+  body: z.object({ name: line(100).optional(), plan: z.enum(plans).optional() }),
+  reply: account,
 })
 
 export const member = user.extend({ role: z.enum(roles), created_at: timestamp })
@@ -217,6 +253,8 @@ export const listDashboardSessionsRoute = route({
   method: 'GET',
   path: '/v1/accounts/dashboard-sessions',
   access: 'account',
+  query: pageOfWhole,
+  pages: { list: null, by: 'dashboard_session_id' },
   reply: z.array(dashboardSession),
 })
 

@@ -87,6 +87,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The accounts the caller belongs to, the oldest first */
+        get: operations["listAccounts"];
+        put?: never;
+        /** Make another account, whose owner the caller becomes; for owners of the first account */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/owner-links": {
         parameters: {
             query?: never;
@@ -240,6 +258,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Rename an account; its plan is changed by owners of the first account */
+        patch: operations["updateAccount"];
         trace?: never;
     };
     "/v1/invitations/accept": {
@@ -2210,6 +2245,98 @@ export interface operations {
             };
         };
     };
+    listAccounts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        accounts: {
+                            /** Format: uuid */
+                            account_id: string;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "free" | "pro" | "team" | "selfhost";
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "member" | "viewer";
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @default selfhost
+                     * @enum {string}
+                     */
+                    plan?: "free" | "pro" | "team" | "selfhost";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        account_id: string;
+                        name: string;
+                        /** @enum {string} */
+                        plan: "free" | "pro" | "team" | "selfhost";
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     createOwnerLink: {
         parameters: {
             query?: never;
@@ -2458,7 +2585,10 @@ export interface operations {
     };
     listDashboardSessions: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2626,6 +2756,53 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @enum {string} */
+                    plan?: "free" | "pro" | "team" | "selfhost";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        account_id: string;
+                        name: string;
+                        /** @enum {string} */
+                        plan: "free" | "pro" | "team" | "selfhost";
+                        /** @enum {string} */
+                        role: "owner" | "admin" | "member" | "viewer";
                     };
                 };
             };
@@ -2936,7 +3113,10 @@ export interface operations {
     };
     listNotices: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3360,6 +3540,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                account_id?: string;
             };
             header?: never;
             path?: never;
@@ -3465,6 +3646,8 @@ export interface operations {
                 "application/json": {
                     repo_url?: string;
                     name?: string;
+                    /** Format: uuid */
+                    account_id?: string;
                     default_branch?: string;
                     git_token?: string;
                     git_username?: string;
@@ -4177,6 +4360,8 @@ export interface operations {
     listTree: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 ref?: string;
                 path?: string;
             };
@@ -4258,7 +4443,10 @@ export interface operations {
     };
     listSecrets: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -5563,7 +5751,10 @@ export interface operations {
     };
     listUnfinishedWork: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -6685,7 +6876,10 @@ export interface operations {
     };
     listReviews: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -7071,7 +7265,10 @@ export interface operations {
     };
     listTriggers: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -7366,7 +7563,10 @@ export interface operations {
     };
     listChannels: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -7686,7 +7886,10 @@ export interface operations {
     };
     listChannelLinks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7849,7 +8052,10 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -8431,7 +8637,10 @@ export interface operations {
     };
     listApps: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;
@@ -9127,6 +9336,7 @@ export interface operations {
                 status?: "pending" | "all";
                 session_id?: string;
                 limit?: number;
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -9177,7 +9387,10 @@ export interface operations {
     };
     listConnectors: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 projectId: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { route, timestamp, uuid } from './route.ts'
+import { pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 /** The port an app is asked to listen on (`PORT`) when its entry names none. */
 export const appPortDefault = 3000
@@ -86,6 +86,8 @@ export const listAppsRoute = route({
   method: 'GET',
   path: base,
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'apps', by: 'slug' },
   reply: z.object({ apps: z.array(app), errors: z.array(manifestIssue), provider }),
 })
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { diffFile, mergePreview } from './change-requests.ts'
 import { branchName } from './projects.ts'
-import { bytesAtMost, page, route, timestamp } from './route.ts'
+import { bytesAtMost, page, pageOfWhole, route, timestamp } from './route.ts'
 
 export const pathBytesMax = 4096
 export const fileTextBytesMax = 1024 * 1024
@@ -59,7 +59,8 @@ export const listTreeRoute = route({
   method: 'GET',
   path: `${base}/tree`,
   access: 'project-read',
-  query: z.object({ ref: ref.optional(), path: path.default('') }),
+  query: pageOfWhole.extend({ ref: ref.optional(), path: path.default('') }),
+  pages: { list: 'entries', by: 'name' },
   reply: z.object({
     ref: z.string(),
     sha: z.string(),

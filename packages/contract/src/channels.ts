@@ -1,7 +1,7 @@
 /** A chat workspace at a project: who talks there, what is told there, and what the workspace needs to reach the service. */
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { ok, route, timestamp, uuid } from './route.ts'
+import { ok, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 export const chatPlatforms = ['slack'] as const
 
@@ -102,6 +102,8 @@ export const listChannelsRoute = route({
   method: 'GET',
   path: base,
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'channels', by: 'channel_id' },
   reply: z.object({
     channels: z.array(channel),
     setup: z.array(chatSetup),
@@ -213,6 +215,8 @@ export const listChannelLinksRoute = route({
   method: 'GET',
   path: '/v1/channel-links',
   access: 'user',
+  query: pageOfWhole,
+  pages: { list: null, by: 'link_id' },
   reply: z.array(channelLink),
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { manifestIssue } from './projects.ts'
-import { route, timestamp, uuid } from './route.ts'
+import { page, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 /** The gateway speaks MCP, so its bodies are that protocol's; only its place is ours. */
 export const mcpGatewayPath = '/v1/mcp'
@@ -94,6 +94,8 @@ export const listConnectorsRoute = route({
   method: 'GET',
   path: base,
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'connectors', by: 'slug' },
   reply: z.object({
     connectors: z.array(connector),
     errors: z.array(manifestIssue),
@@ -153,6 +155,7 @@ export const listConnectorApprovalsRoute = route({
     status: z.enum(['pending', 'all']).default('pending'),
     session_id: z.string().optional(),
     limit: z.coerce.number().int().min(1).max(200).default(50),
+    cursor: page.shape.cursor,
   }),
   reply: z.object({ approvals: z.array(connectorApproval) }),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, route, timestamp } from './route.ts'
+import { ok, pageOfWhole, route, timestamp } from './route.ts'
 
 /** Something that was done in the person's name and may outlast them: a token, a link, an invitation. */
 export const notice = z.object({
@@ -21,6 +21,8 @@ export const listNoticesRoute = route({
   method: 'GET',
   path: '/v1/accounts/notices',
   access: 'account',
+  query: pageOfWhole,
+  pages: { list: 'notices', by: 'notice_id' },
   reply: z.object({ notices: z.array(notice) }),
 })
 

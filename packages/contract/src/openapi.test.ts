@@ -26,8 +26,27 @@ describe('the table of routes', () => {
     expect(Object.keys(route.params.shape)).toEqual([...route.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!))
   })
 
+  // These lists are parts of one answer, or bounded by it: a diff, a check's runs, sums of usage.
+  const wholeAnswers = [
+    ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
+    ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
+    ...['getApp', 'readAppLogs', 'getConnector'],
+  ]
+  const isList = ({ method, reply, stream }: Route) =>
+    method === 'GET' &&
+    !stream &&
+    (reply instanceof z.ZodArray ||
+      (reply instanceof z.ZodObject && Object.values(reply.shape).some((field) => field instanceof z.ZodArray)))
+
+  test('every list takes limit and cursor', () => {
+    const lists = routes.filter((route) => isList(route) && !wholeAnswers.includes(route.name))
+    const without = lists.filter(({ query }) => !('limit' in query.shape && 'cursor' in query.shape))
+    expect(without.map(({ name }) => name)).toEqual([])
+    expect(lists.length).toBeGreaterThan(20)
+  })
+
   test.each(named)('%s asks for the access its path stands for', (_, route) => {
-    const isAccount = route.path.startsWith('/v1/accounts/')
+    const isAccount = /^\/v1\/accounts(\/|$)/.test(route.path)
     const isProject = route.path.startsWith('/v1/projects/:projectId')
     const isOneAccount = route.path.startsWith('/v1/accounts/:accountId')
     expect(route.access === 'account').toBe(isAccount && !isOneAccount)
@@ -51,6 +70,7 @@ describe('the table of routes', () => {
     const keyed = routes.filter((route) => route.idempotent).map((route) => route.name)
     expect(keyed.toSorted()).toEqual(
       [
+        'createAccount',
         'createProject',
         'createSession',
         'promptSession',

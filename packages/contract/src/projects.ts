@@ -98,6 +98,8 @@ export const createProjectRoute = route({
   body: z.object({
     repo_url: z.string().trim().min(1).max(2048).optional(),
     name: name.optional(),
+    /** The account it belongs to; left out, the oldest in which the caller may write. */
+    account_id: uuid.optional(),
     default_branch: branchName.optional(),
     /** Password part of the host's credential; the user part is `x-access-token` unless `git_username` says otherwise. For ssh, a private key. */
     git_token: z.string().min(1).max(4096).optional(),
@@ -116,7 +118,7 @@ export const listProjectsRoute = route({
   method: 'GET',
   path: '/v1/projects',
   access: 'user',
-  query: page,
+  query: page.extend({ account_id: z.string().optional() }),
   reply: z.array(project),
 })
 

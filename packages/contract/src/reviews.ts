@@ -1,6 +1,6 @@
 /** Reviews: remarks on lines of a change request, gathered and sent to its session as one prompt. */
 import { z } from 'zod'
-import { bytesAtMost, route, sha, timestamp, uuid } from './route.ts'
+import { bytesAtMost, pageOfWhole, route, sha, timestamp, uuid } from './route.ts'
 
 export const reviewCommentsMax = 200
 const commentBytesMax = 16 * 1024
@@ -44,6 +44,8 @@ export const listReviewsRoute = route({
   method: 'GET',
   path: base,
   access: 'project-write',
+  query: pageOfWhole,
+  pages: { list: 'reviews', by: 'review_id' },
   reply: z.object({ reviews: z.array(review) }),
 })
 

@@ -71,8 +71,16 @@ export interface Route<
   secretReply: boolean
   /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
   stream: boolean
+  /** The list of the reply that `limit` and `cursor` cut, and the field that names an entry; null where the handler pages by itself or there is no list. */
+  pages: ListPages | null
   /** The content types of the reply; `reply` describes the JSON one. */
   replyTypes: string[]
+}
+
+export interface ListPages {
+  /** The field of the reply; null for a bare array. */
+  list: string | null
+  by: string
 }
 
 const noQuery = z.object({})
@@ -113,6 +121,7 @@ export function route<
     idempotent: def.idempotent ?? false,
     secretReply: def.secretReply ?? false,
     stream: def.stream ?? false,
+    pages: def.pages ?? null,
     replyTypes: def.replyTypes ?? ['application/json'],
   }
 }
@@ -130,6 +139,7 @@ interface Definition<Path, Reply, A, M, Query, Body> {
   idempotent?: boolean
   secretReply?: boolean
   stream?: boolean
+  pages?: ListPages
   replyTypes?: string[]
   publicInSandbox?: boolean
 }
@@ -141,16 +151,19 @@ export const bytesAtMost = (max: number) => (text: string) => new TextEncoder().
 /** Line ends and other control characters become a space: in a commit, a log or a card a second line would speak for itself. */
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 /** A name or a title. */
-export const line = (max: number) => z.string('is required').overwrite(oneLine).min(1, 'is required').max(max)
+export const line = (max: number) => z.string().overwrite(oneLine).min(1).max(max)
 
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const ok = z.object({ ok: z.literal(true) })
 export const metadata = z
   .record(z.string(), z.json())
-  .refine((value) => JSON.stringify(value).length <= 16 * 1024, 'is larger than 16 KiB')
+  .refine((value) => bytesAtMost(16 * 1024)(JSON.stringify(value)), 'is larger than 16 KiB')
 
 /** `limit` and `cursor` of every list; the next page is in the `Link` header. */
 export const page = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
   cursor: z.string().max(200).optional(),
 })
+
+/** The same of lists that are whole unless a page is asked for. Their routes name the list in `pages`. */
+export const pageOfWhole = page.extend({ limit: z.coerce.number().int().min(1).max(1000).optional() })

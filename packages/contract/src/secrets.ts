@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, route, timestamp, uuid } from './route.ts'
+import { ok, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 export const secretValueBytesMax = 64 * 1024
 export const secretBytesOfAllMax = 512 * 1024
@@ -18,6 +18,8 @@ export const listSecretsRoute = route({
   method: 'GET',
   path: '/v1/projects/:projectId/secrets',
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'items', by: 'name' },
   reply: z.object({
     items: z.array(secret),
     required: z.array(z.string()),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { changeRequest } from './change-requests.ts'
 import { manifestIssue } from './projects.ts'
-import { route, timestamp, uuid } from './route.ts'
+import { pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 /** A webhook's body: what its sender may send at once. */
 export const webhookBytesMax = 1024 * 1024
@@ -52,6 +52,8 @@ export const listTriggersRoute = route({
   method: 'GET',
   path: base,
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'triggers', by: 'slug' },
   reply: z.object({ triggers: z.array(trigger), errors: z.array(manifestIssue) }),
 })
 

@@ -1,6 +1,6 @@
 /** Work of a session that nobody committed and pushed: the service keeps it, and gives it back. */
 import { z } from 'zod'
-import { ok, route, sha, timestamp, uuid } from './route.ts'
+import { ok, pageOfWhole, route, sha, timestamp, uuid } from './route.ts'
 
 const base = '/v1/projects/:projectId/sessions/:sessionId/wip'
 
@@ -89,6 +89,8 @@ export const listUnfinishedWorkRoute = route({
   method: 'GET',
   path: '/v1/projects/:projectId/unfinished-work',
   access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: null, by: 'session_id' },
   reply: z.array(
     z.object({
       session_id: uuid,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { projectEventTypes } from './event-types.ts'
-import { ok, page, route, timestamp, uuid } from './route.ts'
+import { ok, page, pageOfWhole, route, timestamp, uuid } from './route.ts'
 
 /** What a receiver may take to answer. */
 export const webhookTimeoutMs = 10_000
@@ -74,6 +74,8 @@ export const listWebhooksRoute = route({
   method: 'GET',
   path: base,
   access: 'project-admin',
+  query: pageOfWhole,
+  pages: { list: 'webhooks', by: 'webhook_id' },
   reply: z.object({ webhooks: z.array(webhook) }),
 })
 

@@ -1,6 +1,7 @@
 /** What the pages ask of the service, with the keys under which answers are kept. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { operations } from '@svc/contract/api'
+import { chosenAccountId, withChosenAccount } from './account-choice.ts'
 import { api, ApiError, reply, replyPage } from './api.ts'
 import { fetchingMs, isFetching } from './query-client.ts'
 
@@ -30,7 +31,7 @@ const liveMs = 30_000
 
 export const me = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => reply(api.GET('/v1/accounts/me', { signal })),
+  queryFn: async ({ signal }) => withChosenAccount(await reply(api.GET('/v1/accounts/me', { signal }))),
   staleTime: 60_000,
 })
 
@@ -54,7 +55,9 @@ export const project = (name: string) =>
 export const projectNamed =
   (name: string) =>
   (all: Project[]): Project => {
-    const found = all.find(({ slug, project_id }) => slug === name || project_id === name)
+    const named = all.filter(({ slug, project_id }) => slug === name || project_id === name)
+    // Two accounts may each have a project of this name.
+    const found = named.find(({ account_id }) => account_id === chosenAccountId()) ?? named[0]
     if (found === undefined)
       throw new ApiError(404, {
         error: `There is no project ${name}, or you may not see it.`,

@@ -65,6 +65,10 @@ export class LaneQueue {
     this.#limits = laneLimits
   }
 
+  load(): { running: number; waiting: number } {
+    return { running: this.#running, waiting: this.#waiting }
+  }
+
   /** Resolves when a child may start. The returned function must be called once, when that child is gone. */
   async enter(place: LanePlace, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
@@ -170,6 +174,16 @@ const queues: Record<Lane, LaneQueue> = {
   serve: new LaneQueue(limits.serve),
   push: new LaneQueue(limits.push),
   standing: new LaneQueue(limits.standing),
+}
+
+export interface LaneLoad {
+  lane: Lane
+  running: number
+  waiting: number
+}
+
+export function laneLoads(): LaneLoad[] {
+  return (Object.keys(queues) as Lane[]).map((lane) => ({ lane, ...queues[lane].load() }))
 }
 
 export function enterLane(lane: Lane, place: LanePlace, signal?: AbortSignal): Promise<() => void> {

@@ -1,6 +1,6 @@
 /** The list of every resource's routes. The server and its tests both call buildApp. */
 import { openApiDocument } from '@svc/contract/openapi'
-import { errorClass, ServiceError } from '@svc/contract'
+import { errorClass, type Method, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
 import { accountRoutes } from './accounts/routes.ts'
 import { invitationRoutes } from './accounts/invitations/routes.ts'
@@ -19,13 +19,15 @@ import { eventRoutes } from './events/routes.ts'
 import { hostWebhookDoor } from './host-webhooks/door.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
 import { refuseForeignHost } from './http/host-allow-list.ts'
+import { methodsOf } from './http/known-paths.ts'
 import { refuseInSandbox } from './http/inside-sandbox.ts'
 import { type App, mount } from './http/mount.ts'
-import { replyError } from './http/reply-error.ts'
+import { type Answered, replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
 import { type AppContext, credentialsOf } from './http/request-info.ts'
 import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
+import { metricsRoutes } from './metrics/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import { usageRoutes } from './models/usage.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
@@ -80,11 +82,21 @@ export function buildApp(deps: Deps): App {
   mcpRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
+  metricsRoutes(app, deps)
   oidcRoutes(app, deps)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) => replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
   return app
+}
+
+function methodRefused(methods: Method[], request: Answered, deps: Deps): Response {
+  const error = new ServiceError('method_not_allowed', `This route answers ${methods.join(' and ')} alone.`, {
+    hint: 'GET /v1/openapi.json lists every route with its methods.',
+  })
+  const reply = replyError(error, request, deps)
+  reply.headers.set('allow', methods.join(', '))
+  return reply
 }
 
 /** An unknown path answers by the same rules as a known one: who may not see that part of the API is told that, and nothing of what is there. */
@@ -94,6 +106,8 @@ async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
   try {
     if (c.req.path.startsWith('/v1/accounts') || c.req.path.startsWith('/v1/projects'))
       refuseByPath(await authenticate(deps, credentialsOf(c.req.raw)), c.req.path)
+    const methods = methodsOf(c.req.path)
+    if (methods.length > 0) return methodRefused(methods, request, deps)
     throw new ServiceError('not_found', 'There is no such route.', { hint: 'GET /v1/openapi.json lists them all.' })
   } catch (error) {
     if (error instanceof ServiceError && errorClass(error.code) === 'internal') deps.log.error({ err: error })

@@ -17,6 +17,7 @@ import { exceptThisServer } from './egress/this-server.ts'
 import { EventWire } from './events/wire.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
 import { forgettingKeys } from './redaction/forgetting-driver.ts'
+import { Metrics } from './metrics/metrics.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
 import { makeRunDir } from './run-dir.ts'
@@ -51,6 +52,9 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
     const driver = await chooseDriver(config, runDir, log)
     const disk = new DiskWatch({ config, log })
     await disk.begin()
+    const metrics = new Metrics()
+    metrics.watchProcess()
+    metrics.watchPools(database.pools)
     const base = {
       config,
       disk,
@@ -61,6 +65,7 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       redaction,
       sandboxes: driver === null ? null : forgettingKeys(closingEgress(driver, egress), redaction),
       egress,
+      metrics,
       feed: new SessionFeed(),
       events: new EventWire({ db: database.db, locks: database.locks, log }),
       relaySocket: join(runDir, 'relay.sock'),

@@ -23,6 +23,8 @@ export interface Config extends ModelConfig, StorageConfig {
   network: NetworkConfig
   databaseUrl: string | null
   bootstrapToken: string | null
+  /** Opens GET /metrics from other machines. */
+  metricsToken: string | null
   sandboxDriver: 'auto' | 'local' | 'container' | 'none'
   /** The most that one sandbox may ask for. */
   sandboxMax: SandboxMax
@@ -93,6 +95,7 @@ export function operatorSecrets(config: Config): Record<string, string | null> {
         keys.map((key, index) => [`model key ${index + 1} of ${name}`, key] as const),
       ),
     ),
+    SVC_METRICS_TOKEN: config.metricsToken,
     SVC_GIT_HOST_TOKEN: config.gitHost?.token ?? null,
     SVC_OIDC_CLIENT_SECRET: config.oidc?.clientSecret ?? null,
     DATABASE_URL: database === null ? null : decodeURIComponent(database.password),
@@ -163,6 +166,9 @@ export function parseConfig(env: Env): Config {
   const bootstrapToken = env.SVC_BOOTSTRAP_TOKEN || null
   if (bootstrapToken !== null && !isWellFormedToken(bootstrapToken))
     problems.push('SVC_BOOTSTRAP_TOKEN is not a well-formed svc_pat_ token (its checksum does not fit).')
+  const metricsToken = env.SVC_METRICS_TOKEN || null
+  if (metricsToken !== null && !/^[\x21-\x7e]{16,512}$/.test(metricsToken))
+    problems.push('SVC_METRICS_TOKEN has to be 16 to 512 letters, digits and signs without spaces.')
   const modelUrl = url('SVC_LLM_UPSTREAM_URL')
   const callsPerMinute = read('SVC_LLM_CALLS_PER_MINUTE', 120, integer(1, 100_000))
   const roles = (env.SVC_ROLES || 'api,worker').split(',').map((role) => role.trim())
@@ -184,6 +190,7 @@ export function parseConfig(env: Env): Config {
     network: readNetwork(env, problems, (name, fallback, min, max) => read(name, fallback, integer(min, max))),
     databaseUrl,
     bootstrapToken,
+    metricsToken,
     sandboxDriver: read<Config['sandboxDriver']>(
       'SVC_SANDBOX_DRIVER',
       'auto',

@@ -11,6 +11,7 @@ import type { EgressGate } from './egress/gate.ts'
 import type { EventWire } from './events/wire.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { Pulse } from './scheduler/pulse.ts'
 import type { SessionFeed } from './sessions/feed.ts'
 import type { SessionKeeper } from './sessions/keeper.ts'
@@ -29,6 +30,7 @@ export interface Deps {
   /** Whether there is room for new work. */
   disk: DiskWatch
   egress: EgressGate
+  metrics: Metrics
   feed: SessionFeed
   /** Wakes readers of project events. */
   events: EventWire

@@ -1,4 +1,5 @@
-import { chmod, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { chmod, rename } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -89,6 +90,10 @@ export class Listener {
     })
   }
 
+  load(): ReturnType<Connections['load']> {
+    return this.#connections.load()
+  }
+
   async onPort(host: string, port: number): Promise<number> {
     const server = this.#proxied?.server ?? this.server
     await listening(server, () => server.listen({ host, port }), `${host}:${port}`)
@@ -98,9 +103,11 @@ export class Listener {
 
   /** The socket is for this user alone: a sandbox reaches it only where the driver binds it. */
   async onSocket(path: string): Promise<void> {
-    await rm(path, { force: true })
-    await listening(this.server, () => this.server.listen(path), path)
-    await chmod(path, 0o600)
+    // Renamed into place: between a removal and a bind another server on this folder could take the name.
+    const own = `${path}.${randomBytes(4).toString('hex')}`
+    await listening(this.server, () => this.server.listen(own), own)
+    await chmod(own, 0o600)
+    await rename(own, path)
   }
 
   /** No new connections; what runs may end; what does not end in time is cut. */

@@ -64,6 +64,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     throw error
   })
   const { deps } = built
+  deps.metrics.watchListener(door)
   let life: Life | null = null
   let owners: OwnerSocket | null = null
   try {
@@ -81,7 +82,7 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
       [appDoor(deps), previewDoor(deps), sandboxDoor(deps), terminalDoor(deps)],
     )
     process.stdout.write(greeting)
-    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, log) : Promise.resolve()
+    const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
     await settleSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')

@@ -22,6 +22,7 @@ import type { Deps } from './deps.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { EventWire } from './events/wire.ts'
 import { makeKeyring } from './keyring/keyring.ts'
+import { Metrics } from './metrics/metrics.ts'
 import { managedDir } from './projects/repository.ts'
 import { forgettingKeys } from './redaction/forgetting-driver.ts'
 import { Redaction } from './redaction/redaction.ts'
@@ -221,6 +222,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     locks: database.locks,
     localLocks: new LocalLocks(),
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
+    metrics: new Metrics(),
     feed: new SessionFeed(),
     events: new EventWire({ db: database.db, locks: database.locks, log }),
     relaySocket: join(config.dataDir, 'relay.sock'),

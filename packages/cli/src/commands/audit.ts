@@ -29,7 +29,7 @@ export const audit = command({
   async run(ctx, { flags }) {
     const limit = limitOf(flags.limit)
     const api = await ctx.api()
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     const query = {
       ...(flags.action === undefined ? {} : { action: flags.action }),
       ...(flags.project === undefined ? {} : { project_id: await resolveProjectId(api, flags.project) }),

@@ -1,3 +1,4 @@
+import { chosenAccountId } from './members/account.ts'
 import { basename } from 'node:path'
 import type { ApiClient } from '@svc/contract/api'
 import { onlyOnce, reply } from '../api.ts'
@@ -115,8 +116,12 @@ async function projectHere(
   }
   const api = await ctx.api()
   const name = basename(top).trim().slice(0, 100) || 'project'
+  const account_id = await chosenAccountId(ctx)
   const project = await reply(
-    api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name, default_branch: branch } }),
+    api.POST('/v1/projects', {
+      headers: onlyOnce(ctx.io),
+      body: { name, default_branch: branch, ...(account_id === undefined ? {} : { account_id }) },
+    }),
   )
   const host = await ctx.host()
   const path = await writeLink(top, {

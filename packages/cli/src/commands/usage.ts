@@ -31,7 +31,7 @@ export const usage = command({
     const api = await ctx.api()
     if (flags.cap !== undefined) {
       const model_tokens_per_month = flags.cap === 'none' ? null : wholeNumber('--cap', flags.cap, 0, 1_000_000_000_000)
-      const accountId = await resolveAccountId(api, flags.account)
+      const accountId = await resolveAccountId(ctx, flags.account)
       const path = { accountId }
       const set = await reply(
         api.PATCH('/v1/accounts/{accountId}/usage', { params: { path }, body: { model_tokens_per_month } }),
@@ -61,7 +61,7 @@ async function read(
   if (flags.session !== undefined && named === undefined)
     throw new UsageError('--session goes with --project', { next: ['svc usage --project <id> --session <id>'] })
   if (named === undefined) {
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     return reply(api.GET('/v1/accounts/{accountId}/usage', { params: { path: { accountId }, query } }))
   }
   const projectId = await resolveProjectId(api, named)

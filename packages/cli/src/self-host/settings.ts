@@ -76,6 +76,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_CONNECTIONS_PER_ADDRESS: { summary: 'Open connections of one address' },
   SVC_STREAMS_MAX: { summary: 'Event streams and WebSockets in total' },
   SVC_STREAMS_PER_ADDRESS: { summary: 'Event streams and WebSockets of one client' },
+  SVC_METRICS_TOKEN: { summary: 'Opens /metrics from other machines', secret: true },
   SVC_ROLES: { summary: 'What this process does' },
   SVC_LOG: { summary: 'Format of the log: json or pretty' },
 }

@@ -41,7 +41,7 @@ export function Shell() {
             Projects
           </Link>
           <span className="flex-1" />
-          {data !== undefined && <UserMenu name={data.user.name} account={data.account.name} />}
+          {data !== undefined && <UserMenu name={data.user.name} account={data.account} accounts={data.accounts} />}
         </nav>
       </header>
       <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6 outline-none">

@@ -1,6 +1,8 @@
 import { Menu } from '@base-ui/react/menu'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { chooseAccount } from '../account-choice.ts'
 import { api, reply } from '../api.ts'
 import { paths } from '../paths.ts'
 import { applyTheme, theme, type Theme } from '../theme.ts'
@@ -12,8 +14,19 @@ const themes: [Theme, string][] = [
   ['dark', 'Dark'],
 ]
 
-export function UserMenu({ name, account }: { name: string; account: string }) {
+interface Account {
+  account_id: string
+  name: string
+}
+
+export function UserMenu({ name, account, accounts }: { name: string; account: Account; accounts: Account[] }) {
   const navigate = useNavigate()
+  const queries = useQueryClient()
+  const switchTo = async (accountId: string) => {
+    chooseAccount(accountId)
+    await navigate({ to: paths.projects })
+    await queries.invalidateQueries()
+  }
   const [chosen, setChosen] = useState(theme)
   const go = (to: string) => () => void navigate({ to })
   return (
@@ -22,7 +35,25 @@ export function UserMenu({ name, account }: { name: string; account: string }) {
       <Menu.Portal>
         <Menu.Positioner sideOffset={6} align="end" className="z-50">
           <Menu.Popup className="min-w-52 rounded-lg border border-line bg-ground p-1.5 shadow-lg outline-none">
-            <p className="px-3 py-1 text-sm text-dim">{account}</p>
+            {accounts.length === 1 ? (
+              <p className="px-3 py-1 text-sm text-dim">{account.name}</p>
+            ) : (
+              <Menu.RadioGroup
+                aria-label="Account"
+                value={account.account_id}
+                onValueChange={(accountId: string) => void switchTo(accountId)}
+              >
+                {accounts.map((each) => (
+                  <Menu.RadioItem key={each.account_id} value={each.account_id} className={item} closeOnClick>
+                    <Menu.RadioItemIndicator keepMounted className="w-3 data-unchecked:invisible">
+                      ✓
+                    </Menu.RadioItemIndicator>
+                    <span className="truncate">{each.name}</span>
+                  </Menu.RadioItem>
+                ))}
+              </Menu.RadioGroup>
+            )}
+            <Menu.Separator className="my-1.5 border-t border-line" />
             <Menu.Item className={item} onClick={go(paths.members)}>
               Members
             </Menu.Item>

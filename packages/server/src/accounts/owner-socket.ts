@@ -2,7 +2,7 @@
  * The socket by which `svc self-host owner-link` asks the running server for a sign-in link. It lies in the data folder with
  * mode 0600: the kernel admits the user the server runs as, and no API token is involved.
  */
-import { chmod, open, rm } from 'node:fs/promises'
+import { chmod, open, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { errorStatus, ServiceError } from '@svc/contract'
@@ -24,13 +24,15 @@ export async function serveOwnerSocket(deps: SocketDeps): Promise<OwnerSocket> {
   server.requestTimeout = 10_000
   // The kernel takes 107 bytes as the path of a socket; by its descriptor the folder is short, however deep it lies.
   const folder = await open(deps.config.dataDir, 'r')
+  // Renamed into place: between a removal and a bind another server on this folder could take the name.
+  const own = `${ownerSocketName}.${deps.newId().slice(0, 8)}`
   const before = process.umask(0o177)
   try {
-    await rm(path, { force: true })
     const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
-    server.listen(`/proc/self/fd/${folder.fd}/${ownerSocketName}`)
+    server.listen(`/proc/self/fd/${folder.fd}/${own}`)
     await listening
-    await chmod(path, 0o600)
+    await chmod(join(deps.config.dataDir, own), 0o600)
+    await rename(join(deps.config.dataDir, own), path)
   } catch (error) {
     await folder.close()
     throw error

@@ -2,10 +2,12 @@ import {
   addMemberRoute,
   changeRoleRoute,
   confirmSignInRoute,
+  createAccountRoute,
   createOwnerLinkRoute,
   endDashboardSessionRoute,
   getMeRoute,
   getPasswordRoute,
+  listAccountsRoute,
   listAuditRoute,
   listDashboardSessionsRoute,
   listMembersRoute,
@@ -17,6 +19,7 @@ import {
   signInRoute,
   signInWithPasswordRoute,
   signOutRoute,
+  updateAccountRoute,
 } from '@svc/contract'
 import { listAudit } from '../audit/list.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -33,6 +36,7 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import type { RequestInfo } from '../http/request-info.ts'
+import { createAccount, updateAccount } from './change.ts'
 import { signUp } from './invitations/accept.ts'
 import { invite } from './invitations/invite.ts'
 import { changeRole, removeMember } from './members.ts'
@@ -50,6 +54,13 @@ export function accountRoutes(deps: Deps): Mounted[] {
       if (account === undefined) throw new ServiceError('forbidden', 'You are not a member of any account.')
       return { user: await getUser(deps.db, caller.actor.user_id), account, accounts }
     }),
+    handle(listAccountsRoute, async ({ caller }) => ({
+      accounts: await accountsOfUser(deps.db, caller.actor.user_id),
+    })),
+    handle(createAccountRoute, ({ body, caller, request }) =>
+      createAccount(deps, { ...body, caller, accountId: request.resourceId }),
+    ),
+    handle(updateAccountRoute, ({ account, body, caller }) => updateAccount(deps, { ...body, account, caller })),
     handle(listMembersRoute, async ({ account, query }) => {
       const { rows, next } = await listMembers(deps.db, account.account_id, query)
       return new Page(rows, next)

@@ -1,4 +1,4 @@
-import { type Role, ServiceError } from '@svc/contract'
+import { type Plan, type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
@@ -32,14 +32,33 @@ export async function getAccount(db: DbOrTransaction, accountId: string) {
 
 export async function insertAccountWithOwner(
   db: DbOrTransaction,
-  input: { account_id: string; user_id: string; account_name: string; user_name: string; plan: 'selfhost' },
+  input: { account_id: string; user_id: string; account_name: string; user_name: string; plan: Plan },
 ): Promise<void> {
-  await db
-    .insertInto('accounts')
-    .values({ account_id: input.account_id, name: input.account_name, plan: input.plan })
-    .execute()
+  await insertAccount(db, { account_id: input.account_id, name: input.account_name, plan: input.plan })
   await db.insertInto('users').values({ user_id: input.user_id, name: input.user_name, email: null }).execute()
   await insertMember(db, { account_id: input.account_id, user_id: input.user_id, role: 'owner' })
+}
+
+/** False when the id is there already, by an earlier try of the same request. */
+export async function insertAccount(
+  db: DbOrTransaction,
+  row: { account_id: string; name: string; plan: Plan },
+): Promise<boolean> {
+  const inserted = await db
+    .insertInto('accounts')
+    .values(row)
+    .onConflict((conflict) => conflict.column('account_id').doNothing())
+    .returning('account_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+export async function updateAccountRow(
+  db: DbOrTransaction,
+  accountId: string,
+  set: { name: string; plan: Plan },
+): Promise<void> {
+  await db.updateTable('accounts').set(set).where('account_id', '=', accountId).execute()
 }
 
 export async function insertMember(

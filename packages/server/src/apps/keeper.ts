@@ -62,6 +62,7 @@ export class AppKeeper {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps
+    deps.metrics.boots.set('apps', this.#boots)
     deps.sandboxes?.onExit(({ sandboxId, reason }) => {
       for (const kept of this.#kept.values())
         if (kept.sandboxId === sandboxId) kept.abort.abort(new CannotDeploy(reason))

@@ -15,6 +15,19 @@ export function memberChanges(app: () => TestApp) {
     return (await app().request<Invited>('POST', `${base()}/members`, { token: null, headers, body })).body
   }
   return {
+    createAccount: {
+      action: 'account.create',
+      async prepare() {
+        return () => app().request('POST', '/v1/accounts', { body: { name: 'Another team' } })
+      },
+    },
+    updateAccount: {
+      action: 'account.update',
+      async prepare() {
+        const body = { name: `A name ${randomUUID()}` }
+        return () => app().request('PATCH', base(), { body })
+      },
+    },
     addMember: {
       action: 'invitation.create',
       async prepare() {

@@ -378,13 +378,7 @@ describe('an unknown path', () => {
 
   test('below /v1/accounts is refused to project tokens before it is known to be unknown', async () => {
     for (const method of methods)
-      for (const path of [
-        '/v1/accounts',
-        '/v1/accounts/',
-        '/v1/accounts/billing',
-        '/v1/%61ccounts/billing/x',
-        '/v1/accounts/me/x',
-      ]) {
+      for (const path of ['/v1/accounts/', '/v1/accounts/billing', '/v1/%61ccounts/billing/x', '/v1/accounts/me/x']) {
         const wrong = await compare((kind) => {
           const verdict = expected('account', method, kind)
           return { probe: { method, path }, want: verdict === 'in' ? 404 : verdict }
@@ -422,7 +416,6 @@ describe('an unknown path', () => {
       '/v2/accounts/me',
       '/nothing',
       '/assets/../app.ts',
-      '/metrics',
       '/v1/account',
       '/x/v1/accounts/me',
       `/x/v1/projects/${randomUUID()}/sessions`,

@@ -39,6 +39,9 @@ export const startsSession = ['createSession', 'fireTrigger']
 export const forPeople = [
   ...[
     'getMe',
+    'listAccounts',
+    'createAccount',
+    'updateAccount',
     'listMembers',
     'addMember',
     'changeRole',
@@ -107,6 +110,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/projects/*': 'none',
   '/account/*': 'none',
   '/link-chat': 'none',
+  '/metrics': 'none',
   '/assets/*': 'none',
 }
 

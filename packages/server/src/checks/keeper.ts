@@ -52,6 +52,7 @@ export class CheckKeeper {
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps
+    deps.metrics.boots.set('checks', this.#boots)
     deps.sandboxes?.onExit(({ sandboxId, reason }) => {
       for (const kept of this.#kept.values()) if (kept.sandboxId === sandboxId) kept.abort.abort(new CannotRun(reason))
     })

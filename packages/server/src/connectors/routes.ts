@@ -12,6 +12,7 @@ import { isUuid, notFound } from '../auth/allow.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import { cutPage, Page, readIdCursor } from '../http/page.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { decide, presentApproval } from './approvals.ts'
 import { checkNow } from './check.ts'
@@ -74,8 +75,11 @@ export function connectorRoutes(deps: Deps): Mounted[] {
       if (sessionId !== undefined && !isUuid(sessionId)) return { approvals: [] }
       const now = deps.now()
       const pendingAt = query.status === 'pending' ? now : null
-      const rows = await listApprovals(deps.db, { projectId: project.project_id, sessionId, pendingAt, limit })
-      return { approvals: (await controlledOnly(caller.actor, rows)).map((row) => presentApproval(row, now)) }
+      const of = { projectId: project.project_id, sessionId, pendingAt, after: readIdCursor(query.cursor) }
+      const found = await listApprovals(deps.db, { ...of, limit: limit + 1 })
+      const { rows, next } = cutPage(found, limit, (last) => [last.created_at, last.approval_id])
+      const controlled = await controlledOnly(caller.actor, rows)
+      return new Page({ approvals: controlled.map((row) => presentApproval(row, now)) }, next)
     }),
     handle(decideConnectorApprovalRoute, async ({ project, params, caller, body }) => {
       const { decision, always = false } = body

@@ -263,16 +263,27 @@ export async function getApproval(
 
 export async function listApprovals(
   db: DbOrTransaction,
-  of: { projectId: string; sessionId?: string | undefined; pendingAt: Date | null; limit: number },
+  of: {
+    projectId: string
+    sessionId?: string | undefined
+    pendingAt: Date | null
+    limit: number
+    after?: [string, string] | null
+  },
 ): Promise<ApprovalRow[]> {
   let query = db
     .selectFrom('connector_approvals')
     .selectAll()
     .where('project_id', '=', of.projectId)
     .orderBy('created_at', 'desc')
-    .orderBy('approval_id')
+    .orderBy('approval_id', 'desc')
     .limit(of.limit)
   if (of.sessionId !== undefined) query = query.where('session_id', '=', of.sessionId)
+  const { after } = of
+  if (after)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'approval_id'), '<', tuple(after[0], after[1])),
+    )
   if (of.pendingAt !== null)
     query = query.where('status', '=', 'pending').where('expires_at', '>', of.pendingAt.toISOString())
   return query.execute()

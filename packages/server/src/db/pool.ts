@@ -22,6 +22,8 @@ export interface Database {
   db: Db
   /** Connections that hold an advisory lock while its owner works over `db`: a pool of their own, so that holders never wait for themselves. */
   locks: pg.Pool
+  /** Both, by their names in GET /metrics. */
+  pools: Record<'queries' | 'locks', pg.Pool>
   close(): Promise<void>
 }
 
@@ -59,6 +61,7 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
   return {
     db,
     locks,
+    pools: { queries: pool, locks },
     async close() {
       await Promise.all([db.destroy(), locks.end()])
     },

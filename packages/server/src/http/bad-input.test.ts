@@ -148,6 +148,7 @@ describe('an id that is none', () => {
     const bodies: Record<string, unknown> = {
       addMember: { email: 'a@example.test' },
       changeRole: { role: 'viewer' },
+      updateAccount: {},
       capAccountUsage: { model_tokens_per_month: null },
       setSecret: { name: 'A', value: 'a' },
       promptSession: { text: 'hello' },
@@ -287,6 +288,20 @@ describe('a query that is wrong', () => {
         ]).toEqual([query.slice(0, 30), answerOf(route)])
     },
   )
+
+  test('a known path by another method is 405 and names the ones it answers', async () => {
+    const path = `/v1/projects/${app.project.project_id}`
+    for (const [method, at] of [
+      ['PUT', path],
+      ['POST', path],
+      ['PUT', `${path}/change-requests/${cr.cr_id}`],
+    ] as const) {
+      const reply = await app.request(method, at, { body: {} })
+      expect([reply.status, reply.body.code]).toEqual([405, 'method_not_allowed'])
+      expect(reply.headers.get('allow')).toContain('GET')
+    }
+    expect((await app.request('PUT', `${path}/nothing`, { body: {} })).status).toBe(404)
+  })
 
   test('an address of more than 16 KiB is refused', async () => {
     const reply = await app.request('GET', `/v1/projects?x=${'a'.repeat(17_000)}`)

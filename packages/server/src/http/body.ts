@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/contract'
-import { z } from 'zod'
 import { requestTimeout } from './slow-bodies.ts'
+import { invalid } from './validation.ts'
 
 export const bodyBytesMax = 1024 * 1024
 
@@ -74,25 +74,4 @@ export function findUnusable(document: unknown): string | null {
     for (const [key, inner] of Object.entries(value)) left.push([key, depth + 1], [inner, depth + 1])
   }
   return null
-}
-
-export function parseWith<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues
-    .slice(0, 20)
-    .map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
-  const first = issues[0]
-  throw invalid(first === undefined ? `The ${where} is not valid.` : sentence(where, first), issues)
-}
-
-function sentence(where: string, issue: { path: string; message: string }): string {
-  if (issue.path === '') return `The ${where} is not valid: ${issue.message}.`
-  return /^(is|holds|has|needs) /.test(issue.message)
-    ? `${issue.path} ${issue.message}.`
-    : `${issue.path}: ${issue.message}.`
-}
-
-export function invalid(message: string, issues: { path: string; message: string }[]): ServiceError {
-  return new ServiceError('invalid', message, { detail: { issues } })
 }

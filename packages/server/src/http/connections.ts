@@ -28,11 +28,16 @@ export class Connections {
   readonly #plain = new Tally()
   readonly #streams = new Tally()
   #refused = 0
+  #refusedInAll = 0
   #reportAt = 0
 
   constructor(config: Pick<NetworkConfig, 'trustsProxy' | 'limits'>, onRefused: (reason: string) => void) {
     this.#config = config
     this.#onRefused = onRefused
+  }
+
+  load(): { connections: number; streams: number; refused: number } {
+    return { connections: this.#open.size, streams: this.#streams.total, refused: this.#refusedInAll }
   }
 
   /** Counts a new connection, or ends it at a cap. */
@@ -121,6 +126,7 @@ export class Connections {
   refuse(socket: Socket, reason: string): void {
     socket.destroy()
     this.#refused++
+    this.#refusedInAll++
     const now = performance.now()
     if (now < this.#reportAt) return
     this.#reportAt = now + reportEveryMs

@@ -3,6 +3,7 @@ import { type Access, type Route, ServiceError } from '@svc/contract'
 import { routes } from '@svc/contract/openapi'
 import type { MiddlewareHandler } from 'hono'
 import { errorResponse } from './reply-error.ts'
+import { patternOf } from './known-paths.ts'
 import type { Bindings } from './request-info.ts'
 
 /** What a project token or a sandbox's service key can open. */
@@ -41,10 +42,7 @@ export function refuseInSandbox(): MiddlewareHandler<{
   Bindings: Bindings
   Variables: { requestId: string }
 }> {
-  const open = routes.filter(answersInSandbox).map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
-  }))
+  const open = routes.filter(answersInSandbox).map((route) => ({ method: route.method, pattern: patternOf(route) }))
   return async (c, next) => {
     if (c.env?.incoming?.svcFromSandbox !== true) return next()
     const { path } = c.req

@@ -14,11 +14,12 @@ import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { takeAgentWrite } from './agent-writes.ts'
-import { ofApi, parseJson, parseWith, readBody } from './body.ts'
+import { ofApi, parseJson, readBody } from './body.ts'
 import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
-import { Page } from './page.ts'
+import { cutWhole, Page } from './page.ts'
 import { replyError } from './reply-error.ts'
 import { responseWhileAdmitted } from './while-admitted.ts'
+import { parseWith } from './validation.ts'
 import { writeReply } from './write-reply.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
 
@@ -86,6 +87,8 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
   const input = { params, query, body, caller, project, account, request } as unknown as Input<Route>
+
+  if (route.pages !== null) return await reply(route, request, cutWhole(route.pages, query, await run(input)))
 
   const key = route.idempotent && actor !== null ? request.idempotencyKey : null
   if (key === null || actor === null) {

@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/contract'
+import { type ListPages, ServiceError } from '@svc/contract'
 import { isUuid } from '../auth/allow.ts'
 
 /** A list reply with the cursor of its next page, which `mount` puts into the Link header. */
@@ -15,11 +15,15 @@ export class Page<Body> {
 export function cutPage<T>(
   rows: T[],
   limit: number,
-  cursorOf: (last: T) => (string | number)[],
+  namesOf: (last: T) => (string | number)[],
 ): { rows: T[]; next: string | null } {
   if (rows.length <= limit) return { rows, next: null }
   const kept = rows.slice(0, limit)
-  return { rows: kept, next: Buffer.from(JSON.stringify(cursorOf(kept.at(-1)!))).toString('base64url') }
+  return { rows: kept, next: cursorOf(namesOf(kept.at(-1)!)) }
+}
+
+function cursorOf(parts: (string | number)[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
 /** Time and name of the last row of a page. The time is one `cutPage` could have written; what names the row is the caller's to check. */
@@ -32,6 +36,12 @@ export function readCursor(cursor: string | undefined): [string, string] | null 
 /** Two texts, as `cutPage` wrote them; what they are is the caller's to check. */
 export function readPair(cursor: string | undefined): [string, string] | null {
   if (cursor === undefined) return null
+  const [first, second] = partsOf(cursor)
+  if (typeof first !== 'string' || typeof second !== 'string') throw invalidCursor()
+  return [first, second]
+}
+
+function partsOf(cursor: string): unknown[] {
   let parts: unknown
   try {
     parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
@@ -39,9 +49,7 @@ export function readPair(cursor: string | undefined): [string, string] | null {
     throw invalidCursor()
   }
   if (!Array.isArray(parts) || parts.length !== 2) throw invalidCursor()
-  const [first, second] = parts as unknown[]
-  if (typeof first !== 'string' || typeof second !== 'string') throw invalidCursor()
-  return [first, second]
+  return parts
 }
 
 /** A cursor of a list whose rows are named by UUIDs: the database compares it as one. */
@@ -59,4 +67,32 @@ export function invalidCursor(): ServiceError {
   return new ServiceError('invalid', 'The cursor is not one this list gave.', {
     detail: { issues: [{ path: 'cursor', message: 'is not valid' }] },
   })
+}
+
+/**
+ * The page of a list that its handler answered whole. A cursor holds the last entry's name and its place: where that
+ * entry is gone meanwhile, the next page begins at its place.
+ */
+export function cutWhole(
+  { list, by }: ListPages,
+  { limit, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+  body: unknown,
+): Page<unknown> {
+  const whole = (list === null ? body : (body as Record<string, unknown>)[list]) as Record<string, unknown>[]
+  const nameOf = (entry: Record<string, unknown>) => String(entry[by])
+  const start = startAfter(whole.map(nameOf), cursor)
+  const end = limit === undefined ? whole.length : start + limit
+  const entries = whole.slice(start, end)
+  const isLast = end >= whole.length || entries.length === 0
+  const next = isLast ? null : cursorOf([end - 1, nameOf(entries.at(-1)!)])
+  return new Page(list === null ? entries : { ...(body as object), [list]: entries }, next)
+}
+
+function startAfter(names: string[], cursor: string | undefined): number {
+  if (cursor === undefined) return 0
+  const [place, name] = partsOf(cursor)
+  if (typeof place !== 'number' || !Number.isSafeInteger(place) || place < 0 || typeof name !== 'string')
+    throw invalidCursor()
+  const at = names[place] === name ? place : names.indexOf(name)
+  return at === -1 ? place : at + 1
 }

@@ -6,7 +6,7 @@ import { isDatabaseAway } from '../db/away.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
-interface Answered {
+export interface Answered {
   id: string
   method: string
   path: string

@@ -1,16 +1,26 @@
 import { ServiceError } from '@svc/contract'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
 import type { Deps } from '../deps.ts'
 import { cutWhenBroken } from './cut-answer.ts'
 import { errorResponse } from './reply-error.ts'
 import type { AppContext, Bindings } from './request-info.ts'
 import { clientAddress } from './request-info.ts'
 
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const methodOf = (method: string) => (knownMethods.has(method) ? method : 'other')
+
+/** The pattern that matched, so that the series of a metric are as many as our routes. */
+function routeOf(c: Context): string {
+  const path = routePath(c, -1)
+  return path === '/*' || path === '*' ? 'none' : path
+}
+
 const urlBytesMax = 16 * 1024
 
 /** Gives every request its id and one line in the log. Paths only: a query can hold what nobody should read twice. */
 export function requestLog(
-  deps: Pick<Deps, 'log' | 'newId'>,
+  deps: Pick<Deps, 'log' | 'metrics' | 'newId'>,
 ): MiddlewareHandler<{ Bindings: Bindings; Variables: { requestId: string } }> {
   return async (c, next) => {
     const started = performance.now()
@@ -27,13 +37,15 @@ export function requestLog(
     })
     // Setting it makes a stream of what is a text.
     if (answer !== c.res) c.res = answer
+    const seconds = (performance.now() - started) / 1000
+    deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: c.res.status }, seconds)
     deps.log.debug(
       {
         request_id: id,
         method: c.req.method,
         path: c.req.path,
         status: c.res.status,
-        ms: Math.round((performance.now() - started) * 10) / 10,
+        ms: Math.round(seconds * 10_000) / 10,
         address: clientAddress(c as AppContext),
       },
       'request',

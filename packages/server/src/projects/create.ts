@@ -15,6 +15,7 @@ import { getProject, insertProject, type ProjectRow } from './store.ts'
 type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
 export interface CreateProject {
+  account_id?: string | undefined
   repo_url?: string | undefined
   name?: string | undefined
   default_branch?: string | undefined
@@ -30,7 +31,7 @@ export async function createProject(
 ): Promise<ProjectRow> {
   const earlier = await getProject(deps.db, input.projectId)
   if (earlier !== null) return earlier
-  const accountId = await accountToCreateIn(deps, input.caller.actor.user_id)
+  const accountId = await accountToCreateIn(deps, input.caller.actor.user_id, input.account_id)
   await failpoint('project.create.before_repository')
   const repository =
     input.repo_url === undefined
@@ -72,8 +73,13 @@ export async function createProject(
   }
 }
 
-async function accountToCreateIn(deps: CreateDeps, userId: string): Promise<string> {
-  const accounts = await accountsOfUser(deps.db, userId)
+async function accountToCreateIn(deps: CreateDeps, userId: string, wanted: string | undefined): Promise<string> {
+  const all = await accountsOfUser(deps.db, userId)
+  const accounts = wanted === undefined ? all : all.filter((account) => account.account_id === wanted)
+  if (accounts.length === 0)
+    throw new ServiceError('forbidden', 'You are not a member of this account.', {
+      hint: 'GET /v1/accounts lists yours.',
+    })
   const writable = accounts.find((account) => mayWrite(account.role))
   if (writable === undefined)
     throw new ServiceError('forbidden', 'Your role here is viewer, which may not make projects.')

@@ -1,6 +1,7 @@
 import type { Project } from '@svc/contract'
 import { projectSettings } from '@svc/contract'
 import { sql } from 'kysely'
+import { isUuid } from '../auth/allow.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
@@ -34,7 +35,7 @@ export async function getProject(db: DbOrTransaction, projectId: string): Promis
 export async function listProjectsOfUser(
   db: DbOrTransaction,
   userId: string,
-  page: { limit: number; cursor?: string | undefined },
+  page: { limit: number; cursor?: string | undefined; account_id?: string | undefined },
 ) {
   const after = readIdCursor(page.cursor)
   let query = db
@@ -46,6 +47,10 @@ export async function listProjectsOfUser(
     .orderBy('created_at', 'desc')
     .orderBy('project_id', 'desc')
     .limit(page.limit + 1)
+  if (page.account_id !== undefined)
+    query = isUuid(page.account_id)
+      ? query.where('account_id', '=', page.account_id)
+      : query.where(({ lit }) => lit(false))
   if (after !== null)
     query = query.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('created_at', 'project_id'), '<', tuple(after[0], after[1])),

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino'
+import type { Deps } from '../deps.ts'
 import { pause } from '../pause.ts'
 import { JobTrouble } from './trouble.ts'
 
@@ -10,19 +10,30 @@ export interface Job {
   ended?(): Promise<void>
 }
 
+type LoopDeps = Pick<Deps, 'log' | 'metrics'>
+
 /** Runs each job for ever, one run of it at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
-export async function runJobs(jobs: Job[], signal: AbortSignal, log: Logger): Promise<void> {
-  const trouble = new JobTrouble(log)
-  await Promise.all(jobs.map((job) => runForEver(job, signal, trouble)))
+export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps): Promise<void> {
+  const trouble = new JobTrouble(deps.log)
+  await Promise.all(jobs.map((job) => runForEver(job, signal, { ...deps, trouble })))
 }
 
-async function runForEver(job: Job, signal: AbortSignal, trouble: JobTrouble): Promise<void> {
+async function runForEver(
+  job: Job,
+  signal: AbortSignal,
+  { metrics, trouble }: LoopDeps & { trouble: JobTrouble },
+): Promise<void> {
   while (!signal.aborted) {
+    const started = performance.now()
+    const seconds = () => (performance.now() - started) / 1000
     try {
       await job.run(signal)
+      metrics.jobRun(job.name, 'success', seconds())
       trouble.worked(job.name)
     } catch (error) {
-      if (!signal.aborted) trouble.failed(job.name, error)
+      if (signal.aborted) break
+      metrics.jobRun(job.name, 'failure', seconds())
+      trouble.failed(job.name, error)
     }
     await pause(job.everyMs, signal)
   }

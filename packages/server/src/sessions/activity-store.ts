@@ -79,7 +79,11 @@ export async function idleSessions(
 export async function markIdle(db: DbOrTransaction, sessionId: string, idleMinutes: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
-    .set({ desired: 'stopped', updated_at: new Date() })
+    .set({
+      desired: 'stopped',
+      stop_reason: `Stopped after ${idleMinutes} ${idleMinutes === 1 ? 'minute' : 'minutes'} without activity. The next prompt starts it again.`,
+      updated_at: new Date(),
+    })
     .where('session_id', '=', sessionId)
     .where('status', '=', 'running')
     .where('is_busy', '=', false)

@@ -14,6 +14,10 @@ export class BootQueue {
     this.#atOnce = atOnce
   }
 
+  load(): { booting: number; waiting: number } {
+    return { booting: this.#booting, waiting: this.#waiting.length }
+  }
+
   /** Rejects with the reason of `signal` when it gives up its place; what has begun hears of it itself. */
   async run<T>(signal: AbortSignal, boot: () => Promise<T>): Promise<T> {
     await this.#turn(signal)

@@ -361,12 +361,14 @@ describe('the idle sweep', () => {
     sql`update project_sessions set last_active_at = now() - make_interval(mins => ${minutes})
       where session_id = ${sessionId}`.execute(app.deps.db)
 
-  test('stops what nobody used for an hour, and nothing younger', async () => {
+  test('stops a session that was not used for an hour, with the reason, and no younger one', async () => {
     const [old, young] = [await app.running(), await app.running()]
     await age(old.session_id, 61)
     await age(young.session_id, 59)
     await sweepIdleSessions(app.deps)
-    expect((await app.reaches(old.session_id, 'stopped')).error).toBeNull()
+    expect((await app.reaches(old.session_id, 'stopped')).error).toBe(
+      'Stopped after 60 minutes without activity. The next prompt starts it again.',
+    )
     expect((await app.session(young.session_id)).status).toBe('running')
   })
 

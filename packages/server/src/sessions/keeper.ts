@@ -63,6 +63,7 @@ export class SessionKeeper {
 
   constructor(deps: Omit<Deps, 'keeper'>) {
     this.#deps = deps
+    deps.metrics.boots.set('sessions', this.#boots)
     deps.sandboxes?.onExit(({ sandboxId, reason }) => this.#onExit(sandboxId, reason))
   }
 

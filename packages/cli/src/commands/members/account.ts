@@ -1,15 +1,16 @@
 /** Which account a command is about, and who is in it. */
 import type { ApiClient } from '@svc/contract/api'
 import { reply, replyPage } from '../../api.ts'
+import type { Context } from '../../context.ts'
 import type { Flag } from '../../command.ts'
 import { Refusal } from '../../errors.ts'
 import { quote } from '../../shell.ts'
-import type { Member } from '../../wire.ts'
+import type { Account, Member } from '../../wire.ts'
 import { uuid } from '../projects/find.ts'
 
 export const accountFlag = {
   kind: 'text',
-  summary: 'Which account (default: the one you started in)',
+  summary: 'Which account (default: the one of `svc accounts use`, else the one you started in)',
   value: 'id|name',
 } as const satisfies Flag
 
@@ -19,12 +20,25 @@ export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 const pageSize = 1000
 const pagesMax = 20
 
-export async function resolveAccountId(api: ApiClient, named: string | undefined): Promise<string> {
-  if (named !== undefined && uuid.test(named)) return named.toLowerCase()
-  const { account, accounts } = await reply(api.GET('/v1/accounts/me'))
-  if (named === undefined) return account.account_id
-  const found = accounts.filter((one) => one.name === named)
-  if (found.length === 1) return found[0]!.account_id
+export async function resolveAccountId(ctx: Context, named: string | undefined): Promise<string> {
+  const chosen = named ?? (await chosenAccountId(ctx))
+  if (chosen !== undefined && uuid.test(chosen)) return chosen.toLowerCase()
+  const api = await ctx.api()
+  if (named === undefined) return (await reply(api.GET('/v1/accounts/me'))).account.account_id
+  return (await findAccount(api, named)).account_id
+}
+
+/** The one of `svc accounts use`, on this host. */
+export async function chosenAccountId(ctx: Context): Promise<string | undefined> {
+  const { origin } = await ctx.host()
+  return (await ctx.config()).accounts?.[origin]
+}
+
+/** By id or name; a name must be of one account only. */
+export async function findAccount(api: ApiClient, named: string): Promise<Account> {
+  const { accounts } = await reply(api.GET('/v1/accounts'))
+  const found = accounts.filter((one) => one.name === named || one.account_id === named.toLowerCase())
+  if (found.length === 1) return found[0]!
   throw new Refusal(
     found.length === 0 ? 'not_found' : 'ambiguous',
     `${found.length === 0 ? 'No account' : `${found.length} accounts`} of yours ${found.length > 1 ? 'have' : 'has'} the name ${JSON.stringify(named)}`,

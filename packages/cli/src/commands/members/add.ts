@@ -23,7 +23,7 @@ export const add = command({
         next: ['svc members add ada@example.com'],
       })
     const api = await ctx.api()
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     const added = await reply(
       api.POST('/v1/accounts/{accountId}/members', {
         params: { path: { accountId } },

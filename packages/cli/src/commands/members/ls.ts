@@ -11,7 +11,7 @@ export const ls = command({
   examples: ['svc members ls', 'svc members ls --json'],
   async run(ctx, { flags }) {
     const api = await ctx.api()
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     const members = await allMembers(api, accountId)
     const { out } = ctx
     if (out.json) return out.document(members)

@@ -14,7 +14,7 @@ export const rm = command({
   examples: ['svc members rm ada@example.com', 'svc members rm ada@example.com --yes'],
   async run(ctx, { args, flags }) {
     const api = await ctx.api()
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     const member = await findMember(api, accountId, args.member)
     await confirm(ctx, {
       question: `Remove ${member.email ?? member.name} (${member.role}) from the account?`,

@@ -23,7 +23,7 @@ export const role = command({
       })
     }
     const api = await ctx.api()
-    const accountId = await resolveAccountId(api, flags.account)
+    const accountId = await resolveAccountId(ctx, flags.account)
     const { user_id: userId } = await findMember(api, accountId, args.member)
     const member = await reply(
       api.PATCH('/v1/accounts/{accountId}/members/{userId}', {

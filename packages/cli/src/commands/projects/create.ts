@@ -1,3 +1,4 @@
+import { accountFlag, chosenAccountId, resolveAccountId } from '../members/account.ts'
 import { onlyOnce, replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
 import { UsageError } from '../../errors.ts'
@@ -18,6 +19,7 @@ export const create = command({
     'git-token': { kind: 'text', summary: 'Credential of the git host that may write; - reads stdin', value: 'token' },
     'git-username': { kind: 'text', summary: 'Its user name (default: x-access-token)', value: 'text' },
     'ssh-key': { kind: 'text', summary: 'generate: the server makes a key for an ssh:// address', value: 'generate' },
+    account: accountFlag,
     link: { kind: 'switch', summary: 'Link this folder to it' },
   },
   examples: [
@@ -30,11 +32,14 @@ export const create = command({
       throw new UsageError(`--ssh-key knows generate, not ${JSON.stringify(flags['ssh-key'])}.`)
     const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
     const api = await ctx.api()
+    const account =
+      flags.account === undefined ? await chosenAccountId(ctx) : await resolveAccountId(ctx, flags.account)
     const { data: project, warnings } = await replyWarned(
       api.POST('/v1/projects', {
         headers: onlyOnce(ctx.io),
         body: {
           ...(flags.repo === undefined ? {} : { repo_url: flags.repo }),
+          ...(account === undefined ? {} : { account_id: account }),
           ...(flags.name === undefined ? {} : { name: flags.name }),
           ...(flags['default-branch'] === undefined ? {} : { default_branch: flags['default-branch'] }),
           ...(gitToken === undefined ? {} : { git_token: gitToken }),

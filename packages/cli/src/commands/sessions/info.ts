@@ -37,7 +37,7 @@ export function printSession({ out }: Context, session: Session): void {
   out.line(bold(session.name))
   out.fields([
     ['status', statusPiece(session.status)],
-    ['error', session.error === null ? null : red(session.error)],
+    session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
     ['branch', session.branch_name],
     ['base ref', session.base_ref],

@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Answer } from '../../components/answer.tsx'
 import { paths } from '../../paths.ts'
-import { projects } from '../../queries.ts'
+import { me, type Project, projects } from '../../queries.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 
 export function ProjectsPage() {
   const list = useQuery(projects)
+  const account = useQuery(me).data?.account
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -19,11 +20,11 @@ export function ProjectsPage() {
       <Answer of={list} what="your projects">
         {(all) => (
           <Card>
-            {all.length === 0 ? (
-              <Empty>No project yet.</Empty>
+            {ofAccount(all, account).length === 0 ? (
+              <Empty>No projects yet. Create one from a git repository, or let svc host a new one.</Empty>
             ) : (
               <Rows label="Projects">
-                {all.map((project) => (
+                {ofAccount(all, account).map((project) => (
                   <Row key={project.project_id}>
                     <span className="min-w-0 flex-1">
                       <Link
@@ -47,3 +48,6 @@ export function ProjectsPage() {
     </div>
   )
 }
+
+const ofAccount = (all: Project[], account: { account_id: string } | undefined) =>
+  all.filter(({ account_id }) => account === undefined || account_id === account.account_id)

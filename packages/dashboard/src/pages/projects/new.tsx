@@ -1,9 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
 import { paths } from '../../paths.ts'
+import { me } from '../../queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, Select } from '../../ui/field.tsx'
@@ -22,6 +23,7 @@ export function NewProjectPage() {
     if (isSsh) return by === 'new key' ? { git_ssh_key: 'generate' as const } : {}
     return credential === '' ? {} : { git_token: credential }
   }
+  const account = useQuery(me).data?.account
   const navigate = useNavigate()
   const queries = useQueryClient()
   const make = useMutation({
@@ -30,6 +32,7 @@ export function NewProjectPage() {
         api.POST('/v1/projects', {
           params: { header: onlyOnce() },
           body: {
+            ...(account === undefined ? {} : { account_id: account.account_id }),
             ...(address.trim() === '' ? {} : { repo_url: address }),
             ...(name.trim() === '' ? {} : { name }),
             ...access(),

@@ -1,0 +1,29 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { resolveAccountId } from '../members/account.ts'
+import { planFlag } from './plan.ts'
+
+export const edit = command({
+  summary: 'Rename an account, or change its plan',
+  about: ["Plans are changed by owners of the server's first account. A lower cap ends no session that runs."],
+  scope: 'host',
+  args: { account: { summary: 'Its name or id (default: the active one)', optional: true } },
+  flags: { name: { kind: 'text', summary: 'Its new name', value: 'name' }, plan: planFlag },
+  examples: ['svc accounts edit Research --name Labs', 'svc accounts edit Trial --plan pro'],
+  async run(ctx, { args, flags }) {
+    const { name, plan } = flags
+    if (name === undefined && plan === undefined)
+      throw new UsageError('Give --name or --plan', { next: ['svc accounts edit --name <name>'] })
+    const accountId = await resolveAccountId(ctx, args.account)
+    const account = await reply(
+      (await ctx.api()).PATCH('/v1/accounts/{accountId}', {
+        params: { path: { accountId } },
+        body: { ...(name === undefined ? {} : { name }), ...(plan === undefined ? {} : { plan }) },
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document(account)
+    ctx.out.line(green('✓ '), bold(account.name), ` has the plan ${account.plan}`)
+  },
+})

@@ -1,0 +1,59 @@
+/** Further accounts and their plans. Owners of the first account run the instance, so these are theirs to decide. */
+import { type Account, type Plan, ServiceError } from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import type { Caller, UserActor } from '../auth/actor.ts'
+import type { AuthorizedAccount } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
+import {
+  firstOwner,
+  getAccount,
+  getMember,
+  holdMembers,
+  insertAccount,
+  insertMember,
+  updateAccountRow,
+} from './store.ts'
+
+export async function createAccount(
+  deps: Pick<Deps, 'db'>,
+  input: { accountId: string; name: string; plan: Plan; caller: Caller<UserActor> },
+): Promise<Account> {
+  const { accountId: account_id, name, plan, caller } = input
+  const { user_id } = caller.actor
+  return deps.db.transaction().execute(async (trx) => {
+    await requireInstanceOwner(trx, user_id, 'make accounts')
+    const made = { account_id, name, plan, role: 'owner' as const }
+    if (!(await insertAccount(trx, { account_id, name, plan }))) return made
+    await insertMember(trx, { account_id, user_id, role: 'owner' })
+    await recordAudit(trx, caller, { ...of(account_id), action: 'account.create', after: { name, plan } })
+    return made
+  })
+}
+
+export async function updateAccount(
+  deps: Pick<Deps, 'db'>,
+  input: { account: AuthorizedAccount; name?: string | undefined; plan?: Plan | undefined; caller: Caller<UserActor> },
+): Promise<Account> {
+  const { account, caller } = input
+  const { account_id, role } = account
+  return deps.db.transaction().execute(async (trx) => {
+    await holdMembers(trx, account_id)
+    const { name, plan } = await getAccount(trx, account_id)
+    const after = { name: input.name ?? name, plan: input.plan ?? plan }
+    if (after.plan !== plan) await requireInstanceOwner(trx, caller.actor.user_id, 'change plans')
+    if (after.name !== name || after.plan !== plan) {
+      await updateAccountRow(trx, account_id, after)
+      await recordAudit(trx, caller, { ...of(account_id), action: 'account.update', before: { name, plan }, after })
+    }
+    return { account_id, ...after, role }
+  })
+}
+
+const of = (account_id: string) => ({ account_id, project_id: null, object_type: 'account', object_id: account_id })
+
+async function requireInstanceOwner(db: DbOrTransaction, userId: string, what: string): Promise<void> {
+  const first = await firstOwner(db)
+  if (first !== null && (await getMember(db, first.account_id, userId))?.role === 'owner') return
+  throw new ServiceError('forbidden', `Only owners of this server's first account ${what}.`)
+}

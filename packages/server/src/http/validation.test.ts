@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Project } from '@svc/contract'
+import { makeTestApp, type TestApp } from '../testing.ts'
+
+let app: TestApp
+let project: Project
+beforeAll(async () => {
+  app = await makeTestApp()
+  project = (await app.managedProject()).project
+})
+afterAll(() => app.close())
+
+describe('a refusal names the field in words, and the issue by its name', () => {
+  test.each([
+    ['POST', '/change-requests', { title: 'A title' }, 'Head branch is required.', 'head_ref'],
+    ['POST', '/change-requests', { title: '', head_ref: 'x' }, 'Title is required.', 'title'],
+    ['POST', '/change-requests', { title: 3, head_ref: 'x' }, 'Title must be text.', 'title'],
+    [
+      'POST',
+      '/change-requests',
+      { title: 'x'.repeat(257), head_ref: 'x' },
+      'Title must have at most 256 characters.',
+      'title',
+    ],
+    ['POST', '/change-requests', [], 'The request body must be an object.', ''],
+    ['GET', '/change-requests?status=done', undefined, 'Status must be open, merged, closed or all.', 'status'],
+    ['GET', '/sessions?limit=0', undefined, 'Limit must be at least 1.', 'limit'],
+    ['GET', '/sessions?limit=ten', undefined, 'Limit must be a number.', 'limit'],
+    [
+      'POST',
+      '/cli-token',
+      { expires_at: 'soon' },
+      'Expiry time must be a time such as 2026-01-31T09:30:00.000Z.',
+      'expires_at',
+    ],
+    // Three bytes a character: the limit counts bytes.
+    ['POST', '/sessions', { metadata: { note: '€'.repeat(6_000) } }, 'Metadata is larger than 16 KiB.', 'metadata'],
+  ])('%s %s %j', async (method, path, body, error, field) => {
+    const reply = await app.request<{ error: string; issues: { path: string }[] }>(
+      method,
+      `/v1/projects/${project.project_id}${path}`,
+      body === undefined ? {} : { body },
+    )
+    expect([reply.status, reply.body.error, reply.body.issues[0]?.path]).toEqual([400, error, field])
+  })
+})

@@ -1,0 +1,128 @@
+/** The measurements of this process for `GET /metrics`. Labels never name a project, a person or a secret. */
+import { laneLoads } from '@svc/git'
+import type pg from 'pg'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Listener } from '../listen.ts'
+import type { BootQueue } from '../sessions/boot-queue.ts'
+
+/** Seconds. Most answers take milliseconds; a push or a merge may take a minute. */
+const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #requests = new Histogram({
+    name: 'svc_http_request_duration_seconds',
+    help: 'Time until the answer began, by method, route pattern and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: requestBuckets,
+    registers: [this.registry],
+  })
+  readonly #jobRuns = new Counter({
+    name: 'svc_job_runs_total',
+    help: 'Runs of background jobs by outcome (success, failure).',
+    labelNames: ['job', 'outcome'],
+    registers: [this.registry],
+  })
+  readonly #jobSeconds = new Counter({
+    name: 'svc_job_seconds_total',
+    help: 'Time that runs of background jobs took.',
+    labelNames: ['job'],
+    registers: [this.registry],
+  })
+  readonly #jobSuccess = new Gauge({
+    name: 'svc_job_last_success_timestamp_seconds',
+    help: 'When a background job last succeeded.',
+    labelNames: ['job'],
+    registers: [this.registry],
+  })
+
+  /** The boot queues of this process by what boots. */
+  readonly boots = new Map<string, BootQueue>()
+
+  constructor() {
+    this.gauge('svc_sandbox_boots', 'Sandboxes that boot or wait for their turn, by purpose.', ['for', 'state'], () =>
+      [...this.boots].flatMap(([purpose, queue]): [Record<string, string>, number][] => {
+        const { booting, waiting } = queue.load()
+        return [
+          [{ for: purpose, state: 'booting' }, booting],
+          [{ for: purpose, state: 'waiting' }, waiting],
+        ]
+      }),
+    )
+    this.gauge('svc_git_processes', 'Git processes that run or wait for a place, by lane.', ['lane', 'state'], () =>
+      laneLoads().flatMap(({ lane, running, waiting }) => [
+        [{ lane, state: 'running' }, running],
+        [{ lane, state: 'waiting' }, waiting],
+      ]),
+    )
+  }
+
+  request(labels: { method: string; route: string; status: number }, seconds: number): void {
+    this.#requests.observe(labels, seconds)
+  }
+
+  jobRun(job: string, outcome: 'success' | 'failure', seconds: number): void {
+    this.#jobRuns.inc({ job, outcome })
+    this.#jobSeconds.inc({ job }, seconds)
+    if (outcome === 'success') this.#jobSuccess.setToCurrentTime({ job })
+  }
+
+  /** Read at each scrape. */
+  gauge(name: string, help: string, labelNames: string[], read: () => [Record<string, string>, number][]): void {
+    this.registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers: [],
+        collect() {
+          this.reset()
+          for (const [labels, value] of read()) this.set(labels, value)
+        },
+      }),
+    )
+  }
+
+  /** Connections of this process to the database. Requests that wait for one mean that the pool is too small or the database too slow. */
+  watchPools(pools: Record<string, pg.Pool>): void {
+    this.gauge('svc_database_connections', 'Connections to the database, by pool.', ['pool', 'state'], () =>
+      Object.entries(pools).flatMap(([pool, { totalCount, idleCount, waitingCount }]) => [
+        [{ pool, state: 'busy' }, totalCount - idleCount],
+        [{ pool, state: 'idle' }, idleCount],
+        [{ pool, state: 'waiting' }, waitingCount],
+      ]),
+    )
+  }
+
+  watchListener(listener: Pick<Listener, 'load'>): void {
+    this.gauge(
+      'svc_http_connections',
+      'Open connections and, among them, event streams and WebSockets.',
+      ['kind'],
+      () => {
+        const { connections, streams } = listener.load()
+        return [
+          [{ kind: 'all' }, connections],
+          [{ kind: 'stream' }, streams],
+        ]
+      },
+    )
+    const refused = () => listener.load().refused
+    this.registry.registerMetric(
+      new Counter({
+        name: 'svc_http_connections_refused_total',
+        help: 'Connections that were ended at a limit.',
+        registers: [],
+        collect() {
+          this.reset()
+          this.inc(refused())
+        },
+      }),
+    )
+  }
+
+  /** CPU, memory, open files and the lag of the event loop. Once a process. */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.registry })
+  }
+}

@@ -1,0 +1,58 @@
+/** `GET /metrics`: Prometheus text for this machine, or for whoever has the operator's metrics token. */
+import { timingSafeEqual } from 'node:crypto'
+import { ServiceError } from '@svc/contract'
+import { Gauge, Registry } from 'prom-client'
+import type { Deps } from '../deps.ts'
+import type { App } from '../http/mount.ts'
+import { type AppContext, clientAddress } from '../http/request-info.ts'
+import { readFigures } from './database-gauges.ts'
+
+export function metricsRoutes(app: App, deps: Deps): void {
+  app.get('/metrics', async (c) => {
+    requireOperator(deps, c)
+    const shared = await databaseMetrics(deps)
+    const body = await Registry.merge([deps.metrics.registry, shared]).metrics()
+    return new Response(body, {
+      headers: { 'content-type': deps.metrics.registry.contentType, 'cache-control': 'no-store' },
+    })
+  })
+}
+
+const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+
+/** A request that a proxy on this machine passed on comes from elsewhere, whether or not the proxy is trusted. */
+function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void {
+  const sent = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+  if (config.metricsToken !== null && sent !== undefined && isSame(sent, config.metricsToken)) return
+  const isProxied = forwardingHeaders.some((name) => c.req.header(name) !== undefined)
+  if (sent === undefined && !isProxied && loopback.test(clientAddress(c))) return
+  throw new ServiceError('forbidden', 'Metrics are for the operator of this server.', {
+    hint: 'Ask from the machine it runs on, or set SVC_METRICS_TOKEN and send `Authorization: Bearer <token>`.',
+  })
+}
+
+function isSame(sent: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(sent), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** Answers while the database is down, too: that is when somebody looks. */
+async function databaseMetrics(deps: Pick<Deps, 'db' | 'disk' | 'log'>): Promise<Registry> {
+  const registry = new Registry()
+  const add = (name: string, help: string, label: string, values: Record<string, number>) => {
+    const gauge = new Gauge({ name, help, labelNames: label === '' ? [] : [label], registers: [registry] })
+    for (const [key, value] of Object.entries(values)) gauge.set(label === '' ? {} : { [label]: key }, value)
+  }
+  add('svc_disk_free_bytes', 'Free space of the data folder.', '', { '': deps.disk.freeBytes })
+  add('svc_disk_low', '1 while the disk is almost full and new work is refused.', '', { '': deps.disk.isLow ? 1 : 0 })
+  try {
+    for (const [name, { help, label, values }] of Object.entries(await readFigures(deps.db)))
+      add(name, help, label, values)
+    add('svc_database_up', '1 when the database answered this scrape.', '', { '': 1 })
+  } catch (error) {
+    deps.log.warn({ err: error }, 'the figures of the database could not be read for /metrics')
+    add('svc_database_up', '1 when the database answered this scrape.', '', { '': 0 })
+  }
+  return registry
+}

@@ -1,0 +1,45 @@
+/** A person with two accounts switches between them in a real browser. */
+import { expect, test } from 'bun:test'
+import { browserPath, openBrowser } from './browser.ts'
+import { Server } from './harness.ts'
+
+test.skipIf(!browserPath)(
+  'the menu switches the account; its projects, members and new projects follow',
+  async () => {
+    const server = await Server.start({ SVC_SANDBOX_DRIVER: 'none' })
+    const browser = await openBrowser()
+    try {
+      const link = /(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? ''
+      await server.json(['projects', 'create', '--name', 'first'])
+      await server.json(['accounts', 'create', 'Research', '--plan', 'team'])
+      await server.json(['accounts', 'use', 'Research'])
+      await server.json(['projects', 'create', '--name', 'second'])
+
+      const page = await (await browser.newContext({ viewport: { width: 1100, height: 700 } })).newPage()
+      await page.goto(link)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('link', { name: 'Projects' }).click()
+      await page.getByRole('link', { name: 'first' }).waitFor()
+      expect(await page.getByRole('link', { name: 'second' }).count()).toBe(0)
+
+      await page.getByRole('button', { name: 'Owner' }).click()
+      await page.getByRole('menuitemradio', { name: 'Research' }).waitFor()
+      if (process.env.SVC_TEST_SCREENS) await page.screenshot({ path: `${process.env.SVC_TEST_SCREENS}/accounts.png` })
+      await page.getByRole('menuitemradio', { name: 'Research' }).click()
+      await page.getByRole('link', { name: 'second' }).waitFor()
+      expect(await page.getByRole('link', { name: 'first' }).count()).toBe(0)
+
+      await page.getByRole('link', { name: 'New project' }).click()
+      await page.getByLabel('Name', { exact: true }).fill('third')
+      await page.getByRole('button', { name: 'Make the project' }).click()
+      await page.getByRole('heading', { name: 'third' }).waitFor()
+      const [, ...accounts] = await server.json<{ account_id: string }[]>(['accounts', 'ls'])
+      const projects = await server.json<{ name: string; account_id: string }[]>(['projects', 'ls'])
+      expect(projects.find(({ name }) => name === 'third')?.account_id).toBe(accounts[0]!.account_id)
+    } finally {
+      await browser.close()
+      await server.end()
+    }
+  },
+  120_000,
+)
