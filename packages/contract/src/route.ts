@@ -25,7 +25,7 @@ export type Access =
   | 'project-admin'
   | 'sandbox'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Route<
   Params extends z.ZodObject = z.ZodObject,

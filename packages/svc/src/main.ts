@@ -12,5 +12,6 @@ async function startServer(): Promise<void> {
   const { runServer } = await import('@svc/server')
   await runServer(process.argv.slice(3), {
     rememberOwner: async (owner) => (await import('./remember-owner.ts')).rememberOwner(owner),
+    askModel: async (...of) => (await import('./ask-model.ts')).askForModel(...of),
   })
 }

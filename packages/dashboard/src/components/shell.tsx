@@ -17,6 +17,7 @@ const titles: Readonly<Record<string, string>> = {
   [paths.audit]: 'Audit',
   [paths.usage]: 'Usage',
   [paths.profile]: 'Profile',
+  [paths.modelSettings]: 'Model',
 }
 
 /** What every page after sign-in stands in. */
@@ -41,7 +42,9 @@ export function Shell() {
             Projects
           </Link>
           <span className="flex-1" />
-          {data !== undefined && <UserMenu name={data.user.name} account={data.account.name} />}
+          {data !== undefined && (
+            <UserMenu name={data.user.name} account={data.account.name} role={data.account.role} />
+          )}
         </nav>
       </header>
       <main id="main" tabIndex={-1} className="mx-auto max-w-7xl px-4 py-6 outline-none">

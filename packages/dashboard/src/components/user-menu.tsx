@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
 import { paths } from '../paths.ts'
+import type { Role } from '../queries.ts'
 import { applyTheme, theme, type Theme } from '../theme.ts'
 
 const item = 'flex min-h-9 cursor-pointer items-center gap-2 rounded px-3 data-highlighted:bg-sunken outline-none'
@@ -12,7 +13,7 @@ const themes: [Theme, string][] = [
   ['dark', 'Dark'],
 ]
 
-export function UserMenu({ name, account }: { name: string; account: string }) {
+export function UserMenu({ name, account, role }: { name: string; account: string; role: Role }) {
   const navigate = useNavigate()
   const [chosen, setChosen] = useState(theme)
   const go = (to: string) => () => void navigate({ to })
@@ -35,6 +36,11 @@ export function UserMenu({ name, account }: { name: string; account: string }) {
             <Menu.Item className={item} onClick={go(paths.audit)}>
               Audit
             </Menu.Item>
+            {role === 'owner' && (
+              <Menu.Item className={item} onClick={go(paths.modelSettings)}>
+                Model
+              </Menu.Item>
+            )}
             <Menu.Item className={item} onClick={go(paths.profile)}>
               Profile
             </Menu.Item>

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/contract'
+import { modelInFrontMatter } from '@svc/contract/front-matter'
 import { readFileAt, type Repository } from '@svc/git'
 
 /** Agents the runtime brings along. */
@@ -6,15 +7,15 @@ const builtIn = new Set(['build', 'plan'])
 
 const agentFileBytesMax = 256 * 1024
 
-/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. */
+/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. Answers with the model that its file chooses. */
 export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
-): Promise<void> {
-  if (builtIn.has(input.agentName)) return
+): Promise<{ model: string | null }> {
+  if (builtIn.has(input.agentName)) return { model: null }
   const path = `${input.configDir}/agents/${input.agentName}.md`
   const file = await readFileAt(repository, { sha: input.sha, path, bytesMax: agentFileBytesMax })
-  if (file.kind === 'file') return
+  if (file.kind === 'file') return { model: modelInFrontMatter(Buffer.from(file.content).toString('utf8')) }
   throw new ServiceError(
     'agent_not_found',
     `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not on the default branch.`,

@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { requireModel } from '../model-catalog/require-model.ts'
 import { auditOf } from './audit.ts'
 import { abortRun } from './daemon-client.ts'
 import { startAgain } from './stop.ts'
@@ -23,6 +24,7 @@ export async function promptSession(
   },
 ): Promise<{ prompt_id: string; status: 'accepted' | 'delivered' | 'failed' }> {
   const { session, caller, promptId } = input
+  await requireModel(deps, session.model)
   const write = async (trx: Parameters<typeof insertPrompt>[0]) => {
     await insertPrompt(trx, {
       prompt_id: promptId,
