@@ -29,6 +29,7 @@ const url = `http://127.0.0.1:${upstream.port}/v1`
 let app: SessionApp
 const agents = {
   '.svc/runtime/agents/thrifty.md': '---\ndescription: d\nmodel: small # the cheap one\n---\nBe brief.\n',
+  '.svc/runtime/agents/plan.md': "---\nmodel: 'small'\n---\nPlan.\n",
   '.svc/runtime/agents/lost.md': '---\nmodel: "gone"\n---\nBe lost.\n',
 }
 beforeAll(async () => {
@@ -202,6 +203,7 @@ describe('a session chooses', () => {
     expect(await model({ model: 'small' })).toBe('small')
     expect(await model({})).toBeNull()
     expect(await model({ agent_name: 'thrifty' })).toBe('small')
+    expect(await model({ agent_name: 'plan' })).toBe('small')
     expect(await model({ agent_name: 'thrifty', model: 'big' })).toBe('big')
     const session = await app.running({ agent_name: 'thrifty' })
     expect(session.env).toMatchObject({

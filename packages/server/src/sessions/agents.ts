@@ -12,10 +12,11 @@ export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
 ): Promise<{ model: string | null }> {
-  if (builtIn.has(input.agentName)) return { model: null }
   const path = `${input.configDir}/agents/${input.agentName}.md`
   const file = await readFileAt(repository, { sha: input.sha, path, bytesMax: agentFileBytesMax })
   if (file.kind === 'file') return { model: modelInFrontMatter(Buffer.from(file.content).toString('utf8')) }
+  // A project may write a file of its own for one of these.
+  if (builtIn.has(input.agentName)) return { model: null }
   throw new ServiceError(
     'agent_not_found',
     `There is no agent ${JSON.stringify(input.agentName)}: ${path} is not on the default branch.`,
