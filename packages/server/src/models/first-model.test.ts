@@ -15,7 +15,7 @@ const upstream = Bun.serve({
 const never = new AbortController().signal
 let app: TestApp
 beforeAll(async () => {
-  app = await makeTestApp()
+  app = await makeTestApp({ configure: { model: null } })
 }, 60_000)
 afterAll(async () => {
   await app.close()
