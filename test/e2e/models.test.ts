@@ -70,6 +70,13 @@ afterAll(async () => {
   await upstream.stop(true)
 })
 
+/** What the runtime answers about its providers and its configuration. */
+interface Told {
+  providers?: { id: string; models: object }[]
+  all?: { id: string }[]
+  connected?: string[]
+}
+
 const script = (...lines: string[]) => ['Do this.', '', '```svc-script', ...lines, '```'].join('\n')
 const of = () => ['--project', project]
 const prompt = (session: string, text: string) =>
@@ -83,6 +90,7 @@ const transcriptWith = (session: string, end: string) =>
     const text = await (await server.api(`${base()}/${session}/transcript`)).text()
     const shown = await server.json<{ session: { error: string | null } }>(['sessions', 'info', session, ...of()])
     if (shown.session.error !== null) throw new Error(shown.session.error)
+    if (text.includes('I stop here')) throw new Error(text)
     return text.includes(end) && text
   })
 
@@ -95,15 +103,22 @@ test('a session starts without a model, refuses work, and works once an owner se
   const set = ['models', 'set', url, '--model', 'large,small', '--key', '-']
   expect(await server.json<object>(set, { input: `${key}\n` })).toMatchObject({ source: 'saved', has_key: true })
   asked.length = 0
-  const commands = [
-    'curl -s http://127.0.0.1:4096/config/providers > providers.json; echo "PROVIDERS $(grep -o \'"id":"[^"]*","name":"[^"]*","env"\' providers.json | cut -d\'"\' -f4 | sort -u | tr "\\n" ,)"',
-    'curl -s http://127.0.0.1:4096/config > config.json; for n in model small_model share; do echo "SETTING $(grep -o "\\"$n\\":\\"[^\\"]*\\"" config.json | tail -1)"; done; grep -o \'"baseURL":"[^"]*"\' config.json',
-  ]
+  const commands = ['config/providers', 'provider', 'config'].map(
+    (path) => `curl -s http://127.0.0.1:4096/${path}; echo`,
+  )
   expect((await prompt(session, script(...commands))).status).toBe(202)
-  const text = await transcriptWith(session, 'All 2 commands of the script ran')
-  expect(text).toContain('PROVIDERS svc,')
-  expect(text).toContain('svc/default')
-  expect(text).not.toMatch(/baseURL[^}]{0,12}http:\/\/127\.0\.0\.1:9/)
+  const text = await transcriptWith(session, 'All 3 commands of the script ran')
+  const { messages } = JSON.parse(text) as { messages: { parts: { output?: string }[] }[] }
+  const outputs = messages.flatMap(({ parts }) => parts.flatMap(({ output }) => output ?? []))
+  const [loaded, known, config] = outputs.map((output) => JSON.parse(output.split('\n')[0]!) as Told)
+  expect(loaded!.providers!.map(({ id, models }) => [id, Object.keys(models).toSorted()])).toEqual([
+    ['svc', ['default']],
+  ])
+  expect([known!.all!.map(({ id }) => id), known!.connected]).toEqual([['svc'], ['svc']])
+  expect(config).toMatchObject({
+    ...{ model: 'svc/default', small_model: 'svc/default', enabled_providers: ['svc'], share: 'disabled' },
+    provider: { svc: { options: { baseURL: 'http://127.0.0.1:61080/v1/llm' } } },
+  })
   expect(new Set(asked.map((each) => `${each.key} ${each.model}`))).toEqual(new Set([`Bearer ${key} large`]))
 
   // Each try to leave by the proxy of the sandbox is in the log.
@@ -119,9 +134,7 @@ test('an agent, and a session, choose another of the models', async () => {
   asked.length = 0
   const thrifty = await start('--agent', 'thrifty', '--prompt', script('echo THRIFTY'))
   expect(thrifty.model).toBe('small')
-  await transcriptWith(thrifty.session_id, 'All 1 commands of the script ran').catch(() =>
-    transcriptWith(thrifty.session_id, 'THRIFTY'),
-  )
+  await until('the agent to ask its model', async () => asked.length > 0)
   expect(new Set(asked.map(({ model }) => model))).toEqual(new Set(['small']))
   const unknown = await server.svc(['sessions', 'new', '--model', 'huge', '--json', ...of()])
   expect(JSON.parse(unknown.stderr)).toMatchObject({ code: 'model_not_found', models: ['large', 'small'] })
