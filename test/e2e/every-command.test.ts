@@ -268,6 +268,9 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'env push': () => ({ args: ['--from', '-'], input: 'export FROM_A_FILE="a value" # why\n' }),
   'settings ls': () => ({ args: [] }),
   'settings set': () => ({ args: ['manifest_gate=off'] }),
+  'models ls': () => ({ args: [] }),
+  'models set': () => ({ args: [`http://127.0.0.1:${modelServer.port}/v1`, '--model', 'a-model'] }),
+  'models rm': () => ({ args: ['--yes'] }),
   'members ls': () => ({ args: [] }),
   'members add': () => ({ args: [`${freshName('new')}@example.test`] }),
   'members role': () => ({ args: [newMember(), 'viewer'] }),
@@ -319,6 +322,9 @@ const elsewhere: readonly string[] = [
 /** Commands that send no token, so that no server can refuse it: they ask no server, or the socket in its data folder. */
 const alone = /^(hosts|manifest|completion|version|help|projects unlink|self-host owner-link)/
 
+/** It is asked once before it is saved. */
+const modelServer = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ choices: [] }) })
+
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-every-'))
   clone = join(dir, 'clone')
@@ -338,6 +344,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server?.end()
+  await modelServer.stop(true)
   await rm(dir, { recursive: true, force: true })
 }, minutes)
 
@@ -408,6 +415,7 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'sessions restart': { args: [session] },
     'sessions rm': { args: [session, '--yes'] },
     'cr open': { args: ['--title', 'x', '--head', 'y'] },
+    'models set': { args: ['http://127.0.0.1:9/v1', '--model', 'x'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },

@@ -125,6 +125,8 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   audit: () => [{ at: '/account/audit', reads: /webhook/ }],
   usage: () => [{ at: '/account/usage', reads: poison }],
   profile: () => [{ at: '/account/profile', reads: poison }],
+  // What an owner set, and no text of an agent.
+  modelSettings: () => [{ at: '/settings/model', reads: /Set a model/ }],
 }
 
 test.skipIf(!browserPath)(

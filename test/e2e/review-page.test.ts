@@ -178,6 +178,7 @@ const addresses = (slug: string) => ({
   audit: '/account/audit',
   'account-usage': '/account/usage',
   profile: '/account/profile',
+  model: '/settings/model',
 })
 
 test.skipIf(!browserPath)(

@@ -85,6 +85,9 @@ export class TortureServer {
         TMPDIR: tmpdir(),
         SVC_PORT: this.#port,
         SVC_DATA_DIR: this.dataDir,
+        // Prompts are refused without a model. The runtime is a stand-in, so nothing asks this one.
+        SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
+        SVC_LLM_MODEL: 'none',
         SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
         SVC_CONFIG_FILE: join(this.dir, 'config.json'),
         SVC_BOOTSTRAP_TOKEN: this.token,

@@ -193,6 +193,15 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'token',
   ),
   audit: leaf(async () => (await import('./commands/audit.ts')).audit),
+  models: group(
+    'Models: those that agents can use, and the server they come from',
+    {
+      ls: leaf(async () => (await import('./commands/models/ls.ts')).ls, 'list'),
+      set: leaf(async () => (await import('./commands/models/set.ts')).set),
+      rm: leaf(async () => (await import('./commands/models/rm.ts')).rm, 'clear'),
+    },
+    'model',
+  ),
   usage: leaf(async () => (await import('./commands/usage.ts')).usage),
   hosts: group(
     'Hosts: the servers this client knows',

@@ -10,6 +10,7 @@ export type Named =
   | 'host'
   | 'secret'
   | 'member'
+  | 'model'
   | 'token'
   | 'setting'
   | 'webhook'

@@ -44,6 +44,10 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
     const found = await reply((await ctx.api()).GET('/v1/projects', { params: { query: { limit: most } } }))
     return found.map((project) => ({ value: project.slug, about: project.managed ? 'managed' : project.repo_url }))
   },
+  async model(ctx) {
+    const found = await reply((await ctx.api()).GET('/v1/models'))
+    return found.models.map((model) => ({ value: model.id, about: model.default ? 'the default' : '' }))
+  },
   async host(ctx) {
     return knownHosts(await ctx.config(), ctx.io.env)
       .filter((host) => host.base !== null)

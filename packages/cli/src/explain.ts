@@ -81,6 +81,10 @@ function adviceFor(error: ServiceError): { hint?: string; next?: readonly string
       }
     case 'agent_not_found':
       return { hint: 'Agents are files of the default branch: .svc/runtime/agents/<agent>.md.' }
+    case 'no_model':
+      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models set --help'] }
+    case 'model_not_found':
+      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models ls'] }
     case 'repository_refused':
       // The address itself was refused, so no credential helps.
       if (error.detail.issues !== undefined) return error.hint == null ? {} : { hint: error.hint }

@@ -3,6 +3,22 @@ import type { Project, Usage } from './wire.ts'
 const projectId = '33333333-3333-4333-8333-333333333333'
 const sessionId = '44444444-4444-4444-8444-444444444444'
 
+const aModelUpstream = {
+  source: 'saved' as const,
+  url: 'https://models.example/v1',
+  shape: 'openai' as const,
+  models: ['large', 'small'],
+  has_key: true,
+  updated_at: '2026-03-07T10:00:00.000Z',
+}
+
+export const modelAnswers = {
+  listModels: () => ({ models: ['large', 'small'].map((id, i) => ({ id, name: id, default: i === 0 })) }),
+  getModelUpstream: () => aModelUpstream,
+  setModelUpstream: ({ body }: { body: unknown }) => ({ ...aModelUpstream, ...(body as object), has_key: true }),
+  clearModelUpstream: () => ({ ok: true as const }),
+}
+
 export const aUsage = (): Usage => ({
   from: '2026-03-01',
   to: '2026-03-07',

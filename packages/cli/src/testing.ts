@@ -1,5 +1,5 @@
 /** Runs commands against a real HTTP server whose every answer passes the contract's own schemas, so that it cannot drift from them. */
-import { aUsage, settings } from './testing-usage.ts'
+import { aUsage, modelAnswers, settings } from './testing-usage.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -211,6 +211,7 @@ export const usual: Answers = {
   removeMember: () => ({ ok: true }),
   listAudit: () => [anAuditRow()],
   accountUsage: () => aUsage(),
+  ...modelAnswers,
   listUserTokens: () => [aToken()],
   listProjectTokens: () => [aToken({ token_id: ids.sandbox, name: 'ci', project_id: ids.project })],
   mintUserToken: ({ body }) => ({ ...aToken(), ...(body as object), secret_key: token }),

@@ -46,6 +46,8 @@ export interface BootEnvironment {
   SVC_ALT_URL?: string
   /** How the gateway is asked for the session's model; left out where it is the OpenAI shape. */
   SVC_LLM_SHAPE?: 'anthropic'
+  /** The configured models and their APIs as JSON, where there is more than one: agents and subagents name them. */
+  SVC_LLM_MODELS?: string
   /** Which sandbox this is; the daemon reports it so that a stale one is recognised. */
   SVC_SANDBOX_GENERATION: string
   /** Where the driver puts the work tree when no image bakes it. */

@@ -23,6 +23,8 @@ const statuses: Record<ErrorCode, number> = {
   internal: 500,
   agent_not_found: 400,
   ref_not_found: 400,
+  model_not_found: 400,
+  no_model: 409,
   reserved_name: 400,
   repository_refused: 400,
   body_too_large: 413,

@@ -18,6 +18,7 @@ export type ErrorClass = keyof typeof statusOfClass
 export const classOfCode = {
   agent_not_found: 'invalid',
   ref_not_found: 'invalid',
+  model_not_found: 'invalid',
   reserved_name: 'invalid',
   repository_refused: 'invalid',
   agent_merge_forbidden: 'forbidden',
@@ -30,6 +31,7 @@ export const classOfCode = {
   base_moved: 'conflict',
   ref_missing: 'conflict',
   not_open: 'conflict',
+  no_model: 'conflict',
   idempotency_mismatch: 'conflict',
   idempotency_in_progress: 'conflict',
   concurrent_session_limit: 'limit_reached',

@@ -8,6 +8,7 @@ import * as events from './events.ts'
 import * as hostWebhooks from './host-webhooks.ts'
 import * as channels from './channels.ts'
 import * as connectors from './connectors.ts'
+import * as models from './models.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
 import * as reviews from './reviews.ts'
@@ -33,6 +34,7 @@ const modules = [
   browse,
   secrets,
   sessions,
+  models,
   usage,
   unfinishedWork,
   previews,

@@ -25,7 +25,7 @@ export type Access =
   | 'project-admin'
   | 'sandbox'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
  * What a write does to what the server keeps. `adds` counts against the bytes an agent may write and is refused while the

@@ -11,7 +11,7 @@ import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } f
 import { type Conversation, createConversation } from './conversation.ts'
 import { type HttpParts, listen } from './http.ts'
 import { startRelay } from './relay.ts'
-import { proxyEnvironment, runtimeConfig, runtimeEnvironment } from './runtime-config.ts'
+import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime-config.ts'
 import { createSessionEnv } from './session-env.ts'
 import { runSetup } from './setup.ts'
 import type { OwnPorts } from './target.ts'
@@ -115,6 +115,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
       mode: 0o644,
     })
+    writeEnforcedConfig(config, options.paths)
 
     // The runtime takes a second to load itself and looks at no file of the repository before it is first asked
     // something, so the clone happens meanwhile.
@@ -129,7 +130,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const { setup } = config
     // A program of the project's own may be a file of the repository, so it waits for the clone.
     const startedMeanwhile = setup === null && config.runtimeCommand === null ? startRuntime() : null
-    const conversation = createConversation({ runtime: started, agentName: config.agentName, title: config.sessionId })
+    const conversation = createConversation({
+      runtime: started,
+      agentName: config.agentName,
+      model: config.model,
+      title: config.sessionId,
+    })
     const claimed = () => begin(config, tree, started, conversation)
     const warm = config.warm ? wait({ config, tree, runtime: started, conversation, sessionEnv, claimed }) : null
     if (config.clone) await timeline.step('clone', () => warm?.filled ?? tree.clone())

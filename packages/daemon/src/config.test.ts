@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { type DaemonConfig, dropLoaderNames, readConfig, readIdentity, refuseSecretName } from './config.ts'
-import { runtimeConfig, runtimeEnvironment } from './runtime-config.ts'
+import { enforcedConfig, runtimeEnvironment } from './runtime-config.ts'
 import { bootEnvironment } from './testing.ts'
 
 const paths = {
@@ -68,34 +68,51 @@ describe('who the agent runs as', () => {
 
 describe('what the runtime is told', () => {
   const llm = { SVC_LLM_BASE_URL: 'http://127.0.0.1:61080/v1/llm', SVC_LLM_API_KEY: 'k' }
-  test('a model without a slash is the gateway’s', () => {
-    const config = runtimeConfig(read({ ...llm, SVC_RUNTIME_MODEL: 'big' })) as {
+  const enforced = (env: Record<string, string>, agents: Record<string, string> = {}) =>
+    enforcedConfig(read({ ...llm, ...env }), agents) as {
       model: string
-      provider: { svc: Record<string, unknown> }
+      provider: { svc: { models: Record<string, { provider: { npm: string } }>; whitelist: string[] } }
     }
-    expect(config.model).toBe('svc/big')
-    expect(config.provider.svc).toMatchObject({
-      npm: '@ai-sdk/openai-compatible',
-      options: { baseURL: llm.SVC_LLM_BASE_URL, apiKey: '{env:SVC_LLM_API_KEY}' },
-      models: { big: {} },
-    })
-    // The key itself stands in no file.
-    expect(JSON.stringify(config)).not.toContain('"k"')
-  })
-  test('a model of an upstream of the Anthropic shape is asked in that shape', () => {
-    const config = runtimeConfig(read({ ...llm, SVC_RUNTIME_MODEL: 'claude', SVC_LLM_SHAPE: 'anthropic' }))
+  test('the gateway is the only provider, also for titles, and no key stands in a file', () => {
+    const config = enforced({ SVC_RUNTIME_MODEL: 'big' })
     expect(config).toMatchObject({
-      model: 'svc/claude',
+      enabled_providers: ['svc'],
+      disabled_providers: [],
+      model: 'svc/big',
+      small_model: 'svc/big',
+      share: 'disabled',
+      autoupdate: false,
       provider: {
-        svc: { npm: '@ai-sdk/anthropic', options: { baseURL: llm.SVC_LLM_BASE_URL }, models: { claude: {} } },
+        svc: {
+          npm: '@ai-sdk/openai-compatible',
+          options: { baseURL: llm.SVC_LLM_BASE_URL, apiKey: '{env:SVC_LLM_API_KEY}' },
+          models: { big: {} },
+          whitelist: ['big'],
+        },
       },
     })
+    expect(JSON.stringify(config)).not.toContain('"k"')
   })
-  test('a model with a slash is a provider’s that the project has a key for', () => {
-    expect(runtimeConfig(read({ ...llm, SVC_RUNTIME_MODEL: 'anthropic/x' }))).toMatchObject({ model: 'anthropic/x' })
+  test('a name with a slash is a model of the gateway, and the gateway knows the default', () => {
+    expect(enforced({ SVC_RUNTIME_MODEL: 'vendor/x' }).model).toBe('svc/vendor/x')
+    expect(enforced({ SVC_RUNTIME_MODEL: 'svc/big' }).model).toBe('svc/big')
+    expect(enforced({}).model).toBe('svc/default')
   })
-  test('without a gateway there is no provider of ours', () => {
-    expect(runtimeConfig(read())).not.toHaveProperty('provider')
+  test('without a gateway of its own in the environment it still knows no other provider', () => {
+    expect(enforcedConfig(read(), {})).toMatchObject({
+      enabled_providers: ['svc'],
+      provider: { svc: { options: { baseURL: expect.stringMatching(/\/llm$/) } } },
+    })
+  })
+  test('each model is asked in the API of its upstream, and agents name it without our provider', () => {
+    const env = { SVC_LLM_SHAPE: 'anthropic', SVC_LLM_MODELS: '{"claude":"anthropic","small":"openai"}' }
+    const config = enforced(env, { writer: 'small', reviewer: 'svc/claude' })
+    expect(Object.entries(config.provider.svc.models).map(([name, { provider }]) => [name, provider.npm])).toEqual([
+      ['claude', '@ai-sdk/anthropic'],
+      ['small', '@ai-sdk/openai-compatible'],
+      ['default', '@ai-sdk/anthropic'],
+    ])
+    expect(config).toMatchObject({ agent: { writer: { model: 'svc/small' }, reviewer: { model: 'svc/claude' } } })
   })
   test('its environment holds the platform’s variables, the secrets, and nothing a secret could bend', () => {
     const config = read({ ...llm, MY_KEY: '1' })
@@ -105,6 +122,7 @@ describe('what the runtime is told', () => {
       HOME: '/opt/svc/home',
       RUNTIME_CONFIG_DIR: '/workspace/.svc/runtime',
       OPENCODE_CONFIG_DIR: '/opt/svc/runtime/config',
+      OPENCODE_TEST_MANAGED_CONFIG_DIR: '/opt/svc/runtime/enforced',
       BASH_ENV: '/opt/svc/session.env',
       SVC_TOKEN: 'svc_sbx_unit',
     })

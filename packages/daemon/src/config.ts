@@ -1,5 +1,8 @@
 /** The environment a sandbox boots with, read once. Nothing else in the daemon looks at process.env. */
 import { agentUid, runtimeHome, warmName, workspaceDir } from '@svc/contract/daemon'
+import { bareModelName } from '@svc/contract/model-names'
+
+export type ModelShape = 'openai' | 'anthropic'
 
 export interface DaemonConfig {
   projectId: string
@@ -11,6 +14,7 @@ export interface DaemonConfig {
   apiUrl: string
   /** The runtime's agent; null lets the runtime choose. */
   agentName: string | null
+  /** The model that was chosen; null is the server's default. */
   model: string | null
   /** Another program in place of the agent runtime that comes along. */
   runtimeCommand: string[] | null
@@ -24,7 +28,9 @@ export interface DaemonConfig {
   token: string
   generation: number
   configDir: string
-  llm: { baseUrl: string; apiKey: string; shape: 'openai' | 'anthropic' } | null
+  llm: { baseUrl: string; apiKey: string; shape: ModelShape }
+  /** The configured models, which agents and subagents may name; empty where there is one. */
+  models: Record<string, ModelShape>
   /** Everything platform variables say, as the agent gets them. */
   platform: Record<string, string>
   /** The project's secrets, as the agent gets them. */
@@ -77,19 +83,19 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
   if (configDir.startsWith('/') || configDir.split('/').includes('..')) {
     problems.push('SVC_CONFIG_DIR lies outside the repository.')
   }
-  const baseUrl = env['SVC_LLM_BASE_URL'] || env['SVC_ALT_URL']
+  const apiUrl = needed('SVC_API_URL').replace(/\/+$/, '')
   const config: DaemonConfig = {
     projectId: needed('SVC_PROJECT_ID'),
     sessionId: needed('SVC_SESSION_ID'),
     branch: needed('SVC_BRANCH_NAME'),
     repoUrl: needed('SVC_REPO_URL'),
-    apiUrl: needed('SVC_API_URL').replace(/\/+$/, ''),
+    apiUrl,
     token: needed('SVC_TOKEN'),
     defaultBranch: env['SVC_DEFAULT_BRANCH'] || 'main',
     baseRef: env['SVC_BASE_REF'] || env['SVC_DEFAULT_BRANCH'] || 'main',
     // "default" is how a session without a choice calls it; the runtime has no agent of that name.
     agentName: ['', 'default'].includes(env['SVC_AGENT_NAME'] ?? '') ? null : env['SVC_AGENT_NAME']!,
-    model: env['SVC_RUNTIME_MODEL'] || null,
+    model: bareModelName(env['SVC_RUNTIME_MODEL'] ?? '') || null,
     runtimeCommand: readCommand(env['SVC_RUNTIME_COMMAND'], problems),
     initialPrompt: env['SVC_INITIAL_PROMPT'] || null,
     openSessionAtBoot: env['SVC_BOOTSTRAP_RUNTIME_SESSION'] === '1',
@@ -98,13 +104,12 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     warm: env[warmName] === '1',
     generation,
     configDir,
-    llm: baseUrl
-      ? {
-          baseUrl,
-          apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',
-          shape: env['SVC_LLM_SHAPE'] === 'anthropic' ? 'anthropic' : 'openai',
-        }
-      : null,
+    llm: {
+      baseUrl: env['SVC_LLM_BASE_URL'] || env['SVC_ALT_URL'] || `${apiUrl}/llm`,
+      apiKey: env['SVC_LLM_API_KEY'] || env['SVC_ALT_API_KEY'] || '',
+      shape: env['SVC_LLM_SHAPE'] === 'anthropic' ? 'anthropic' : 'openai',
+    },
+    models: readModels(env['SVC_LLM_MODELS'], problems),
     platform: {},
     secrets: {},
   }
@@ -126,6 +131,21 @@ function readCommand(json: string | undefined, problems: string[]): string[] | n
   }
   problems.push('SVC_RUNTIME_COMMAND is no list of words.')
   return null
+}
+
+function readModels(json: string | undefined, problems: string[]): Record<string, ModelShape> {
+  if (!json) return {}
+  try {
+    const models: unknown = JSON.parse(json)
+    if (typeof models === 'object' && models !== null && !Array.isArray(models))
+      return Object.fromEntries(
+        Object.entries(models).map(([name, shape]) => [name, shape === 'anthropic' ? 'anthropic' : 'openai']),
+      )
+  } catch {
+    // Reported below, as for another kind of value.
+  }
+  problems.push('SVC_LLM_MODELS has to be an object of model names.')
+  return {}
 }
 
 /** One uid or two: the driver decides, the kernel tells. */

@@ -1,4 +1,6 @@
 /** The one conversation of a sandbox: opened once, prompted through the runtime's own HTTP API. */
+import { modelProvider } from '@svc/contract/model-names'
+
 import type { AgentRuntime } from './agent-runtime.ts'
 import { ControlError, runtimeBooting } from './reply.ts'
 
@@ -23,6 +25,8 @@ const rehearsalMs = 60_000
 export function createConversation(options: {
   runtime: AgentRuntime
   agentName: string | null
+  /** The session's choice, which wins over its agent's. */
+  model: string | null
   title: string
 }): Conversation {
   const { runtime } = options
@@ -95,6 +99,7 @@ export function createConversation(options: {
     const id = await open()
     await call('POST', `/session/${encodeURIComponent(id)}/prompt_async`, {
       ...(agentName === null ? {} : { agent: agentName }),
+      ...(options.model === null ? {} : { model: { providerID: modelProvider, modelID: options.model } }),
       parts: [{ type: 'text', text }],
     })
     return id

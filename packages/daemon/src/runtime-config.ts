@@ -1,6 +1,10 @@
 /** What the agent runtime is told: its configuration file and its environment. Both lie outside the repository. */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { bareModelName, modelProvider } from '@svc/contract/model-names'
+
+import { modelsOfAgents } from './agent-models.ts'
 import { systemPath } from './child.ts'
 import type { DaemonConfig, DaemonPaths } from './config.ts'
 
@@ -8,15 +12,14 @@ import type { DaemonConfig, DaemonPaths } from './config.ts'
 const modelLimit = { context: 128_000, output: 16_384 }
 
 /** Both come with the runtime. */
-const providers = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/anthropic' }
+const providerPackages = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/anthropic' }
 
+/** Settings that the project's own configuration may change. */
 export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
-  const shared = {
+  return {
     $schema: 'https://opencode.ai/config.json',
     // The sandbox is the wall, so the runtime need not ask. "question" waits for a person who is not at this terminal.
     permission: { '*': 'allow', question: 'deny' },
-    autoupdate: false,
-    share: 'disabled',
     // The tools of the project and of its connectors. Their credentials stay with the server, which knows this sandbox by its token.
     mcp: {
       svc: {
@@ -28,36 +31,56 @@ export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
       },
     },
   }
-  const model = modelName(config)
-  if (model === null) return shared
-  if (config.llm === null) return { ...shared, model }
-  // A name with a slash belongs to a provider that the project's own keys open.
-  const ours = model.startsWith('svc/') ? model.slice('svc/'.length) : 'default'
+}
+
+/**
+ * Settings that win over every other file the runtime reads: the gateway is its only provider. Without them the runtime
+ * falls back to a provider it brings along, and sends the code to a third party that nobody chose.
+ */
+export function enforcedConfig(config: DaemonConfig, agentModels: Record<string, string>): Record<string, unknown> {
+  const { llm } = config
+  // The gateway knows which model the default is, also after it changed.
+  const chosen = config.model ?? 'default'
+  const shapes = { ...config.models, [chosen]: config.models[chosen] ?? llm.shape }
+  const models = Object.entries(shapes).map(([name, shape]) => [
+    name,
+    { name, limit: modelLimit, provider: { npm: providerPackages[shape] } },
+  ])
   return {
-    ...shared,
-    model,
-    small_model: model,
+    $schema: 'https://opencode.ai/config.json',
+    enabled_providers: [modelProvider],
+    // A list of the project's own could disable the only one.
+    disabled_providers: [],
+    model: `${modelProvider}/${chosen}`,
+    // It makes titles and summaries.
+    small_model: `${modelProvider}/${chosen}`,
     provider: {
-      svc: {
-        npm: providers[config.llm.shape],
-        name: 'svc',
-        options: { baseURL: config.llm.baseUrl, apiKey: '{env:SVC_LLM_API_KEY}' },
-        models: { [ours]: { name: ours, limit: modelLimit } },
+      [modelProvider]: {
+        npm: providerPackages[llm.shape],
+        name: modelProvider,
+        options: { baseURL: llm.baseUrl, apiKey: '{env:SVC_LLM_API_KEY}' },
+        models: Object.fromEntries(models) as Record<string, unknown>,
+        whitelist: Object.keys(shapes),
+        blacklist: [],
       },
     },
+    agent: Object.fromEntries(
+      Object.entries(agentModels).map(([name, model]) => [name, { model: `${modelProvider}/${bareModelName(model)}` }]),
+    ),
+    autoupdate: false,
+    share: 'disabled',
   }
 }
 
-/** Whether a prompt goes through the service's gateway, and not to a provider that the project's own keys open. */
-export function promptsReachGateway(config: DaemonConfig): boolean {
-  return config.llm !== null && modelName(config)?.startsWith('svc/') === true
+/** Written again whenever the agents of the default branch are copied: their files name models without our provider. */
+export function writeEnforcedConfig(config: DaemonConfig, paths: Pick<DaemonPaths, 'runtimeDir'>): void {
+  const folder = enforcedDir(paths)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  const enforced = enforcedConfig(config, modelsOfAgents(join(paths.runtimeDir, 'config')))
+  writeFileSync(join(folder, 'opencode.json'), JSON.stringify(enforced), { mode: 0o644 })
 }
 
-function modelName(config: DaemonConfig): string | null {
-  if (config.model !== null) return config.model.includes('/') ? config.model : `svc/${config.model}`
-  // The gateway knows which model that is.
-  return config.llm === null ? null : 'svc/default'
-}
+const enforcedDir = ({ runtimeDir }: Pick<DaemonPaths, 'runtimeDir'>) => join(runtimeDir, 'enforced')
 
 export function runtimeEnvironment(
   config: DaemonConfig,
@@ -68,7 +91,8 @@ export function runtimeEnvironment(
     ...secrets,
     ...config.platform,
     // Both names of the pair are always there, whichever the server sent.
-    ...(config.llm === null ? {} : { SVC_LLM_API_KEY: config.llm.apiKey, SVC_LLM_BASE_URL: config.llm.baseUrl }),
+    SVC_LLM_API_KEY: config.llm.apiKey,
+    SVC_LLM_BASE_URL: config.llm.baseUrl,
     PATH: systemPath,
     HOME: paths.home,
     SHELL: '/bin/bash',
@@ -83,6 +107,9 @@ export function runtimeEnvironment(
     RUNTIME_CONFIG_DIR: join(paths.workspace, config.configDir),
     OPENCODE_CONFIG: join(paths.runtimeDir, 'opencode.json'),
     OPENCODE_CONFIG_DIR: join(paths.runtimeDir, 'config'),
+    // The runtime reads this folder last, as an administrator's. The variable comes from the runtime's own tests; the
+    // documented folder, /etc/opencode, belongs to the image, which a project may build.
+    OPENCODE_TEST_MANAGED_CONFIG_DIR: enforcedDir(paths),
     // Without these five it waits for hosts that cannot be reached, and writes into the repository.
     OPENCODE_DISABLE_AUTOUPDATE: '1',
     OPENCODE_DISABLE_MODELS_FETCH: '1',

@@ -6,7 +6,6 @@ import { type AgentRuntime } from './agent-runtime.ts'
 import { type DaemonConfig, readConfig } from './config.ts'
 import type { Conversation } from './conversation.ts'
 import { ControlError, runtimeBooting } from './reply.ts'
-import { promptsReachGateway } from './runtime-config.ts'
 import type { SessionEnv } from './session-env.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -65,8 +64,8 @@ export function createWarmSandbox(parts: Parts): WarmSandbox & {
   return {
     filled: filled.promise,
     async prime() {
-      // A model that the project's own keys open costs money, and a prompt that nobody sent should not.
-      await (promptsReachGateway(config) ? conversation.rehearse() : conversation.warm())
+      // The gateway answers a rehearsal by itself. A runtime of the project's own may ask a model that costs money.
+      await (config.runtimeCommand === null ? conversation.rehearse() : conversation.warm())
       primed = true
     },
     follow: (commit, credential) =>

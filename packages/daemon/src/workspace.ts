@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import { asAgent, type Finished, finish, lastLines, systemPath } from './child.ts'
 import type { AgentIdentity, DaemonConfig, DaemonPaths } from './config.ts'
+import { writeEnforcedConfig } from './runtime-config.ts'
 
 export interface Workspace {
   /** Hands the folders to the agent and writes its git settings. */
@@ -99,6 +100,7 @@ export function createWorkspace(options: {
       { cwd: paths.workspace, env: gitEnvironment(config, paths), timeoutMs: shortMs },
     )
     if (done.code !== 0) throw new Error(`${config.configDir} could not be copied: ${lastLines(done.stderr)}`)
+    writeEnforcedConfig(config, paths)
   }
 
   async function refresh(): Promise<RefreshOutcome> {

@@ -30,4 +30,5 @@ export const paths = {
   audit: '/account/audit',
   usage: '/account/usage',
   profile: '/account/profile',
+  modelSettings: '/settings/model',
 } as const

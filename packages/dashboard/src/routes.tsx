@@ -253,6 +253,12 @@ const profile = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/profile.tsx'), 'ProfilePage'),
 })
 
+const modelSettings = createRoute({
+  getParentRoute: () => shell,
+  path: paths.modelSettings,
+  component: lazyRouteComponent(() => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
+})
+
 const ofProject = project.addChildren([
   projectIndex,
   changeRequests,
@@ -277,7 +283,19 @@ const tree = root.addChildren([
   signIn,
   authorize,
   invitations,
-  shell.addChildren([linkChat, home, projects, newProject, ofProject, members, tokens, audit, usage, profile]),
+  shell.addChildren([
+    linkChat,
+    home,
+    projects,
+    newProject,
+    ofProject,
+    members,
+    tokens,
+    audit,
+    usage,
+    profile,
+    modelSettings,
+  ]),
 ])
 
 export function makeRouter(queries: QueryClient) {

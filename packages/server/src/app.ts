@@ -29,6 +29,7 @@ import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import { modelSettingRoutes } from './models/setting-routes.ts'
 import { usageRoutes } from './models/usage.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
@@ -64,6 +65,7 @@ export function buildApp(deps: Deps): App {
     ...checkRoutes(deps),
     ...triggerRoutes(deps),
     ...usageRoutes(deps),
+    ...modelSettingRoutes(deps),
     ...eventRoutes(deps),
     ...channelRoutes(deps),
     ...webhookRoutes(deps),

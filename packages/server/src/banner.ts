@@ -4,6 +4,9 @@ import { makeOwnerLink } from './accounts/owner-link.ts'
 import { settingNames } from './config.ts'
 import { missingHiddenPaths, unknownSettings } from './config-warnings.ts'
 import type { Deps } from './deps.ts'
+import { defaultModel, modelCatalog } from './model-catalog/catalog.ts'
+import { modelPagePath } from './model-catalog/require-model.ts'
+import type { AskModel } from './models/first-model.ts'
 import { driverAdvice, missingDrivers } from './sandbox-driver.ts'
 import { mintToken } from './tokens/mint.ts'
 
@@ -12,6 +15,8 @@ export interface StartupHooks {
   rememberOwner: (owner: { url: string; token: string; dataDir: string }) => Promise<string | null>
   /** Every variable that the server reads. */
   knownSettings: () => Promise<string[]>
+  /** Asks the person at the terminal for a model; does nothing where there is none. */
+  askModel?: AskModel
 }
 
 /** Makes the owner at the first start and hands their token to the client. Answers with the lines a person starting the server reads. */
@@ -70,13 +75,16 @@ async function nextSteps(deps: Deps, command: string): Promise<string[]> {
   if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
   if (probe.kind === 'missing')
     return driverAdvice(await missingDrivers(deps.config, dirname(deps.relaySocket), deps.log), { command })
+  const chosen = defaultModel(await modelCatalog(deps))
   const model =
-    deps.config.model === null
+    chosen === null
       ? [
-          '  No model is configured: set SVC_LLM_UPSTREAM_URL, SVC_LLM_UPSTREAM_KEY and SVC_LLM_MODEL for real work.',
+          '  No model is configured, so agents cannot work yet. Set one in the dashboard:',
+          `      ${deps.config.publicUrl}${modelPagePath}`,
+          '  or start the server with SVC_LLM_UPSTREAM_URL, SVC_LLM_UPSTREAM_KEY and SVC_LLM_MODEL.',
           '  See the whole path without one, in two minutes, with a scripted model:',
         ]
-      : [`  Model        ${deps.config.model.name}`, '  See the whole path in two minutes:']
+      : [`  Model        ${chosen}`, '  See the whole path in two minutes:']
   return [
     ...probe.warnings.map((warning) => `  Warning: ${warning}`),
     ...model,

@@ -16,6 +16,8 @@ export interface ModelConfig {
   /** The upstream and the model of a session that names none. */
   model: { url: string; key: string | null; name: string } | null
   modelUpstreams: { file: string | null; list: UpstreamConfig[] }
+  /** Models beside the default one that sessions may choose. */
+  modelNames: string[]
   /** Of one session. */
   modelCallsPerMinute: number
 }
@@ -29,7 +31,13 @@ export function readModels(
   const file = env.SVC_LLM_UPSTREAMS_FILE ? resolve(env.SVC_LLM_UPSTREAMS_FILE) : null
   const name = env.SVC_LLM_MODEL || null
   const key = env.SVC_LLM_UPSTREAM_KEY || null
+  const modelNames = (env.SVC_LLM_MODELS ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)
   const list: UpstreamConfig[] = []
+  if (url === null && file === null && modelNames.length > 0)
+    problems.push('SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE has to be set too.')
   if (url !== null) {
     if (name === null)
       problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL has to name the model to use there.')
@@ -43,6 +51,7 @@ export function readModels(
   return {
     model: first === null ? null : { url: first.url, key: first.keys[0] ?? null, name: model ?? '' },
     modelUpstreams: { file: url === null ? file : null, list },
+    modelNames,
     modelCallsPerMinute: callsPerMinute,
   }
 }
@@ -92,17 +101,6 @@ function parseOne(entry: unknown): UpstreamConfig | string {
 
 function isListOfTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== '')
-}
-
-/** How the gateway is asked for that model: as the first upstream that has it is. */
-export function shapeOfModel(
-  { modelUpstreams, model }: Pick<ModelConfig, 'modelUpstreams' | 'model'>,
-  name: string | null,
-): UpstreamConfig['shape'] {
-  const asked = name?.replace(/^svc\//, '') ?? 'default'
-  const meant = asked === 'default' ? (model?.name ?? '') : asked
-  const has = ({ models }: UpstreamConfig) => models.some((pattern) => modelOfPattern(pattern, meant))
-  return modelUpstreams.list.find(has)?.shape ?? 'openai'
 }
 
 export function modelOfPattern(pattern: string, model: string): boolean {

@@ -5,9 +5,11 @@ import { appDoor } from './apps/door.ts'
 import { greet, type StartupHooks } from './banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
+import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
+import { askFirstModel, type AskModel } from './models/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { beginLife, endOtherInstances, type Life } from './scheduler/instance.ts'
 import { jobs } from './scheduler/jobs.ts'
@@ -83,6 +85,8 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     )
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
+    if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
+      void offerModel(deps, hooks.askModel, stopping.signal)
     await settleSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
@@ -92,6 +96,16 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
     await Promise.all([door.close(), relay.close(), owners?.close()])
     await life?.end()
     await built.close()
+  }
+}
+
+/** Beside everything else: requests are answered while the question stands. */
+async function offerModel(deps: Deps, ask: AskModel, signal: AbortSignal): Promise<void> {
+  try {
+    const line = await askFirstModel(deps, ask, signal)
+    if (line !== null) process.stdout.write(`${line}\n`)
+  } catch (error) {
+    deps.log.warn({ err: error }, 'the question for a model was not kept')
   }
 }
 

@@ -85,6 +85,8 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     // A host is away when a test says so, and not when the machine is busy with other tests.
     hostPatience: { ms: 60_000, msMin: 60_000, aheadMs: 60_000 },
     mergeWaitMs: 600_000,
+    // Without a model no agent is given work. Nothing answers there.
+    model: { url: 'http://127.0.0.1:9/v1', key: null, name: 'test-model' },
     // Nothing answers there: no test speaks to the real one.
     slackApiUrl: 'http://127.0.0.1:9/api/',
     ...configure,

@@ -13,5 +13,6 @@ async function startServer(): Promise<void> {
   await runServer(process.argv.slice(3), {
     rememberOwner: async (owner) => (await import('./remember-owner.ts')).rememberOwner(owner),
     knownSettings: async () => Object.keys((await import('@svc/cli/self-host/settings')).settings),
+    askModel: async (...of) => (await import('./ask-model.ts')).askForModel(...of),
   })
 }

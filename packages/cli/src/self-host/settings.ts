@@ -24,6 +24,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_LLM_UPSTREAM_URL: { summary: 'An OpenAI-compatible model server' },
   SVC_LLM_UPSTREAM_KEY: { summary: 'Its key', secret: true },
   SVC_LLM_MODEL: { summary: 'The model to use there' },
+  SVC_LLM_MODELS: { summary: 'More models there that sessions may choose, separated by commas' },
   SVC_LLM_UPSTREAMS_FILE: { summary: 'Several model servers, in a file of JSON' },
   SVC_LLM_CALLS_PER_MINUTE: { summary: 'How often one session may ask its model' },
   SVC_APP_PROVIDER: { summary: 'What deploys apps: local or none' },

@@ -17,6 +17,7 @@ const titles: Readonly<Record<string, string>> = {
   [paths.audit]: 'Audit',
   [paths.usage]: 'Usage',
   [paths.profile]: 'Profile',
+  [paths.modelSettings]: 'Model',
 }
 
 /** What every page after sign-in stands in. */

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { chooseAccount } from '../account-choice.ts'
 import { api, reply } from '../api.ts'
 import { paths } from '../paths.ts'
+import type { Role } from '../queries.ts'
 import { applyTheme, theme, type Theme } from '../theme.ts'
 
 const item = 'flex min-h-9 cursor-pointer items-center gap-2 rounded px-3 data-highlighted:bg-sunken outline-none'
@@ -17,6 +18,7 @@ const themes: [Theme, string][] = [
 interface Account {
   account_id: string
   name: string
+  role: Role
 }
 
 export function UserMenu({ name, account, accounts }: { name: string; account: Account; accounts: Account[] }) {
@@ -66,6 +68,11 @@ export function UserMenu({ name, account, accounts }: { name: string; account: A
             <Menu.Item className={item} onClick={go(paths.audit)}>
               Audit
             </Menu.Item>
+            {accounts.some(({ role }) => role === 'owner') && (
+              <Menu.Item className={item} onClick={go(paths.modelSettings)}>
+                Model
+              </Menu.Item>
+            )}
             <Menu.Item className={item} onClick={go(paths.profile)}>
               Profile
             </Menu.Item>

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { NoModel } from '../components/no-model.tsx'
 import { paths } from '../paths.ts'
 import { Command } from '../ui/copy.tsx'
 
@@ -13,6 +14,7 @@ export function FirstVisit() {
   return (
     <div className="mx-auto flex max-w-2xl flex-col gap-6">
       <h1 className="text-xl font-semibold">Three steps to a first merged change</h1>
+      <NoModel />
       <ol className="flex flex-col gap-4">
         {steps.map(([title, command], i) => (
           <li key={title} className="flex flex-col gap-2">

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { ApiError } from '../api.ts'
 import { Answer } from '../components/answer.tsx'
 import { Live } from '../components/live.tsx'
+import { NoModel } from '../components/no-model.tsx'
 import { ChangeRequestRow } from '../components/change-request-row.tsx'
 import { SessionRow } from '../components/session-row.tsx'
 import { paths } from '../paths.ts'
@@ -57,6 +58,7 @@ function Work({ projects }: { projects: Project[] }) {
     <div className="flex flex-col gap-6">
       <Live projectIds={projects.slice(0, liveMax).map(({ project_id }) => project_id)} />
       <h1 className="text-xl font-semibold">Home</h1>
+      <NoModel />
       {refusals.map(([message, { names, error }]) => (
         <Notice key={message} tone="warn" title={`Of ${[...names].join(', ')} not everything can be shown: ${message}`}>
           {error instanceof ApiError ? error.hint : null}

@@ -1,4 +1,5 @@
 /** Exactly one row for every change somebody made, whichever route made it. */
+import { modelUpstreamActs } from './testing-models.ts'
 import { capAccountUsage } from './testing-usage.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AuditRow, ChangeRequest, MintedToken, Project } from '@svc/contract'
@@ -108,6 +109,7 @@ const changes: Record<string, Change> = {
     },
   },
   capAccountUsage: capAccountUsage(() => app),
+  ...modelUpstreamActs(() => app),
   signInWithPassword: {
     action: 'user.sign_in',
     async prepare() {

@@ -7,7 +7,7 @@ import { buildApp } from '../app.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { type Family, makeFamily } from '../sessions/testing-family.ts'
 import { startDashboardSession } from './dashboard-session.ts'
-import { answers } from './testing-answers.ts'
+import { answers, forInstanceOwners } from './testing-answers.ts'
 import * as reach from './testing-session-reach.ts'
 
 const kinds = [
@@ -60,6 +60,7 @@ const table: Record<Access, Record<Kind, Verdict>> = {
 const exceptions: Record<string, Partial<Record<Kind, Verdict>>> = {
   // No token, and no browser that came by a link alone: accounts/fresh-sign-in.test.ts.
   createOwnerLink: { ...{ stranger: 403, viewer: 403, member: 403, admin: 403, owner: 403, cookie: 403 } },
+  ...forInstanceOwners,
   // Everybody may leave; somebody else is removed by an owner or admin.
   removeMember: { viewer: 403, member: 403 },
   // Asks for a request of our own page, whoever it is from.

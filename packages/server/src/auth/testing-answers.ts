@@ -22,6 +22,11 @@ export const answers: Record<string, number> = {
   listAudit: 200,
   accountUsage: 200,
   capAccountUsage: 400,
+  listModels: 200,
+  getModelUpstream: 200,
+  setModelUpstream: 400,
+  // The environment of the tests' server has one, which wins.
+  clearModelUpstream: 409,
   projectUsage: 200,
   sessionUsage: 404,
   createOwnerLink: 201,
@@ -133,3 +138,7 @@ export const answers: Record<string, number> = {
   listConnectorApprovals: 200,
   decideConnectorApproval: 400,
 }
+
+const refused = { stranger: 403, viewer: 403, member: 403, admin: 403 } as const
+/** Routes that only an owner of the instance passes. */
+export const forInstanceOwners = { getModelUpstream: refused, clearModelUpstream: refused }

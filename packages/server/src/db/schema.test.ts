@@ -117,6 +117,7 @@ function described(written: string): { kind: string; nullable: boolean; hasDefau
 const kindOfType: Record<string, string> = {
   uuid: 'string',
   _uuid: 'string[]',
+  _text: 'string[]',
   text: 'string',
   int4: 'number',
   int8: 'number',

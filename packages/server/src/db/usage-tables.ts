@@ -1,5 +1,5 @@
-/** Accounts, and what they used. */
-import type { Now, Timestamp } from './schema.ts'
+/** Accounts, what they used, and the model upstream that was saved. */
+import type { Default, Now, Timestamp } from './schema.ts'
 
 export interface UsageTables {
   accounts: {
@@ -18,6 +18,17 @@ export interface UsageTables {
     calls: number
     tokens_in: number
     tokens_out: number
+  }
+  model_upstream: {
+    singleton: Default<boolean>
+    revision: string
+    url: string
+    shape: 'openai' | 'anthropic'
+    models: string[]
+    data_key: Buffer | null
+    sealed_key: Buffer | null
+    updated_by: string | null
+    updated_at: Timestamp
   }
   model_reservations: {
     reservation_id: string

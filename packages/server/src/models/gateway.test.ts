@@ -27,7 +27,10 @@ let session: RunningSession
 let key: string
 beforeAll(async () => {
   app = await makeSessionApp({
-    configure: { model: { url: `http://127.0.0.1:${upstream.port}/v1`, key: 'operator-key', name: 'big-model' } },
+    configure: {
+      model: { url: `http://127.0.0.1:${upstream.port}/v1`, key: 'operator-key', name: 'big-model' },
+      modelNames: ['another'],
+    },
   })
   session = await app.running()
   key = session.env.SVC_LLM_API_KEY!
@@ -222,9 +225,14 @@ describe('the key', () => {
 
   test('names the models there are', async () => {
     const list = async (token: string) => (await app.request('GET', '/v1/llm/models', { token })).body
-    expect(await list(key)).toEqual({ object: 'list', data: [{ id: 'big-model', object: 'model', owned_by: 'svc' }] })
+    expect(await list(key)).toEqual({
+      object: 'list',
+      data: ['big-model', 'another'].map((id) => ({ id, object: 'model', owned_by: 'svc' })),
+    })
     const own = await app.running({ model: 'svc/another' })
-    expect(await list(own.env.SVC_LLM_API_KEY!)).toMatchObject({ data: [{ id: 'svc/another' }] })
+    expect(await list(own.env.SVC_LLM_API_KEY!)).toMatchObject({
+      data: [{ id: 'another' }, { id: 'big-model' }],
+    })
   })
 })
 
@@ -256,7 +264,9 @@ describe('without an upstream', () => {
     const bare = await makeSessionApp({ configure: { model: null } })
     try {
       const plain = await bare.running()
-      expect(Object.keys(plain.env).filter((name) => /LLM|ALT/.test(name))).toEqual([])
+      // The gateway is there all the same: a model may be set while the sandbox runs.
+      expect(plain.env).toMatchObject({ SVC_LLM_API_KEY: expect.any(String), SVC_LLM_BASE_URL: expect.any(String) })
+      expect(plain.env.SVC_RUNTIME_MODEL).toBeUndefined()
       const scripted = await bare.running({ model: scriptedModelName })
       expect(scripted.env.SVC_LLM_BASE_URL).toBeString()
       const reply = await bare.request<{ object?: string; choices?: { message: { role: string } }[] }>(

@@ -1,5 +1,6 @@
 /** The model gateway: per-session keys in front, the operator's upstreams behind, in the two shapes that SDKs speak. */
 import {
+  bareModelName,
   errorClass,
   type ErrorCode,
   errorStatus,
@@ -15,6 +16,7 @@ import { invalid } from '../http/validation.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
+import { defaultModel, modelCatalog, offersModel } from '../model-catalog/catalog.ts'
 import { getSessionById } from '../sessions/store.ts'
 import { reserve } from './budget.ts'
 import { meteredBody, meteredStream, type Metering } from './metered.ts'
@@ -23,6 +25,7 @@ import { asChat, messagesAnswer, type MessagesRequest } from './anthropic-wire.t
 import { type ChatRequest, nextMove } from './scripted.ts'
 import { type Answer, completion } from './scripted-reply.ts'
 import { type Ask, errorInShape, readAsk } from './shapes.ts'
+import { followSavedUpstream } from './saved-upstream.ts'
 import { addUsage, type Spender } from './store.ts'
 import { askUpstreams } from './upstream.ts'
 import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams.ts'
@@ -75,21 +78,33 @@ interface Caller {
   /** What the session runs where a request names nothing else. */
   model: string
   scripted: boolean
+  /** Models of requests are replaced by `model` when this says so. */
+  isGone: (model: string) => boolean
 }
 
-async function callerOf({ deps }: Gateway, c: AppContext): Promise<Caller> {
+async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Caller> {
   const actor = await actorOfSandboxCredential(deps, 'model', keyOf(c))
   const session = await getSessionById(deps.db, actor.session_id)
   if (session === null || session.generation !== actor.generation)
     throw unauthenticated('The sandbox of this key was stopped.')
   const { account_id, project_id, session_id } = session
   const spender = { account_id, project_id, session_id }
-  if (session.model === scriptedModelName) return { spender, model: scriptedModelName, scripted: true }
-  if (deps.config.model === null)
-    throw new ServiceError('model_not_configured', 'This server has no model upstream.', {
-      hint: 'Set SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL, or add a model key as a secret of the project.',
+  if (session.model === scriptedModelName)
+    return { spender, model: scriptedModelName, scripted: true, isGone: () => false }
+  await followSavedUpstream(deps, upstreams)
+  const catalog = await modelCatalog(deps)
+  const standard = defaultModel(catalog)
+  if (standard === null)
+    throw new ServiceError('model_not_configured', 'No model is configured on this server.', {
+      hint: 'An owner of this server sets one under Settings, Model, or with SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL.',
     })
-  return { spender, model: session.model ?? deps.config.model.name, scripted: false }
+  return {
+    spender,
+    model: session.model === null ? standard : bareModelName(session.model),
+    scripted: false,
+    // A sandbox that runs keeps the name of the default it started with. An owner may have set another one since.
+    isGone: (model) => session.model === null && catalog.source === 'saved' && !offersModel(catalog, model),
+  }
 }
 
 async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: string): Promise<Response> {
@@ -108,7 +123,9 @@ async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: str
     return scripted(shape, body)
   }
   gateway.rate.take(caller.spender.session_id, Date.now())
-  const ask = readAsk(shape, body as Record<string, unknown>, bytes.length, caller.model)
+  const sent = body as Record<string, unknown>
+  const asked = typeof sent.model === 'string' && caller.isGone(sent.model) ? { ...sent, model: caller.model } : sent
+  const ask = readAsk(shape, asked, bytes.length, caller.model)
   return ofUpstream(gateway, { caller, shape, path, ask, c })
 }
 
@@ -215,10 +232,9 @@ function versionsOf(c: AppContext): Record<string, string> {
 
 async function listModels(gateway: Gateway, c: AppContext): Promise<Response> {
   const { model } = await callerOf(gateway, c)
-  const listed = gateway.upstreams
-    .all(gateway.deps)
-    .flatMap(({ models }) => models.filter((each) => !each.includes('*')))
-  const names = [...new Set([model, ...listed])]
+  // The file of upstreams is read again when it changes, and the catalog lists its models.
+  gateway.upstreams.all(gateway.deps)
+  const names = [...new Set([model, ...(await modelCatalog(gateway.deps)).names])]
   return Response.json({ object: 'list', data: names.map((id) => ({ id, object: 'model', owned_by: 'svc' })) })
 }
 

@@ -67,11 +67,11 @@ function lastResort(last: Outcome): Response {
       return last.response
     case 'refused-key':
       throw new ServiceError('model_upstream_failed', 'The model upstream refused the key of this server.', {
-        hint: 'Check SVC_LLM_UPSTREAM_KEY, or the keys in SVC_LLM_UPSTREAMS_FILE.',
+        hint: 'An owner of this server checks it: Settings, Model; SVC_LLM_UPSTREAM_KEY; or the keys in SVC_LLM_UPSTREAMS_FILE.',
       })
     case 'away':
       throw new ServiceError('model_upstream_failed', 'The model upstream does not answer.', {
-        hint: 'Check SVC_LLM_UPSTREAM_URL, or the addresses in SVC_LLM_UPSTREAMS_FILE.',
+        hint: 'An owner of this server checks it: Settings, Model; SVC_LLM_UPSTREAM_URL; or the URLs in SVC_LLM_UPSTREAMS_FILE.',
         cause: last.cause,
       })
     default:
@@ -108,13 +108,13 @@ async function askOne(upstream: UpstreamConfig, key: string | null, call: Upstre
   if (!response.ok && (response.status < 400 || !isJson)) {
     await response.body?.cancel()
     throw new ServiceError('model_upstream_failed', `The model upstream answered with status ${response.status}.`, {
-      hint: 'Check SVC_LLM_UPSTREAM_URL, or the addresses in SVC_LLM_UPSTREAMS_FILE.',
+      hint: 'An owner of this server checks it: Settings, Model; SVC_LLM_UPSTREAM_URL; or the URLs in SVC_LLM_UPSTREAMS_FILE.',
     })
   }
   return { kind: 'answered', response }
 }
 
-function credential(upstream: UpstreamConfig, key: string | null): Record<string, string> {
+export function credential(upstream: Pick<UpstreamConfig, 'shape'>, key: string | null): Record<string, string> {
   if (key === null) return {}
   return upstream.shape === 'anthropic' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }
 }

@@ -33,6 +33,11 @@ export class Upstreams {
     this.#readOf = this.#file === null ? '' : versionOf(this.#file)
   }
 
+  /** Where the environment names none: the upstream that an owner saved. */
+  use(list: UpstreamConfig[]): void {
+    this.#list = list
+  }
+
   /** Those that speak this shape and have this model, in the order they are listed. */
   for(deps: Pick<Deps, 'log' | 'redaction'>, shape: Shape, model: string): UpstreamConfig[] {
     return this.all(deps).filter(

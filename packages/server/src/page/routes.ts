@@ -13,6 +13,7 @@ const addresses = [
   '/projects',
   '/projects/*',
   '/account/*',
+  '/settings/*',
   '/link-chat',
 ]
 

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/contract'
+import { modelInFrontMatter } from '@svc/contract/front-matter'
 import { listTree, readFileAt, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { readManifestAt } from '../projects/manifest.ts'
@@ -21,12 +22,13 @@ export function agentNamed(name: string | null | undefined): string {
   return name == null || name === 'default' ? defaultAgent : name
 }
 
-/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. */
+/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. Answers with the model that its file chooses. */
 export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
-): Promise<void> {
-  if (await isKnown(repository, input)) return
+): Promise<{ model: string | null }> {
+  const known = await knownAgent(repository, input)
+  if (known !== null) return known
   const { agentName, configDir } = input
   const agents = await agentsAt(repository, input)
   throw new ServiceError(
@@ -74,7 +76,7 @@ async function agentsOfProject(
     const sha = await baseTip(repository, project.default_branch)
     const { runtime } = await readManifestAt(repository, sha)
     const at = { sha, configDir: runtime.config_dir }
-    if (await isKnown(repository, { ...at, agentName })) return { isKnown: true, agents: [] }
+    if ((await knownAgent(repository, { ...at, agentName })) !== null) return { isKnown: true, agents: [] }
     return { isKnown: false, agents: await agentsAt(repository, at) }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
@@ -83,13 +85,16 @@ async function agentsOfProject(
   }
 }
 
-async function isKnown(
+/** The model that the agent's file chooses; null for an agent that neither the runtime nor the repository has. */
+async function knownAgent(
   repository: Repository,
   { sha, configDir, agentName }: { sha: string; configDir: string; agentName: string },
-): Promise<boolean> {
-  if (builtIn.has(agentName)) return true
+): Promise<{ model: string | null } | null> {
   const path = `${configDir}/agents/${agentName}.md`
-  return (await readFileAt(repository, { sha, path, bytesMax: agentFileBytesMax })).kind === 'file'
+  const file = await readFileAt(repository, { sha, path, bytesMax: agentFileBytesMax })
+  if (file.kind === 'file') return { model: modelInFrontMatter(Buffer.from(file.content).toString('utf8')) }
+  // A project may write a file of its own for one of these.
+  return builtIn.has(agentName) ? { model: null } : null
 }
 
 async function agentsAt(repository: Repository, at: { sha: string; configDir: string }): Promise<string[]> {

@@ -6,8 +6,7 @@ import {
   scriptedModelName,
   workspaceDir,
 } from '@svc/contract'
-import { shapeOfModel } from '../config-models.ts'
-import type { Deps } from '../deps.ts'
+import { defaultModel, type ModelCatalog, shapeOfModel } from '../model-catalog/catalog.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import type { SandboxKeys } from './credentials.ts'
 import type { SandboxRow, SessionRow } from './store.ts'
@@ -16,21 +15,20 @@ import type { SandboxRow, SessionRow } from './store.ts'
 export const apiUrlInSandbox = `http://127.0.0.1:${relayPort}/v1`
 
 /** The platform's part of the environment of a sandbox; the project's secrets come beside it and can never replace a name of it. */
-export function bootEnvironment(
-  deps: Pick<Deps, 'config'>,
-  input: {
-    project: ProjectRow
-    session: Pick<SessionRow, 'session_id' | 'branch_name'> & SessionChoices
-    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
-    keys: SandboxKeys
-    secretNames: string[]
-    configDir: string
-    /** `[runtime] command`. */
-    runtimeCommand: string[] | null
-    model: string | null
-  },
-): BootEnvironment {
-  const { project, session, sandbox, keys, model } = input
+export function bootEnvironment(input: {
+  project: ProjectRow
+  session: Pick<SessionRow, 'session_id' | 'branch_name'> & SessionChoices
+  sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+  keys: SandboxKeys
+  secretNames: string[]
+  configDir: string
+  /** `[runtime] command`. */
+  runtimeCommand: string[] | null
+  /** Null runs the default model. */
+  model: string | null
+  models: ModelCatalog
+}): BootEnvironment {
+  const { project, session, sandbox, keys, model, models } = input
   return {
     SVC_PROJECT_ID: project.project_id,
     SVC_SESSION_ID: session.session_id,
@@ -41,14 +39,13 @@ export function bootEnvironment(
     SVC_SERVICE_PORT: String(daemonPort),
     SVC_API_URL: apiUrlInSandbox,
     ...chosenEnvironment(session),
-    ...(model === null ? {} : { SVC_RUNTIME_MODEL: model }),
     SVC_PROJECT_AUTO_CLONE: '1',
     SVC_PROJECT_SECRET_NAMES: input.secretNames.join(','),
     SVC_PROJECT_SECRETS_REVISION: String(project.secrets_revision),
     SVC_TOKEN: keys.serviceKey,
     SVC_CLI_TOKEN: keys.projectToken,
     SVC_EXECUTOR_TOKEN: keys.projectToken,
-    ...(hasModelGateway(deps, model) ? modelAccess(deps, { key: keys.modelKey, model }) : {}),
+    ...modelEnvironment(models, { key: keys.modelKey, model }),
     SVC_SANDBOX_GENERATION: String(sandbox.generation),
     SVC_WORKSPACE: workspaceDir,
     SVC_CONFIG_DIR: input.configDir,
@@ -68,15 +65,16 @@ export function chosenEnvironment(session: SessionChoices) {
   }
 }
 
-function modelAccess(deps: Pick<Deps, 'config'>, { key, model }: { key: string; model: string | null }) {
+/** The gateway is the runtime's only provider, so a sandbox has it even while no model is configured: one may be set while it runs. */
+export function modelEnvironment(models: ModelCatalog, { key, model }: { key: string; model: string | null }) {
   const url = `${apiUrlInSandbox}${modelGatewayPath.slice('/v1'.length)}`
-  const isMessages = model !== scriptedModelName && shapeOfModel(deps.config, model) === 'anthropic'
+  const isMessages = model !== scriptedModelName && shapeOfModel(models, model) === 'anthropic'
+  const runs = model ?? defaultModel(models)
+  const shapes = models.names.map((name) => [name, shapeOfModel(models, name)])
   return {
+    ...(runs === null ? {} : { SVC_RUNTIME_MODEL: runs }),
     ...{ SVC_LLM_API_KEY: key, SVC_LLM_BASE_URL: url, SVC_ALT_API_KEY: key, SVC_ALT_URL: url },
     ...(isMessages ? { SVC_LLM_SHAPE: 'anthropic' as const } : {}),
+    ...(shapes.length > 1 ? { SVC_LLM_MODELS: JSON.stringify(Object.fromEntries(shapes)) } : {}),
   }
-}
-
-function hasModelGateway(deps: Pick<Deps, 'config'>, model: string | null): boolean {
-  return deps.config.model !== null || model === scriptedModelName
 }

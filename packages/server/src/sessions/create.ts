@@ -11,6 +11,7 @@ import type { Deps } from '../deps.ts'
 import { requireDiskRoom } from '../disk-watch.ts'
 import '../failpoint.ts'
 import { agentNamed, requireAgent } from './agents.ts'
+import { requireModelChoice } from '../model-catalog/require-model.ts'
 import { auditOf } from './audit.ts'
 import { baseTip, cutSessionBranch } from './branch.ts'
 import { countStart, parentageOf, requireRoomBelowRoot } from './descendants.ts'
@@ -65,8 +66,13 @@ export async function createSession(
   // Agents, skills and the manifest are those of the default branch, wherever the session is cut: what is on another branch was merged by nobody.
   const merged = baseRef === project.default_branch ? sha : await baseTip(repository, project.default_branch)
   const manifest = await readManifestAt(repository, merged)
-  await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
-  const model = input.model ?? manifest.runtime.model ?? null
+  const agent = await requireAgent(repository, { sha: merged, configDir: manifest.runtime.config_dir, agentName })
+  const model = input.model ?? agent.model ?? manifest.runtime.model ?? null
+  await requireModelChoice(deps, {
+    model,
+    from: input.model ? 'the session' : agent.model ? `the agent ${agentName}` : 'svc.toml ([runtime] model)',
+    needed: Boolean(input.initial_prompt?.trim()),
+  })
   const fingerprint = await fingerprintWanted(deps, repository, { project, baseRef, sha, model })
   const promptName = input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt, caller) : null
   await failpoint('session.create.before_row')

@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
+import { requireModel } from '../model-catalog/require-model.ts'
 import { requireAgentToStart } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { abortRun } from './daemon-client.ts'
@@ -32,6 +33,7 @@ export async function promptSession(
   input: PromptInput,
 ): Promise<{ prompt_id: string; status: 'accepted' | 'delivered' | 'failed'; error?: PromptError }> {
   const { session, caller, promptId } = input
+  await requireModel(deps, session.model)
   const write = (trx: DbOrTransaction) => writePrompt(deps, trx, input, null)
   // Told before it is written, so that nobody who listens takes the end of the turn before for the end of this one.
   deps.feed.publish(session.session_id, { type: 'turn', status: 'busy', error: null })

@@ -2,6 +2,7 @@ import { type Manifest, ServiceError } from '@svc/contract'
 import { type Sandbox, type SandboxDriver, SandboxError } from '@svc/sandbox'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { modelCatalog } from '../model-catalog/catalog.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
@@ -116,8 +117,7 @@ async function environment(
 ): Promise<Record<string, string>> {
   const secrets = await secretsForSandbox(deps, input.project, input.manifest, input.session.session_id)
   deps.redaction.sandboxBegins(input.session.session_id, input.sandboxId, namesOfKeys(input.keys))
-  const model = input.session.model ?? deps.config.model?.name ?? null
-  const platform = bootEnvironment(deps, {
+  const platform = bootEnvironment({
     project: input.project,
     session: input.session,
     sandbox: { sandbox_id: input.sandboxId, generation: input.session.generation },
@@ -125,7 +125,8 @@ async function environment(
     secretNames: secrets.names,
     configDir: input.manifest.runtime.config_dir,
     runtimeCommand: input.manifest.runtime.command,
-    model,
+    model: input.session.model,
+    models: await modelCatalog(deps),
   })
   return { ...secrets.env, ...platform }
 }

@@ -120,7 +120,11 @@ describe('the environment of a sandbox', () => {
     await app.request('POST', `${base}/secrets`, { body: { name: 'B_SECRET', value: 'b' } })
     await app.request('POST', `${base}/secrets`, { body: { name: 'A_SECRET', value: 'a\nb "c"' } })
     const { body: listed } = await app.request<{ revision: string }>('GET', `${base}/secrets`)
-    const session = await app.running({ initial_prompt: 'Say hello', model: 'svc/other', agent_name: 'plan' })
+    const session = await app.running({
+      initial_prompt: 'Say hello',
+      model: `svc/${testModel.name}`,
+      agent_name: 'plan',
+    })
     const { env } = session
     expect(env).toEqual({
       A_SECRET: 'a\nb "c"',
@@ -135,7 +139,7 @@ describe('the environment of a sandbox', () => {
       SVC_SERVICE_PORT: '8000',
       SVC_API_URL: 'http://127.0.0.1:61080/v1',
       SVC_AGENT_NAME: 'plan',
-      SVC_RUNTIME_MODEL: 'svc/other',
+      SVC_RUNTIME_MODEL: `svc/${testModel.name}`,
       SVC_INITIAL_PROMPT: 'Say hello',
       SVC_BOOTSTRAP_RUNTIME_SESSION: '1',
       SVC_PROJECT_AUTO_CLONE: '1',

@@ -84,7 +84,7 @@ async function allot(
   const keys = makeSandboxKeys(deps, sandboxId)
   const secrets = await secretsForSandbox(deps, project, plan.manifest, sessionId)
   deps.redaction.sandboxBegins(sessionId, sandboxId, namesOfKeys(keys))
-  const platform = bootEnvironment(deps, {
+  const platform = bootEnvironment({
     project,
     session: {
       session_id: sessionId,
@@ -99,7 +99,8 @@ async function allot(
     secretNames: secrets.names,
     configDir: plan.manifest.runtime.config_dir,
     runtimeCommand: plan.manifest.runtime.command,
-    model: plan.model ?? deps.config.model?.name ?? null,
+    model: plan.model,
+    models: plan.models,
   })
   const row = {
     sandbox_id: sandboxId,

@@ -3,26 +3,29 @@ import { createHash } from 'node:crypto'
 import type { Manifest } from '@svc/contract'
 import { bringObjects, listTree, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
-import { shapeOfModel } from '../config-models.ts'
 import type { Deps } from '../deps.ts'
+import { type ModelCatalog, modelCatalog } from '../model-catalog/catalog.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { modelEnvironment } from './boot-environment.ts'
 
 export interface WarmPlan {
   /** Tip of the default branch. */
   commit: string
   manifest: Manifest
   model: string | null
+  models: ModelCatalog
   fingerprint: string
 }
 
 export async function planWarm(
-  deps: Pick<Deps, 'config'>,
+  deps: Pick<Deps, 'config' | 'db'>,
   repository: Repository,
   input: { project: ProjectRow; commit: string; model: string | null },
 ): Promise<WarmPlan> {
   const { project, commit, model } = input
   const manifest = await readManifestAt(repository, commit)
+  const models = await modelCatalog(deps)
   const made = {
     repository: project.repo_url,
     branch: project.default_branch,
@@ -33,14 +36,12 @@ export async function planWarm(
     connectors: manifest.connectors,
     // Agents and skills are read when the runtime starts, so other ones need another runtime.
     agents: await treeAt(repository, commit, manifest.runtime.config_dir),
-    model,
-    upstream: deps.config.model === null ? null : [deps.config.model.url, deps.config.model.name],
-    shape: shapeOfModel(deps.config, model),
+    models: modelEnvironment(models, { key: '', model }),
     // What a setup command made of one commit says nothing of the next.
     setUpAt: manifest.sandbox.setup === undefined ? null : commit,
   }
   const fingerprint = createHash('sha256').update(JSON.stringify(made)).digest('hex')
-  return { commit, manifest, model, fingerprint }
+  return { commit, manifest, model, models, fingerprint }
 }
 
 const trees = new LRUCache<string, { id: string | null }>({ max: 500 })

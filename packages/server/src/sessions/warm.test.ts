@@ -9,7 +9,7 @@ import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until }
 import { warmOf, type WarmRow } from './warm-store.ts'
 
 let app: SessionApp
-const configure = { warmSandboxes: { perProject: 1, inAll: 4 } }
+const configure = { warmSandboxes: { perProject: 1, inAll: 4 }, modelNames: ['another', 'm'] }
 const agent = '---\ndescription: helps\nmode: primary\n---\nYou are the house agent.\n'
 beforeAll(async () => {
   app = await makeSessionApp({ configure, files: { 'README.md': 'hello\n', '.svc/runtime/agents/house.md': agent } })

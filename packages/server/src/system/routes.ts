@@ -3,6 +3,7 @@ import { healthRoute, readyRoute, ServiceError } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
+import { modelCatalog } from '../model-catalog/catalog.ts'
 import { version } from '../version.ts'
 
 export function systemRoutes(deps: Deps): Mounted[] {
@@ -21,7 +22,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
         status: 'ready' as const,
         version,
         sandbox: await sandboxReadiness(deps),
-        model: deps.config.model === null ? ('none' as const) : ('upstream' as const),
+        model: (await modelCatalog(deps)).source === 'none' ? ('none' as const) : ('upstream' as const),
         disk: {
           ready: !deps.disk.isLow,
           problem: deps.disk.isLow ? 'The disk is almost full, so no new work is taken.' : null,

@@ -16,7 +16,7 @@ const hour = 3_600_000
 const iso = (ms: number) => new Date(ms).toISOString()
 
 beforeAll(async () => {
-  app = await makeTriggerApp()
+  app = await makeTriggerApp({ configure: { modelNames: ['x/y'] } })
 })
 afterAll(() => app.close())
 beforeEach(() => {

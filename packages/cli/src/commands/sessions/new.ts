@@ -17,7 +17,12 @@ export const newSession = command({
     name: { kind: 'text', summary: 'What to call it', value: 'text' },
     agent: { kind: 'text', summary: 'Which agent of the project', value: 'name' },
     base: { kind: 'text', summary: 'Branch to start from (default: the default branch)', value: 'ref' },
-    model: { kind: 'text', summary: 'Which model', value: 'name' },
+    model: {
+      kind: 'text',
+      summary: 'One of svc models ls (default: the choice of the agent or project)',
+      value: 'name',
+      names: 'model',
+    },
     wait: { kind: 'switch', summary: 'Wait until it runs' },
     'no-wait': { kind: 'switch', summary: 'Do not wait' },
   },

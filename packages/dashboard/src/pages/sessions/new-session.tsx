@@ -1,14 +1,16 @@
-import { scriptedModelName } from '@svc/contract/models'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { scriptedModelName } from '@svc/contract/model-names'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, ApiError, onlyOnce, reply } from '../../api.ts'
 import { askAgain } from '../../ask-again.ts'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { NoModel } from '../../components/no-model.tsx'
 import { useProject } from '../../components/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
+import { models } from '../../model-queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, sideBySide, TextArea } from '../../ui/field.tsx'
@@ -19,6 +21,7 @@ export function NewSession() {
   const [agent, setAgent] = useState('')
   const [base, setBase] = useState('')
   const [model, setModel] = useState('')
+  const offered = useQuery(models).data ?? []
   const queries = useQueryClient()
   const navigate = useNavigate()
   const make = useMutation({
@@ -41,6 +44,7 @@ export function NewSession() {
   const start = () => refusal === null && !make.isPending && make.mutate()
   return (
     <Card title="Start a session">
+      <NoModel />
       <Form onSubmit={start}>
         <TextArea
           label="What the agent is to do (or nothing, and say it later)"
@@ -66,10 +70,17 @@ export function NewSession() {
             />
             <Input
               label="Model"
-              hint={`${scriptedModelName} plays a script and needs no AI.`}
+              hint={`Empty for the usual one. ${scriptedModelName} plays a script and needs no AI.`}
+              list="models"
+              autoComplete="off"
               value={model}
               onChange={(event) => setModel(event.target.value)}
             />
+            <datalist id="models">
+              {[...offered.map(({ id }) => id), scriptedModelName].map((id) => (
+                <option key={id} value={id} />
+              ))}
+            </datalist>
           </div>
         </details>
         <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>

@@ -1,0 +1,20 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+
+export const ls = command({
+  summary: 'List the models that sessions, agents and triggers can choose',
+  scope: 'host',
+  args: {},
+  flags: {},
+  examples: ['svc models ls', 'svc sessions new --model <name> --prompt "Fix the failing test"'],
+  async run(ctx) {
+    const { out } = ctx
+    const found = await reply((await ctx.api()).GET('/v1/models'))
+    if (out.json) return out.document(found)
+    out.table(found.models, [
+      { title: 'MODEL', of: (model) => model.id, shrink: true },
+      { title: 'DEFAULT', of: (model) => (model.default ? 'yes' : '') },
+    ])
+    if (found.models.length === 0) out.note(`An owner of the server sets one: ${ctx.next('svc models set --help')}`)
+  },
+})

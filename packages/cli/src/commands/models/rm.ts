@@ -1,0 +1,22 @@
+import { reply } from '../../api.ts'
+import { confirm } from '../../ask.ts'
+import { command } from '../../command.ts'
+import { green } from '../../output.ts'
+
+export const rm = command({
+  summary: 'Remove the saved model server and its key, for owners of this server',
+  scope: 'host',
+  args: {},
+  flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
+  examples: ['svc models rm', 'svc models rm --yes'],
+  async run(ctx, { flags }) {
+    await confirm(ctx, {
+      question: 'Remove the model server? Agents of every project stop working until another one is set.',
+      yes: flags.yes,
+      corrected: 'svc models rm --yes',
+    })
+    const done = await reply((await ctx.api()).DELETE('/v1/models/upstream'))
+    if (ctx.out.json) return ctx.out.document(done)
+    ctx.out.line(green('✓ '), 'The model server is removed')
+  },
+})

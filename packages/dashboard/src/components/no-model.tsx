@@ -1,0 +1,33 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { paths } from '../paths.ts'
+import { models, modelUpstream } from '../model-queries.ts'
+import { buttonClass } from '../ui/button.tsx'
+import { Notice } from '../ui/notice.tsx'
+
+/** Shown where agents are started while the server has no model for them. */
+export function NoModel() {
+  const { data } = useQuery(models)
+  return data?.length === 0 ? <Missing /> : null
+}
+
+function Missing() {
+  // Only an owner of the instance may read it.
+  const { isSuccess: isOwner, isError } = useQuery(modelUpstream)
+  return (
+    <Notice
+      tone="warn"
+      title="No model is configured"
+      action={
+        isOwner && (
+          <Link to={paths.modelSettings} className={buttonClass('primary')}>
+            Set a model
+          </Link>
+        )
+      }
+    >
+      Agents can’t work until this server has a model.
+      {isError && ' Ask an owner of this server to set one.'}
+    </Notice>
+  )
+}

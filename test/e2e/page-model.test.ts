@@ -1,0 +1,65 @@
+/** A browser on a server without a model: what is missing, and the way to set it. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { browserPath } from './browser.ts'
+import { makeFirstCommit } from './harness.ts'
+import { axeViolations, beginPageStory, type PageStory } from './page-story.ts'
+
+let refusal: string | null = 'No such model: big'
+const upstream = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: () =>
+    refusal === null ? Response.json({ choices: [] }) : Response.json({ error: { message: refusal } }, { status: 404 }),
+})
+let story: PageStory
+let project: { project_id: string; slug: string }
+beforeAll(async () => {
+  if (!browserPath) return
+  story = await beginPageStory({ SVC_SANDBOX_DRIVER: 'none' })
+  project = await story.server.json(['projects', 'create', '--name', 'garden'])
+  await makeFirstCommit(story.server, project.project_id)
+}, 180_000)
+afterAll(async () => {
+  await story?.end()
+  await upstream.stop(true)
+}, 60_000)
+
+test.skipIf(!browserPath)(
+  'an owner hears that no model is configured, sets one that is tried, and picks it for a session',
+  async () => {
+    const { page, server, complaints } = story
+    await page.goto(server.url)
+    await page.getByText('No model is configured').waitFor()
+    await page.getByRole('link', { name: 'Set a model' }).click()
+    await page.getByRole('heading', { name: 'Model', exact: true }).waitFor()
+    await page.getByLabel('URL').fill(`http://127.0.0.1:${upstream.port}/v1`)
+    await page.getByLabel('API key').fill('key-of-the-operator')
+    await page.getByLabel('Models').fill('big, small')
+    await page.getByRole('button', { name: 'Test and save' }).click()
+    await page.getByRole('alert').getByText('No such model: big').waitFor()
+    refusal = null
+    await page.getByRole('button', { name: 'Test and save' }).click()
+    await page.getByText('The model answered and is saved.').waitFor()
+    expect(await page.getByLabel('API key').inputValue()).toBe('')
+    await page.getByText('Leave empty to keep the saved key.').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+
+    await page.goto(`${server.url}/projects/${project.slug}/sessions`)
+    await page.getByText('Agent, branch and model').click()
+    await page.getByLabel('Model').waitFor()
+    const offered = page.locator('datalist option')
+    expect(await offered.evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value))).toEqual(
+      expect.arrayContaining(['big', 'small']),
+    )
+    expect(await page.getByText('No model is configured').count()).toBe(0)
+
+    await page.goto(`${server.url}/settings/model`)
+    await page.getByRole('button', { name: 'Remove the model server' }).click()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('heading', { name: 'Set a model' }).waitFor()
+    await page.goto(`${server.url}/projects/${project.slug}/sessions`)
+    await page.getByText('No model is configured').waitFor()
+    expect(complaints).toEqual([])
+  },
+  180_000,
+)
