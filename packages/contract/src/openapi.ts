@@ -10,6 +10,7 @@ import * as channels from './channels.ts'
 import * as connectors from './connectors.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
+import * as questions from './questions.ts'
 import * as reviews from './reviews.ts'
 import * as invitations from './invitations.ts'
 import * as notices from './notices.ts'
@@ -33,6 +34,7 @@ const modules = [
   browse,
   secrets,
   sessions,
+  questions,
   usage,
   unfinishedWork,
   previews,

@@ -13,7 +13,8 @@ const providers = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-sdk/ant
 export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
   const shared = {
     $schema: 'https://opencode.ai/config.json',
-    // The sandbox is the wall, so the runtime need not ask. "question" waits for a person who is not at this terminal.
+    // The sandbox is the wall, so the runtime need not ask. A project's own configuration comes later and may make it ask:
+    // people answer through the service. An agent file allows "question" where an agent may wait for a person.
     permission: { '*': 'allow', question: 'deny' },
     autoupdate: false,
     share: 'disabled',

@@ -26,6 +26,7 @@ import tokenBounds from './migrations/0024_token_bounds.sql' with { type: 'text'
 import invitations from './migrations/0025_invitations.sql' with { type: 'text' }
 import quotas from './migrations/0026_quotas.sql' with { type: 'text' }
 import signInLimits from './migrations/0027_sign_in_limits.sql' with { type: 'text' }
+import sessionQuestions from './migrations/0029_session_questions.sql' with { type: 'text' }
 
 /** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
@@ -56,6 +57,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 25, name: 'invitations', sql: invitations },
   { version: 26, name: 'quotas', sql: quotas },
   { version: 27, name: 'sign-in limits', sql: signInLimits },
+  { version: 29, name: 'session questions', sql: sessionQuestions },
 ]
 
 /** Any number, the same in every version of the program: whoever migrates holds it. */

@@ -6,6 +6,8 @@ import {
   appDeployStatuses,
   changeRequestStatuses,
   checkStatuses,
+  questionKinds,
+  questionStatuses,
   roles,
   sandboxStatuses,
   sessionStatuses,
@@ -54,6 +56,7 @@ function schemaType(): Map<string, Map<string, string>> {
     ...tablesIn('channel-tables.ts', 'ChannelTables'),
     ...tablesIn('check-tables.ts', 'CheckTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
+    ...tablesIn('question-tables.ts', 'QuestionTables'),
     ...tablesIn('sign-in-tables.ts', 'SignInTables'),
     ...tablesIn('usage-tables.ts', 'UsageTables'),
   ])
@@ -88,6 +91,8 @@ const namedUnions: Record<string, readonly string[]> = {
   ChangeRequestStatus: changeRequestStatuses,
   AppDeployStatus: appDeployStatuses,
   CheckStatus: checkStatuses,
+  QuestionKind: questionKinds,
+  QuestionStatus: questionStatuses,
   SignInWay: signInWay.options,
 }
 

@@ -14,6 +14,7 @@ import type { AppTables } from './app-tables.ts'
 import type { ChannelTables } from './channel-tables.ts'
 import type { CheckTables } from './check-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
+import type { QuestionTables } from './question-tables.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import type { UsageTables } from './usage-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
@@ -25,7 +26,8 @@ export type Default<T> = Generated<T>
 export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
-export interface Schema extends AppTables, ChannelTables, CheckTables, ConnectorTables, SignInTables, UsageTables {
+export interface Schema
+  extends AppTables, ChannelTables, CheckTables, ConnectorTables, QuestionTables, SignInTables, UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   root_keys: {
     root_key_id: string

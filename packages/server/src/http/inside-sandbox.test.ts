@@ -22,7 +22,7 @@ const open = new Set([
   ...['disableTrigger', 'enableTrigger', 'fireTrigger', 'getTrigger', 'listTriggers', 'streamProjectEvents'],
   ...['getChannel', 'listChannels', 'deployApp', 'getApp', 'listApps', 'openApp', 'readAppLogs', 'rollbackApp'],
   ...['stopApp', 'checkConnector', 'decideConnectorApproval', 'getConnector', 'listConnectorApprovals'],
-  ...['listConnectors', 'setConnectorPolicy'],
+  ...['listConnectors', 'setConnectorPolicy', 'listQuestions'],
 ])
 
 let app: TestApp

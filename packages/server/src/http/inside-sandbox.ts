@@ -22,6 +22,9 @@ const openToSandboxes: Record<Access, boolean> = {
 /** Public routes that tell nothing about a person and take nothing from one. */
 const openByName = new Set(['getHealth', 'getReady'])
 
+/** What agents ask is answered by people, and no person sits in a sandbox. */
+const closedByName = new Set(['answerQuestion'])
+
 /** Handlers outside of the contract that sandboxes use. */
 const otherPaths = [
   /^\/v1\/openapi\.json$/,
@@ -37,7 +40,7 @@ const otherPaths = [
 const dashboardCookie = /(?:^|;)\s*(?:__Host-)?svc_session=/
 
 export function answersInSandbox(route: Pick<Route, 'name' | 'access'>): boolean {
-  return openToSandboxes[route.access] || openByName.has(route.name)
+  return !closedByName.has(route.name) && (openToSandboxes[route.access] || openByName.has(route.name))
 }
 
 export function refuseInSandbox(): MiddlewareHandler<{
