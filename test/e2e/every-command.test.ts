@@ -208,6 +208,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions chat': () => ({
     args: [session, '--prompt', 'Do this.\n\n```svc-script\necho hello\n```'],
   }),
+  'sessions questions': () => ({ args: [] }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
   'sessions restart': () => ({ args: [stoppedSession()] }),
@@ -312,7 +313,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
-  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
+  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover', 'sessions answer'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 

@@ -1,4 +1,4 @@
-/** What the agent of a conversation asks, answered where the prompt is: by the number of an answer, or in words. */
+/** Asks the person at the prompt for the agent's questions: an answer is the number of an option, or text. */
 import type { ApiClient } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
 import { reply } from './api.ts'
@@ -70,7 +70,7 @@ export class QuestionPrompts {
       const hasLeft = await this.#ask(question).catch((error: unknown) => {
         if (!(error instanceof Error)) throw error
         this.#ctx.out.progress(red('error: '), error.message)
-        // Whoever answered first has answered; anything else is asked again.
+        // A conflict means that another person answered first. After any other error the question is asked again.
         return error instanceof ServiceError && error.code === 'conflict' ? this.#done(question!) : false
       })
       this.#current = null

@@ -13,7 +13,7 @@ export const aQuestion = (changes: Partial<Question> = {}): Question => ({
   ...changes,
 })
 
-/** What a server with one open question answers. */
+/** The answers of a server with one open question. */
 export const questionAnswers = {
   listQuestions: () => ({ questions: [aQuestion()] }),
   answerQuestion: ({ body }: { body: unknown }) =>

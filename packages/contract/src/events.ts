@@ -47,7 +47,7 @@ const sessionData = z.object({
   generation: z.number().int(),
   /** Why it stopped or failed, why its turn did, or why its question expired. */
   reason: z.string().nullable(),
-  /** Of `question_asked` and `question_answered`. `expired` is an answer too: nobody gave one in time. */
+  /** Set for `question_asked` and `question_answered`. A question that expired is reported as answered, with that status. */
   question: z
     .object({
       question_id: uuid,

@@ -20,11 +20,11 @@ export const question = z.object({
   question_id: uuid,
   kind: z.enum(questionKinds),
   title: z.string(),
-  /** What exactly the agent wants to do or know. May be empty. */
+  /** The command, change or choices that the question is about. May be empty. */
   detail: z.string(),
   options: z.array(z.object({ value: z.string(), label: z.string() })),
   status: z.enum(questionStatuses),
-  /** One of the values, or free text for `question`; null while nobody has answered. */
+  /** One of the values, or free text for `question`; null until a person answers. */
   answer: z.string().nullable(),
   asked_at: timestamp,
   answered_by: uuid.nullable(),

@@ -52,7 +52,7 @@ export const session = z.object({
   last_active_at: timestamp,
   /** Only when asked for: whether its agent is at work on a prompt. One that runs and is not waits for its next. */
   is_busy: z.boolean().optional(),
-  /** `person`: its agent has asked a question that nobody has answered yet. */
+  /** `person`: its agent has asked a question that is still open. */
   waiting_for: z.enum(['person']).nullable(),
 })
 export type Session = z.infer<typeof session>

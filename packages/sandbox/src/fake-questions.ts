@@ -13,7 +13,7 @@ export interface FakeQuestion {
   multiple?: boolean
 }
 
-/** What a request was answered with: the body of the reply, or that it was rejected or withdrawn. */
+/** The end of a request: a reply with its body, a rejection, or a withdrawal. */
 export type FakeReply =
   | { kind: 'replied'; body: Record<string, unknown> }
   | { kind: 'rejected' }

@@ -144,7 +144,7 @@ function unfinished(session: SessionRow, work: WipRow | null): Word[] | null {
   ]
 }
 
-/** What the agent asks, until it is settled with the way to the answer. Its words are an agent's, so none of them is markup. */
+/** A question with a link to its answer while it is open, and with its answer afterwards. Its text is an agent's, so none of it is markup. */
 function questionMessage({ kind, title, detail, options, status, answer, reason }: Question, url: string): Message {
   const asks = kind === 'question' ? 'The agent asks' : 'The agent asks for permission'
   const words: Word[] = [{ bold: asks }, `: ${title}`]

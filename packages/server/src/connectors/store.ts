@@ -156,7 +156,7 @@ async function askAnew(trx: DbOrTransaction, row: ConnectorRow, { name, becameRe
   for (const approval of late) await endQuestion(trx, approval, 'The connector describes this tool differently now.')
 }
 
-/** What the agent's session shows of an approval is a question of its own table. */
+/** The session of an approval shows it as a question, which is a row of its own. */
 async function endQuestion(trx: DbOrTransaction, approval: ApprovalRow, reason: string): Promise<void> {
   const { approval_id: questionId, session_id: sessionId } = approval
   if (sessionId !== null) await settleQuestions(trx, { sessionId, questionId }, { status: 'expired', reason })

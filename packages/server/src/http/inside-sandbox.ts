@@ -22,7 +22,7 @@ const openToSandboxes: Record<Access, boolean> = {
 /** Public routes that tell nothing about a person and take nothing from one. */
 const openByName = new Set(['getHealth', 'getReady'])
 
-/** What agents ask is answered by people, and no person sits in a sandbox. */
+/** People answer the questions of agents, and no person calls the API from inside a sandbox. */
 const closedByName = new Set(['answerQuestion'])
 
 /** Handlers outside of the contract that sandboxes use. */

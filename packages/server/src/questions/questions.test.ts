@@ -1,4 +1,4 @@
-/** What an agent asks, at the HTTP entry: how it becomes a question, who answers, and what the runtime hears of it. */
+/** Questions of agents at the HTTP entry: how they open, who may answer, and what reaches the runtime. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ProjectEvent, Question, Session } from '@svc/contract'
 import type { FakeReply } from '@svc/sandbox/testing'
@@ -114,7 +114,7 @@ describe('a permission the agent asks for', () => {
     for (const asker of [family.own, family.child]) {
       void agentOf(asker).askPermission(bash)
       const [question] = await openOf(asker)
-      // Of the session itself, of the one that started it, of one that it started, and of a stranger among them.
+      // Tokens of the session itself, of its parent, of its child, and of an unrelated session.
       for (const token of [family.own, family.child, family.other].map(tokenOf)) {
         expect((await answer(asker, question!.question_id, 'once', token)).status).toBe(403)
       }
@@ -298,7 +298,7 @@ describe('open questions', () => {
     await other.close()
   })
 
-  test('are told to readers of the session, also of one that came later', async () => {
+  test('reach every reader of the event stream, also one that connects later', async () => {
     const { session, question } = await asking()
     const { publicUrl } = app.deps.config
     const open = async () =>

@@ -44,8 +44,8 @@ export async function setBusy(
 }
 
 /**
- * How long a session rests before it is stopped. An agent that waits for an answer is at work for as long as nobody
- * gives one, so it has a limit of its own.
+ * How long a session rests before it is stopped. An agent that waits for an answer stays
+ * busy until one comes, so it has a limit of its own.
  */
 export interface Rest {
   kind: 'idle' | 'waiting'

@@ -60,7 +60,7 @@ export async function questionsOf(
   return questions.toReversed().map((question) => ({ ...question, session_id: sessionId }))
 }
 
-/** Of every session that waits for a person. */
+/** The open questions of every session that waits for a person. */
 async function openQuestions(api: ApiClient, projectId: string): Promise<Asked[]> {
   const waiting = (await allSessions(api, projectId)).filter((session) => session.waiting_for === 'person')
   const found = await Promise.all(waiting.map(({ session_id: id }) => questionsOf(api, projectId, id, 'open')))

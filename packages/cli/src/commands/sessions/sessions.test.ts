@@ -60,7 +60,7 @@ describe('svc sessions', () => {
     expect((await svc(['sessions', 'new', '--wait', '--no-wait'], { service, env })).code).toBe(2)
   })
 
-  test('questions and answer: what an agent asks, and what it is told', async () => {
+  test('questions lists what an agent asks, and answer answers it', async () => {
     const waiting = aSession({ waiting_for: 'person' })
     await using service = startService({ listSessions: () => [waiting], getSession: () => waiting })
     const asked = await svc(['sessions', 'questions'], { service, env, terminal: true })

@@ -76,7 +76,7 @@ function next(state: SessionState, step: Step): SessionState {
   switch (step.kind) {
     case 'away':
       return { ...state, isAway: true }
-    // What is kept on screen until the service has told it again. Of questions it tells those that are open.
+    // Messages stay on screen until the stream sends them again. Questions start over: the stream sends the open ones.
     case 'start':
       return { ...state, questions: [], isAway: false }
     case 'events':

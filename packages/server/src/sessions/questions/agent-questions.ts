@@ -11,7 +11,7 @@ type QuestionDeps = Pick<Deps, 'db' | 'newId' | 'log'>
 const listBytesMax = 4 * 1024 * 1024
 const replyBytesMax = 64 * 1024
 const replyMs = 15_000
-/** The sandbox is about to end: a runtime that hangs holds nobody up. */
+/** Short, because the sandbox is about to end and a runtime that hangs must not delay that. */
 const rejectMs = 2_000
 const retryMs = 1_000
 const triesMax = 30
@@ -47,7 +47,7 @@ export class AgentQuestions {
   take(event: unknown): boolean {
     const read = readEvent(event)
     if (read === null) return false
-    // That a question was refused with the end of its session is no answer of a person.
+    // The rejections that end a session are not answers of a person.
     if (this.#queued < queuedMax && !this.#isEnding) this.#inTurn(() => this.#apply(read))
     return true
   }
@@ -140,7 +140,7 @@ export class AgentQuestions {
     const asked = [...permissions, ...questions]
     await this.#ask(asked)
     const ids = new Set(asked.map(({ id }) => id))
-    // What a person answered is on its way, and its delivery finds out.
+    // Rows with an answer are being delivered; the delivery finds out whether the runtime still asks.
     const gone = (await this.#open()).filter((row) => !ids.has(row.runtime_id) && row.answer === null)
     for (const id of new Set(gone.map((row) => row.runtime_id)))
       await this.#settle(id, { status: 'expired', reason: withdrawn })

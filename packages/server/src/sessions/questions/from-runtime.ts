@@ -10,7 +10,7 @@ export interface Request {
 
 export type RuntimeEvent =
   | { kind: 'asked'; request: Request }
-  /** `answer`: what the runtime was told; null: it was told nothing, or of several questions. */
+  /** `answer` is null for a reply without one and for a request with several questions. */
   | { kind: 'replied'; id: string; answer: string | null }
   | { kind: 'rejected'; id: string }
 
@@ -41,7 +41,7 @@ export function readEvent(event: unknown): RuntimeEvent | null {
   }
 }
 
-/** What `GET /permission` and `GET /question` answer. */
+/** Reads the answers of `GET /permission` and `GET /question`. */
 export function readList(kind: Request['kind'], list: unknown): Request[] {
   if (!Array.isArray(list)) return []
   return (list as unknown[]).flatMap((entry) => {
@@ -50,7 +50,7 @@ export function readList(kind: Request['kind'], list: unknown): Request[] {
   })
 }
 
-/** What the runtime takes as the answers of a request, in the order of its questions. */
+/** The body of a reply to the runtime, with answers in the order of its questions. */
 export function replyOf(
   kind: Request['kind'],
   answered: { answer: string; multiple: boolean; options: { value: string }[] }[],

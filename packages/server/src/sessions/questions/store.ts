@@ -244,7 +244,7 @@ export async function listQuestions(
   return cutPage(await query.execute(), page.limit, (last) => [last.asked_at, last.question_id])
 }
 
-/** Of the runtime of one sandbox, in the order they were asked. */
+/** The open questions that the runtime of one sandbox asked, oldest first. */
 export async function openOfRuntime(
   db: DbOrTransaction,
   of: { sessionId: string; generation: number },

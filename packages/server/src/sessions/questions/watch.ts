@@ -6,7 +6,7 @@ import { listQuestions, presentQuestion } from './store.ts'
 
 type WatchDeps = Pick<Deps, 'db' | 'events' | 'config' | 'now' | 'log'>
 
-/** What can change between two looks, and more than is ever open. */
+/** More than can change between two reads, and more than is ever open. */
 const newestRead = 100
 
 export class QuestionsWatch {
@@ -26,7 +26,7 @@ export class QuestionsWatch {
     this.#tell = tell
   }
 
-  /** Those that are open now, oldest first; what changes later is told once `start` was called. */
+  /** The open questions, oldest first. Later changes are sent once `start` was called. */
   async open(): Promise<SessionEvent[]> {
     const found = await this.#read()
     this.#told = new Map(found.map((question) => [question.question_id, question.status]))
@@ -61,7 +61,7 @@ export class QuestionsWatch {
       ({ question_id, status }) => (this.#told.get(question_id) ?? 'answered') !== status,
     )
     if (changed.length === 0) return
-    // Whether it waits is told with it.
+    // `waiting_for` changes with its questions.
     const session = await getSession(this.#deps.db, this.#of.project_id, this.#of.session_id)
     for (const question of changed) {
       this.#told.set(question.question_id, question.status)
