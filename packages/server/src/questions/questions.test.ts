@@ -145,12 +145,31 @@ describe('a permission the agent asks for', () => {
     expect(await settled(own, question!.question_id)).toMatchObject({ status: 'answered', answer: 'always' })
   })
 
+  test('shows a command whole, and a change with its diff', async () => {
+    const session = await app.running()
+    const agent = agentOf(session)
+    const command = 'cd /tmp && npm publish; echo done'
+    void agent.askPermission({ ...bash, patterns: ['cd /tmp', 'npm publish', 'echo done'], metadata: { command } })
+    const [run] = await openOf(session)
+    expect(run!.detail).toBe(`${command}\n\n"Always" allows: npm *`)
+    const diff = '-old\n+new\n'
+    void agent.askPermission({ permission: 'edit', patterns: ['a.txt'], metadata: { filepath: 'a.txt', diff } })
+    const [edit] = await openOf(session, 2)
+    expect([edit!.title, edit!.detail]).toEqual(['Change a file', `a.txt\n\n${diff}`])
+  })
+
   test('comes without the secrets of its session', async () => {
     const session = await app.running()
     void agentOf(session).askPermission({ permission: `tool-${secret}`, patterns: [`echo ${secret}`] })
     const [question] = await openOf(session)
     expect(JSON.stringify(question)).not.toContain(secret)
     expect(JSON.stringify(await eventsOf(session))).not.toContain(secret)
+    // At the place of a cut, too.
+    const long = (charsMax: number) => `${'x'.repeat(charsMax - 10)}${secret}`
+    const options = [{ label: long(200), description: '' }]
+    void agentOf(session).askQuestions([{ question: long(300), options }])
+    void agentOf(session).askPermission({ ...bash, metadata: { command: long(8_000) } })
+    expect(JSON.stringify(await openOf(session, 3))).not.toContain(secret.slice(0, 9))
     expect(question!.options.map(({ value }) => value)).toEqual(['once', 'reject'])
   })
 

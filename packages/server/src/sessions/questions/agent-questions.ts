@@ -4,7 +4,7 @@ import { pause } from '../../pause.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
 import { askRuntime, boundedText, type DaemonAddress } from '../daemon-client.ts'
 import { readEvent, readList, replyOf, type Request, type RuntimeEvent } from './from-runtime.ts'
-import { type NewQuestion, openOfRuntime, openQuestions, settleQuestions } from './store.ts'
+import { cutOption, type NewQuestion, openOfRuntime, openQuestions, settleQuestions } from './store.ts'
 
 type QuestionDeps = Pick<Deps, 'db' | 'newId' | 'log'>
 
@@ -159,7 +159,7 @@ export class AgentQuestions {
       ...{ question_id: this.#deps.newId(), kind, runtime_id: id, position, multiple, expires_at: null },
       title: text(title),
       detail: text(detail),
-      options: options.map(({ value, label }) => ({ value: text(value), label: text(label) })),
+      options: options.map(({ value, label }) => ({ value: cutOption(text(value)), label: cutOption(text(label)) })),
     }))
   }
 

@@ -1,5 +1,6 @@
-/** The runtime's permissions and questions, read from its events and lists. Pure: all of it is text of a sandbox, so each field is checked. */
-import { cutOption, type NewQuestion } from './store.ts'
+/** The runtime's permissions and questions, read from its events and lists. Pure: all of it is text of a sandbox, so each field is checked. What is too long is cut once secrets are out of it, so that no part of one is left at the cut. */
+import { questionOptionsMax } from '@svc/contract'
+import type { NewQuestion } from './store.ts'
 
 /** One request of the runtime. It asks one or several questions and takes their answers together. */
 export interface Request {
@@ -18,7 +19,6 @@ export type RuntimeEvent =
 const idPattern = /^[\w.-]{1,200}$/
 const questionsMax = 10
 const patternsMax = 20
-const metadataCharsMax = 4_000
 
 /** Null for every other event. */
 export function readEvent(event: unknown): RuntimeEvent | null {
@@ -72,7 +72,11 @@ function readPermission(given: Record<string, unknown>): Request | null {
   if (!isId(id) || typeof permission !== 'string') return null
   const patterns = texts(given.patterns).filter((pattern) => pattern !== '*')
   const always = texts(given.always)
-  const detail = [patterns.join('\n'), metadataText(given.metadata, patterns), alwaysText(always)]
+  const metadata = isObject(given.metadata) ? given.metadata : {}
+  // The patterns of a command are its parts; a person decides about the whole.
+  const whole = clean(metadata.command)
+  const about = whole === '' ? [patterns.join('\n'), metadataText(metadata, patterns)] : [whole]
+  const detail = [...about, alwaysText(always)]
   const options = [
     { value: 'once', label: 'Allow once' },
     ...(always.length === 0 ? [] : [{ value: 'always', label: 'Always allow in this session' }]),
@@ -95,17 +99,15 @@ const titles: Record<string, string> = {
 }
 
 const titleOf = (permission: string) =>
-  Object.hasOwn(titles, permission) ? titles[permission]! : `Use the tool ${permission}`
+  Object.hasOwn(titles, permission) ? titles[permission]! : `Use the tool ${clean(permission)}`
 
 /** The change to a file, the address to fetch: the rest of what a person has to see. */
-function metadataText(metadata: unknown, patterns: string[]): string {
-  if (!isObject(metadata)) return ''
-  if (typeof metadata.diff === 'string') return metadata.diff.slice(0, metadataCharsMax)
+function metadataText(metadata: Record<string, unknown>, patterns: string[]): string {
+  if (typeof metadata.diff === 'string') return clean(metadata.diff)
   return Object.entries(metadata)
     .filter(([, value]) => typeof value === 'string' && value !== '' && !patterns.includes(value))
-    .map(([name, value]) => `${name}: ${String(value)}`)
+    .map(([name, value]) => `${clean(name)}: ${clean(value)}`)
     .join('\n')
-    .slice(0, metadataCharsMax)
 }
 
 function alwaysText(always: string[]): string {
@@ -124,10 +126,10 @@ function readQuestions(given: Record<string, unknown>): Request | null {
 
 function readQuestion({ question, options, multiple }: Record<string, unknown>): Request['questions'][number] {
   const choices = (Array.isArray(options) ? (options as unknown[]) : []).filter(isObject).flatMap((option) => {
-    const label = cutOption(clean(option.label).trim())
+    const label = clean(option.label).trim()
     return label === '' ? [] : [{ label, description: clean(option.description) }]
   })
-  const known = [...new Map(choices.map((choice) => [choice.label, choice])).values()]
+  const known = [...new Map(choices.map((choice) => [choice.label, choice])).values()].slice(0, questionOptionsMax)
   const described = known.filter(({ description }) => description !== '' && description !== undefined)
   const detail = described.map(({ label, description }) => `${label}: ${description}`)
   if (multiple === true && known.length > 1) detail.push('Several answers are possible, one a line.')
