@@ -208,6 +208,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions chat': () => ({
     args: [session, '--prompt', 'Do this.\n\n```svc-script\necho hello\n```'],
   }),
+  'sessions questions': () => ({ args: [] }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
   'sessions restart': () => ({ args: [stoppedSession()] }),
@@ -315,7 +316,17 @@ const good: Record<string, () => Call | Promise<Call>> = {
 
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
-  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover', 'cr pull-request'],
+  ...[
+    'logout',
+    'ship',
+    'tour',
+    'init',
+    'update',
+    'uninstall',
+    'sessions recover',
+    'sessions answer',
+    'cr pull-request',
+  ],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 

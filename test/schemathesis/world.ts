@@ -1,13 +1,13 @@
 /** A real server with the fake sandbox driver, on loopback, and one object of each kind for generated requests to hit. */
 import { randomUUID } from 'node:crypto'
-import type { ChangeRequest, MintedToken, Project } from '@svc/contract'
+import type { ChangeRequest, MintedToken, Project, Question } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { jobs } from '../../packages/server/src/scheduler/jobs.ts'
 import { runJobs } from '../../packages/server/src/scheduler/loop.ts'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { startSlack } from '../../packages/server/src/channels/testing-slack.ts'
 import { Listener } from '../../packages/server/src/listen.ts'
-import { makeSessionApp, type SessionApp } from '../../packages/server/src/sessions/testing.ts'
+import { makeSessionApp, type SessionApp, until } from '../../packages/server/src/sessions/testing.ts'
 
 export interface World {
   url: string
@@ -89,6 +89,7 @@ async function objects(app: SessionApp): Promise<Record<string, string[]>> {
     sessionId: [session_id, idle.session_id],
     crId: await Promise.all(['one', 'two', 'three'].map((branch) => openChange(app, branch, session_id))),
     webhookId: [await webhook(app)],
+    questionId: [await question(app, session_id)],
   }
 }
 
@@ -97,6 +98,15 @@ async function openChange(app: SessionApp, branch: string, session_id: string): 
   const body = { title: branch, head_ref: branch, session_id }
   const path = `/v1/projects/${app.project.project_id}/change-requests`
   return made(await app.request<ChangeRequest>('POST', path, { body })).cr_id
+}
+
+async function question(app: SessionApp, sessionId: string): Promise<string> {
+  const { sandbox } = await app.session(sessionId)
+  void app.driver.questions(sandbox!.sandbox_id).askPermission({ permission: 'bash', patterns: ['date'] })
+  return until('the agent asks', async () => {
+    const { body } = await app.request<{ questions: Question[] }>('GET', app.path(sessionId, 'questions'))
+    return body.questions[0]?.question_id ?? null
+  })
 }
 
 async function webhook(app: SessionApp): Promise<string> {

@@ -1,8 +1,9 @@
 /** A conversation in a real terminal, with an agent whose every word the test decides. */
 import { describe, expect, test } from 'bun:test'
+import { aQuestion } from './testing-question.ts'
 import { aSession, ids, type Received, type Service, startService, token } from './testing.ts'
 import { keys, Screen } from './testing-screen.ts'
-import type { Message, MessagePart, Session, SessionEvent } from './wire.ts'
+import type { Message, MessagePart, Question, Session, SessionEvent } from './wire.ts'
 
 const at = '2026-11-21T12:00:00.000Z'
 const turn = (status: 'busy' | 'idle' | 'error', error: string | null = null): SessionEvent => ({
@@ -26,7 +27,7 @@ class Agent {
   #more = Promise.withResolvers<void>()
   #asked: string[] = []
 
-  constructor(session: Partial<Session> = {}, onAbort?: (agent: Agent) => unknown) {
+  constructor(session: Partial<Session> = {}, onAbort?: (agent: Agent) => unknown, open: Question[] = []) {
     this.session = aSession(session)
     const prompted = ({ body }: Received) => {
       const words = (body as { text: string }).text
@@ -42,6 +43,7 @@ class Agent {
         messages: this.#said.flatMap((event) => (event.type === 'message' ? [event.message] : [])),
       }),
       promptSession: prompted,
+      listQuestions: () => ({ questions: open }),
       abortSession: () => onAbort?.(this) ?? { ok: true },
       streamSessionEvents: () => this.#stream(),
     })
@@ -228,6 +230,52 @@ describe('a conversation', () => {
     await screen.waitFor(/error: The model is overloaded\n\n›$/)
     screen.type(keys.ctrlD)
     expect(await screen.exited()).toBe(0)
+  })
+
+  test('shows what the agent asks and takes the answer at a key', async () => {
+    await using agent = new Agent()
+    await using screen = await agent.open()
+    await screen.waitFor(prompt)
+    screen.type('Publish it\r')
+    await agent.asked(1)
+    agent.say(turn('busy'), { type: 'question', question: aQuestion() })
+    await screen.waitFor(/The agent asks for permission: Run a command\n {2}npm publish\n[^]*1-2 ›$/)
+    // Not one of the answers, so it is asked again.
+    screen.type('perhaps\r')
+    await screen.waitFor(/perhaps\n1-2 ›$/)
+    screen.type('2\r')
+    await screen.waitFor('✓ Deny')
+    expect(agent.service.of('answerQuestion')[0]!.body).toEqual({ answer: 'reject' })
+    agent.say({ type: 'question', question: aQuestion({ status: 'answered', answer: 'reject' }) })
+    agent.answer('a1', text('1', 'Then I leave it.'))
+    await screen.waitFor(/Then I leave it\.\n\n›$/)
+    screen.type(keys.ctrlD)
+    expect(await screen.exited()).toBe(0)
+  })
+
+  test('asks no more what was answered elsewhere', async () => {
+    await using agent = new Agent()
+    await using screen = await agent.open()
+    await screen.waitFor(prompt)
+    screen.type('Publish it\r')
+    await agent.asked(1)
+    agent.say(turn('busy'), { type: 'question', question: aQuestion() })
+    await screen.waitFor(/1-2 ›$/)
+    agent.say({ type: 'question', question: aQuestion({ status: 'answered', answer: 'once' }) })
+    await screen.waitFor('Not asked any more.')
+    agent.answer('a1', text('1', 'Published.'))
+    await screen.waitFor(/Published\.\n\n›$/)
+    screen.type(keys.ctrlD)
+    expect(await screen.exited()).toBe(0)
+  })
+
+  test('begins with what the agent asked before, and can be left without an answer', async () => {
+    await using agent = new Agent({ waiting_for: 'person' }, undefined, [aQuestion()])
+    await using screen = await agent.open()
+    await screen.waitFor(/1-2 ›$/)
+    screen.type(keys.ctrlD)
+    expect(await screen.exited()).toBe(0)
+    expect(agent.service.of('answerQuestion')).toEqual([])
   })
 
   test('a stopped session is woken by the prompt, and that is shown', async () => {

@@ -1,7 +1,7 @@
 /** One turn of a conversation, followed through the event stream of its session until the agent waits again. */
 import type { ApiClient } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
-import type { Message, MessagePart, Session, SessionEvent } from './wire.ts'
+import type { Message, MessagePart, Question, Session, SessionEvent } from './wire.ts'
 import { onlyOnce, reply, replyStream } from './api.ts'
 import { Refusal } from './errors.ts'
 import { streamedEvents } from './event-stream.ts'
@@ -18,6 +18,8 @@ export interface Listener {
   /** A tool call that has ended. */
   tool?(part: Extract<MessagePart, { type: 'tool' }>): void
   session?(session: Session): void
+  /** The agent asks, or a question was answered or expired. */
+  question?(question: Question): void
   turn?(status: 'busy' | 'idle' | 'error'): void
 }
 
@@ -104,6 +106,7 @@ class Turn {
   take(event: SessionEvent): boolean {
     if (event.type === 'session') this.#session(event.session)
     else if (event.type === 'message') this.#message(event.message)
+    else if (event.type === 'question') this.#question(event.question)
     else if (event.type === 'turn') return this.#turn(event.status, event.error)
     return false
   }
@@ -118,6 +121,11 @@ class Turn {
         detail: { session_id: session.session_id },
         next: [`svc sessions info ${session.session_id}`, `svc sessions restart ${session.session_id}`],
       })
+  }
+
+  #question(question: Question): void {
+    this.#endText()
+    this.#listener.question?.(question)
   }
 
   #message(message: Message): void {

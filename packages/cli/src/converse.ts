@@ -5,8 +5,10 @@ import type { ApiClient } from '@svc/contract/api'
 import type { Context } from './context.ts'
 import { abortTurn, followTurn } from './conversation.ts'
 import { Refusal } from './errors.ts'
+import { QuestionPrompts } from './answer-at-prompt.ts'
 import { red } from './output.ts'
 import { printConversation } from './print-conversation.ts'
+import type { Question } from './wire.ts'
 
 export async function converse(
   ctx: Context,
@@ -16,11 +18,20 @@ export async function converse(
   const { io, out } = ctx
   out.note('Enter sends; a line that ends in \\ goes on. Ctrl-C aborts, Ctrl-D leaves.')
   const lines = new PromptLines(ctx)
+  const questions = new QuestionPrompts(ctx, api, where, lines)
+  let hasLeft = false
+  const leaving = new AbortController()
+  void questions.left.then(() => {
+    hasLeft = true
+    leaving.abort()
+  })
   try {
-    for (;;) {
+    await questions.askOpen()
+    while (!hasLeft) {
       const prompt = await readPrompt(lines)
       if (prompt === null) break
-      const printer = printConversation(ctx)
+      const printer = { ...printConversation(ctx), question: (question: Question) => questions.take(question) }
+      const signal = AbortSignal.any([io.signal, leaving.signal])
       const release = io.onInterrupt(() => {
         // The next one is nobody's any more, so it ends the client: a server that does not answer holds no terminal.
         release()
@@ -31,8 +42,9 @@ export async function converse(
         })
       })
       try {
-        await followTurn(io, api, where, prompt, printer)
+        await followTurn({ newId: io.newId, sleep: io.sleep, signal }, api, where, prompt, printer)
       } catch (error) {
+        if (hasLeft) break
         if (io.signal.aborted) printer.interrupted()
         // A prompt or a turn that failed, or was aborted, does not end the conversation.
         if (!(error instanceof Refusal) || (error.code !== 'turn_failed' && error.code !== 'prompt_failed')) throw error
@@ -110,6 +122,13 @@ class PromptLines {
         resolve(line)
       }
     })
+  }
+
+  /** Takes back what was asked, as if an end of input had come, and keeps the terminal. */
+  drop(): void {
+    if (this.#take === null) return
+    this.#lines.write(null, { ctrl: true, name: 'u' })
+    this.#take(null)
   }
 
   close(): void {

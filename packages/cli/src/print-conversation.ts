@@ -1,6 +1,6 @@
 import type { Context } from './context.ts'
 import type { Listener } from './conversation.ts'
-import { cut, dim, green, red } from './output.ts'
+import { cut, dim, green, red, yellow } from './output.ts'
 import { safe } from './safe.ts'
 
 export interface Printer extends Listener {
@@ -39,6 +39,14 @@ export function printConversation({ io, out }: Pick<Context, 'io' | 'out'>): Pri
         dim(`  ${shown}`),
         error === '' ? '' : `  ${error}`,
       )
+    },
+    question({ question_id: id, kind, title, detail, options, status }) {
+      if (status !== 'open') return
+      out.clearPassing()
+      out.progress(yellow('? '), kind === 'permission' ? `The agent asks for permission: ${title}` : title)
+      if (detail !== '') for (const line of detail.split('\n')) out.progress(dim(`  ${line}`))
+      if (options.length > 0) out.progress(`  ${options.map(({ value }) => value).join(' | ')}`)
+      out.progress(dim(`  Answer: svc sessions answer <session> <answer> --question ${id.slice(0, 8)}`))
     },
     session(session) {
       if (session.status === 'provisioning') out.passing('waking the session…')

@@ -39,6 +39,8 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'sessions ls': { args: [], speaks: true },
   'sessions info': { args: [ids.session], speaks: true },
   'sessions chat': { args: [ids.session, '--prompt', 'Hello'], speaks: true },
+  'sessions questions': { args: [], speaks: true },
+  'sessions answer': { args: [ids.session, 'once'], speaks: true },
   'sessions recover': { args: [ids.session, '--into-sandbox'], speaks: true },
   'sessions preview': { args: [ids.session, '5173'], speaks: true },
   'self-host start': { args: ['--yes'], speaks: false },

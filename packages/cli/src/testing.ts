@@ -12,6 +12,7 @@ import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
 import { checkAnswers } from './testing-check.ts'
 import { pullRequestAnswers } from './testing-pull-request.ts'
+import { questionAnswers } from './testing-question.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { webhookAnswers } from './testing-webhook.ts'
@@ -65,7 +66,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
   created_by: ids.user,
-  parent_session_id: null,
+  ...{ parent_session_id: null, waiting_for: null },
   metadata: {},
   created_at: at(600),
   updated_at: at(60),
@@ -231,6 +232,7 @@ export const usual: Answers = {
   deleteSession: () => ({ ok: true }),
   promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
   abortSession: () => ({ ok: true }),
+  ...questionAnswers,
   getTranscript: () => ({ messages: [] }),
   getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),
   getUnfinishedWork: () => noUnfinishedWork,

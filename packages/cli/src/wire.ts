@@ -30,5 +30,6 @@ export type WebhookDelivery = Body<'listDeliveries'>['deliveries'][number]
 export type SessionEvent = components['schemas']['SessionEvent']
 export type Message = Body<'getTranscript'>['messages'][number]
 export type MessagePart = Message['parts'][number]
+export type Question = Body<'listQuestions'>['questions'][number]
 export type Phase = Body<'getTimeline'>['phases'][number]
 export type UnfinishedWork = Body<'getUnfinishedWork'>

@@ -934,6 +934,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a question of an agent: one of its values, or free text for a question. People answer; the token of any sandbox is refused */
+        post: operations["answerQuestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Questions the agent has asked, newest first: permissions, questions and connector calls to approve */
+        get: operations["listQuestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/{accountId}/usage": {
         parameters: {
             query?: never;
@@ -1920,6 +1954,7 @@ export interface components {
                 /** Format: date-time */
                 last_active_at: string;
                 is_busy?: boolean;
+                waiting_for: "person" | null;
             };
         } | {
             /** @constant */
@@ -1960,6 +1995,28 @@ export interface components {
             /** @enum {string} */
             status: "busy" | "idle" | "error";
             error: string | null;
+        } | {
+            /** @constant */
+            type: "question";
+            question: {
+                /** Format: uuid */
+                question_id: string;
+                /** @enum {string} */
+                kind: "permission" | "question" | "connector";
+                title: string;
+                detail: string;
+                options: {
+                    value: string;
+                    label: string;
+                }[];
+                /** @enum {string} */
+                status: "open" | "answered" | "expired";
+                answer: string | null;
+                /** Format: date-time */
+                asked_at: string;
+                answered_by: string | null;
+                reason: string | null;
+            };
         };
     };
     responses: never;
@@ -4668,6 +4725,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     }[];
                 };
             };
@@ -4756,6 +4814,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     };
                 };
             };
@@ -4832,6 +4891,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     };
                 };
             };
@@ -4950,6 +5010,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     };
                 };
             };
@@ -5238,6 +5299,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     };
                 };
             };
@@ -5312,6 +5374,7 @@ export interface operations {
                         /** Format: date-time */
                         last_active_at: string;
                         is_busy?: boolean;
+                        waiting_for: "person" | null;
                     };
                 };
             };
@@ -5505,6 +5568,119 @@ export interface operations {
                             id: string;
                             name: string;
                             default: boolean;
+                        }[];
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    answerQuestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+                questionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    answer: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        question_id: string;
+                        /** @enum {string} */
+                        kind: "permission" | "question" | "connector";
+                        title: string;
+                        detail: string;
+                        options: {
+                            value: string;
+                            label: string;
+                        }[];
+                        /** @enum {string} */
+                        status: "open" | "answered" | "expired";
+                        answer: string | null;
+                        /** Format: date-time */
+                        asked_at: string;
+                        answered_by: string | null;
+                        reason: string | null;
+                    };
+                };
+            };
+            /** @description Refused or failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listQuestions: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                status?: "open" | "answered" | "expired" | "all";
+            };
+            header?: never;
+            path: {
+                projectId: string;
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        questions: {
+                            /** Format: uuid */
+                            question_id: string;
+                            /** @enum {string} */
+                            kind: "permission" | "question" | "connector";
+                            title: string;
+                            detail: string;
+                            options: {
+                                value: string;
+                                label: string;
+                            }[];
+                            /** @enum {string} */
+                            status: "open" | "answered" | "expired";
+                            answer: string | null;
+                            /** Format: date-time */
+                            asked_at: string;
+                            answered_by: string | null;
+                            reason: string | null;
                         }[];
                     };
                 };
@@ -7587,7 +7763,7 @@ export interface operations {
                                 session_id: string | null;
                             } | null;
                             /** @enum {string} */
-                            type: "session.provisioning" | "session.running" | "session.turn_ended" | "session.stopped" | "session.failed" | "session.deleted";
+                            type: "session.provisioning" | "session.running" | "session.turn_ended" | "session.stopped" | "session.failed" | "session.deleted" | "session.question_asked" | "session.question_answered";
                             data: {
                                 /** Format: uuid */
                                 session_id: string;
@@ -7596,6 +7772,15 @@ export interface operations {
                                 branch_name: string;
                                 generation: number;
                                 reason: string | null;
+                                question?: {
+                                    /** Format: uuid */
+                                    question_id: string;
+                                    /** @enum {string} */
+                                    kind: "permission" | "question" | "connector";
+                                    title: string;
+                                    /** @enum {string} */
+                                    status: "open" | "answered" | "expired";
+                                };
                             };
                         } | {
                             id: number;

@@ -17,6 +17,8 @@ export const sessionEventTypes = [
   'session.stopped',
   'session.failed',
   'session.deleted',
+  'session.question_asked',
+  'session.question_answered',
 ] as const
 
 export const triggerEventTypes = ['trigger.fired', 'trigger.missed'] as const

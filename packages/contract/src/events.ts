@@ -8,6 +8,7 @@ import {
   sessionEventTypes,
   triggerEventTypes,
 } from './event-types.ts'
+import { questionKinds, questionStatuses } from './questions.ts'
 import { route, timestamp, uuid } from './route.ts'
 
 export { type ProjectEventType, projectEventTypes } from './event-types.ts'
@@ -44,8 +45,17 @@ const sessionData = z.object({
   agent_name: z.string(),
   branch_name: z.string(),
   generation: z.number().int(),
-  /** Why it stopped or failed, or why its turn did. */
+  /** Why it stopped or failed, why its turn did, or why its question expired. */
   reason: z.string().nullable(),
+  /** Set for `question_asked` and `question_answered`. A question that expired is reported as answered, with that status. */
+  question: z
+    .object({
+      question_id: uuid,
+      kind: z.enum(questionKinds),
+      title: z.string(),
+      status: z.enum(questionStatuses),
+    })
+    .optional(),
 })
 
 const triggerData = z.object({

@@ -11,6 +11,7 @@ import * as connectors from './connectors.ts'
 import * as models from './models.ts'
 import * as previews from './previews.ts'
 import * as projects from './projects.ts'
+import * as questions from './questions.ts'
 import * as reviews from './reviews.ts'
 import * as invitations from './invitations.ts'
 import * as notices from './notices.ts'
@@ -35,6 +36,7 @@ const modules = [
   secrets,
   sessions,
   models,
+  questions,
   usage,
   unfinishedWork,
   previews,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { branchName } from './projects.ts'
+import { question } from './questions.ts'
 import { line, metadata, ok, page, route, timestamp, uuid } from './route.ts'
 
 export const sessionStatuses = [
@@ -60,6 +61,8 @@ export const session = z.object({
   last_active_at: timestamp,
   /** Only when asked for: whether its agent is at work on a prompt. One that runs and is not waits for its next. */
   is_busy: z.boolean().optional(),
+  /** `person`: its agent has asked a question that is still open. */
+  waiting_for: z.enum(['person']).nullable(),
 })
 export type Session = z.infer<typeof session>
 
@@ -286,6 +289,8 @@ export const sessionEvent = z.discriminatedUnion('type', [
     status: z.enum(['busy', 'idle', 'error']),
     error: z.string().nullable(),
   }),
+  /** The agent asked a question, or one was answered or expired. */
+  z.object({ type: z.literal('question'), question }),
 ])
 export type SessionEvent = z.infer<typeof sessionEvent>
 

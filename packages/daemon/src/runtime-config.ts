@@ -18,7 +18,8 @@ const providerPackages = { openai: '@ai-sdk/openai-compatible', anthropic: '@ai-
 export function runtimeConfig(config: DaemonConfig): Record<string, unknown> {
   return {
     $schema: 'https://opencode.ai/config.json',
-    // The sandbox is the wall, so the runtime need not ask. "question" waits for a person who is not at this terminal.
+    // The sandbox is the wall, so the runtime need not ask. A project's own configuration comes later and may make it ask:
+    // people answer through the service. An agent file allows "question" where an agent may wait for a person.
     permission: { '*': 'allow', question: 'deny' },
     // The tools of the project and of its connectors. Their credentials stay with the server, which knows this sandbox by its token.
     mcp: {

@@ -3,6 +3,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 import type { SandboxSpec } from './driver.ts'
 import { createFakeApp } from './fake-app.ts'
+import { type FakeQuestions, createFakeQuestions } from './fake-questions.ts'
 import type { FakeDriverOptions } from './fake.ts'
 
 export interface FakePrompt {
@@ -14,6 +15,9 @@ export interface FakePrompt {
 export interface FakeDaemon {
   readonly prompts: FakePrompt[]
   env(): Record<string, string>
+  readonly questions: FakeQuestions
+  /** Ends every event stream; the server opens another one. */
+  cutEvents(): void
   stop(): Promise<void>
 }
 
@@ -165,7 +169,7 @@ export function startFakeDaemon(input: {
       throw new Refusal(502, 'nothing_listens', `Nothing listens on port ${port} in the sandbox.`)
     }
     if (!booted()) throw new Refusal(503, 'runtime_booting', 'The agent runtime is still starting.')
-    return runtime.answer(url.pathname)
+    return (await runtime.questions.answer(url.pathname, req)) ?? runtime.answer(url.pathname)
   }
 
   const server = Bun.serve({
@@ -196,6 +200,8 @@ export function startFakeDaemon(input: {
   return {
     prompts,
     env: () => env,
+    questions: runtime.questions,
+    cutEvents: runtime.cutEvents,
     async stop() {
       stopped = true
       runtime.close()
@@ -317,6 +323,11 @@ function createFakeRuntime() {
   return {
     open,
     turn,
+    questions: createFakeQuestions({ sessionId: open, newId, emit }),
+    cutEvents() {
+      for (const stream of streams) stream.close()
+      streams.clear()
+    },
     get sessionId() {
       return sessionId
     },

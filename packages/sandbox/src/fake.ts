@@ -17,6 +17,7 @@ import {
   type SandboxSpec,
 } from './driver.ts'
 import type { OnApp } from './fake-app.ts'
+import type { FakeQuestions } from './fake-questions.ts'
 import { type FakeDaemon, type FakePrompt, startFakeDaemon } from './fake-daemon.ts'
 
 export interface FakeDriverOptions {
@@ -48,6 +49,10 @@ export interface FakeDriver extends SandboxDriver {
   crash(sandboxId: string, reason?: string): Promise<void>
   /** What a sandbox was made with and was told, while it lives and after. */
   seen(sandboxId: string): { spec: SandboxSpec; prompts: FakePrompt[]; env: Record<string, string> } | null
+  /** The questions of the agent in that sandbox. */
+  questions(sandboxId: string): FakeQuestions
+  /** Ends the event streams of that sandbox. */
+  cutEvents(sandboxId: string): void
   /** Ends every sandbox and removes the folder of sockets. */
   close(): Promise<void>
 }
@@ -152,6 +157,14 @@ export function createFakeDriver(options: FakeDriverOptions = {}): FakeDriver {
       if (spec === undefined) return null
       const daemon = daemons.get(sandboxId)
       return { spec, prompts: daemon?.prompts ?? [], env: daemon?.env() ?? spec.env }
+    },
+    questions(sandboxId) {
+      const daemon = daemons.get(sandboxId)
+      if (daemon === undefined) throw new Error(`There was no sandbox ${sandboxId}.`)
+      return daemon.questions
+    },
+    cutEvents(sandboxId) {
+      daemons.get(sandboxId)?.cutEvents()
     },
     async close() {
       await Promise.all([...entries.keys()].map(end))

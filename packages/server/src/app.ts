@@ -34,6 +34,7 @@ import { usageRoutes } from './models/usage.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { questionRoutes } from './questions/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { sandboxEdgeRoutes } from './sessions/edge.ts'
@@ -72,6 +73,7 @@ export function buildApp(deps: Deps): App {
     ...appRoutes(deps),
     ...hostWebhookRoutes(deps),
     ...connectorRoutes(deps),
+    ...questionRoutes(deps),
   ])
   gitGatewayRoutes(app, deps, {
     inspect: (...of) => inspectPushes(deps, ...of),

@@ -35,6 +35,8 @@ export interface Config extends ModelConfig, StorageConfig {
   containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
   masterKeyFile: string
   sessionLimit: number | null
+  /** How long an agent waits for an answer before its session is stopped. */
+  waitingMinutes: number
   /** How large the mirrors of external repositories may be together before the longest unused are emptied. */
   mirrorBytesMax: number
   /** Sandboxes that wait for a session: of each project in use, and together. */
@@ -209,6 +211,7 @@ export function parseConfig(env: Env): Config {
     masterKeyFile: resolve(env.SVC_MASTER_KEY_FILE || join(homedir(), '.config/svc/master.key')),
     mirrorBytesMax: read('SVC_MIRRORS_MAX_MB', 20_480, integer(1, 100_000_000)) * 1024 * 1024,
     sessionLimit: read<number | null>('SVC_SESSION_LIMIT', null, integer(0, 100_000)),
+    waitingMinutes: read('SVC_WAITING_MINUTES', 24 * 60, integer(1, 525_600)),
     warmSandboxes: warmSandboxes(read<number | null>('SVC_WARM_SANDBOXES', null, integer(0, 100)), totalmem()),
     previewDomain,
     allowPrivateGitHosts,

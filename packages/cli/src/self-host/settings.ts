@@ -53,6 +53,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   SVC_BUILD_NETWORK: { summary: "Network of a project's Dockerfile: none or default" },
   SVC_SANDBOX_HIDDEN_PATHS: { summary: 'Files of this machine that no sandbox may read, separated by colons' },
   SVC_SESSION_LIMIT: { summary: 'Live sessions at a time per account' },
+  SVC_WAITING_MINUTES: { summary: 'How long an agent waits for an answer before its session is stopped' },
   SVC_FILE_REPOSITORY_ROOTS: { summary: 'Folders whose repositories may be used by path, separated by colons' },
   SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Repositories at private addresses: 1 or 0' },
   SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview addresses' },

@@ -23,7 +23,12 @@ export function SessionRow({
   )
   return (
     <Row>
-      <SessionStatus status={session.status} isBusy={session.is_busy} isProposed={proposed !== undefined} />
+      <SessionStatus
+        status={session.status}
+        isBusy={session.is_busy}
+        waitingFor={session.waiting_for}
+        isProposed={proposed !== undefined}
+      />
       <span className="min-w-0 flex-1 basis-40">
         <Link
           to={paths.session}

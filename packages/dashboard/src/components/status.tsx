@@ -7,7 +7,7 @@ export function ChangeRequestStatus({ status }: { status: string }) {
 }
 
 const sessionTones: Record<string, Tone> = {
-  ...{ running: 'good', waiting: 'warn', 'ready for review': 'merged' },
+  ...{ running: 'good', waiting: 'warn', 'Waiting for you': 'warn', 'ready for review': 'merged' },
   ...{ provisioning: 'accent', failed: 'bad' },
 }
 
@@ -15,15 +15,17 @@ const sessionTones: Record<string, Tone> = {
 export function SessionStatus({
   status,
   isBusy,
+  waitingFor = null,
   isProposed = false,
 }: {
   status: string
   /** undefined: not known yet. */
   isBusy: boolean | undefined
+  waitingFor?: 'person' | null
   /** An open change request proposes its branch. */
   isProposed?: boolean
 }) {
-  const word = wordOf(status, isBusy, isProposed)
+  const word = waitingFor === 'person' ? 'Waiting for you' : wordOf(status, isBusy, isProposed)
   return <Badge tone={sessionTones[word] ?? 'neutral'}>{word}</Badge>
 }
 

@@ -51,6 +51,9 @@ function Work({ projects }: { projects: Project[] }) {
   const asked = questions.flatMap(({ data = [] }, i) =>
     busy.has(projects[i]!.project_id) ? data.map((approval) => ({ approval, project: projects[i]! })) : [],
   )
+  // A call of a connector has a row of its own.
+  const called = new Set(asked.map(({ approval }) => approval.session_id))
+  const waiting = running.filter(({ session }) => session.waiting_for === 'person' && !called.has(session.session_id))
   const rest = all.filter(({ session }) => session.status === 'stopped').slice(0, stoppedMax)
   const refusals = [...refusalsOf([proposals, agents], projects)]
   const isComing = [...proposals, ...agents].some(({ isPending }) => isPending)
@@ -65,14 +68,14 @@ function Work({ projects }: { projects: Project[] }) {
         </Notice>
       ))}
       <Card title="Needs you">
-        {asked.length + open.length + failed.length === 0 ? (
+        {asked.length + waiting.length + open.length + failed.length === 0 ? (
           <Empty>{isComing ? 'Looking…' : 'Nothing waits for you.'}</Empty>
         ) : (
           <Rows label="What needs you">
             {asked.map(({ approval, project: { slug, name } }) => (
               <AskedRow key={approval.approval_id} approval={approval} slug={slug} name={name} />
             ))}
-            {failed.map(({ session, project }) => (
+            {[...waiting, ...failed].map(({ session, project }) => (
               <SessionRow key={session.session_id} session={session} slug={project.slug} open={openOf(project)}>
                 {project.name}
               </SessionRow>

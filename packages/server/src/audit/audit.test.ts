@@ -14,6 +14,7 @@ import { startSlack } from '../channels/testing-slack.ts'
 import { rerunChecks } from './testing-checks.ts'
 import { pullRequest } from './testing-pull-requests.ts'
 import { memberChanges } from './testing-members.ts'
+import { answerQuestion } from './testing-questions.ts'
 import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { upsertWip } from '../sessions/wip-store.ts'
@@ -202,6 +203,7 @@ const changes: Record<string, Change> = {
     prepare: async () => post(`${await freshSession()}/prompt`, { text: 'hello' }),
   },
   abortSession: { action: 'session.abort', prepare: async () => post(`${await freshSession()}/abort`) },
+  answerQuestion: answerQuestion(() => app, freshSession),
   saveUnfinishedWork: { action: 'session.save', prepare: async () => post(`${await freshSession()}/wip`) },
   recoverUnfinishedWork: {
     action: 'session.recover',

@@ -70,6 +70,8 @@ export const answers: Record<string, number> = {
   deleteSession: 404,
   promptSession: 400,
   abortSession: 404,
+  listQuestions: 404,
+  answerQuestion: 400,
   getTranscript: 404,
   listPrompts: 404,
   getTimeline: 404,

@@ -6,6 +6,9 @@ export const ofSession: Record<string, number> = {
   updateSession: 200,
   promptSession: 202,
   abortSession: 200,
+  listQuestions: 200,
+  // People answer agents, so no session's token does: not its own, and not those of sessions it started.
+  answerQuestion: 403,
   getTranscript: 200,
   listPrompts: 200,
   getTimeline: 200,
@@ -120,6 +123,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
 export const bodies: Record<string, object> = {
   updateSession: { name: 'renamed' },
   promptSession: { text: 'go on' },
+  answerQuestion: { answer: 'once' },
   settleUnfinishedWork: { commit: '0'.repeat(40) },
 }
 

@@ -1,6 +1,6 @@
 /** A team's day in a chat: connecting, mentioning, answers in the thread, a card, its button, and everybody who may not. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Channel, Session } from '@svc/contract'
+import type { Channel, Question, Session } from '@svc/contract'
 import { readTips } from '@svc/git'
 import { commit } from '@svc/git/testing'
 import { type ChannelApp, hasMergeButton, makeChannelApp, mention, openCr } from './testing.ts'
@@ -137,6 +137,29 @@ test('from a mention to a merged change, in one thread', async () => {
     .where('action', '=', 'change_request.merge')
     .execute()
   expect(merged).toMatchObject([{ actor_kind: 'user', actor_user_id: app.owner.user_id, address: 'slack' }])
+})
+
+test('what an agent asks stands in its thread, with the way to the answer and what came of it', async () => {
+  const usual = app.driver.options.onPrompt!
+  app.driver.options.onPrompt = async ({ sandboxId }) => {
+    const patterns = ['echo <!channel> *now*']
+    const reply = await app.driver.questions(sandboxId).askPermission({ permission: 'bash', patterns })
+    return `I was told ${JSON.stringify(reply)}`
+  }
+  await app.event({ text: mention(app, 'ask me'), ts: '1700000150.000100' })
+  const about = (words: string) =>
+    app.slack.thread('1700000150.000100').find((message) => app.slack.textOf(message).includes(words))
+  const asked = await app.sees('the question', () => about('*The agent asks for permission*: Run a command'))
+  expect(app.slack.textOf(asked)).toContain('echo &lt;!channel&gt; *now*')
+  await app.sees('that it waits', () => about('*waiting for you*'))
+  const { session_id } = (await sessions()).find(({ initial }) => initial === 'ask me')!
+  expect(JSON.stringify(asked.blocks)).toContain(`/sessions/${session_id}`)
+  const path = app.path(session_id, 'questions')
+  const [question] = (await app.request<{ questions: Question[] }>('GET', path)).body.questions
+  await app.request('POST', `${path}/${question!.question_id}/answer`, { body: { answer: 'once' } })
+  await app.sees('the answer', () => app.slack.textOf(asked).includes('Answered: Allow once'))
+  expect(JSON.stringify(asked.blocks)).not.toContain('"Answer"')
+  app.driver.options.onPrompt = usual
 })
 
 interface Row {

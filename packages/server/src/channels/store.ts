@@ -200,7 +200,10 @@ export async function threadsToTell(
     cross join lateral (select max(w.saved_at) as at, max(w.recovered_at) as back from session_wip w
       where w.session_id = s.session_id) work
     cross join lateral (
-      select concat_ws(' ', s.status, s.generation, s.is_busy, md5(coalesce(s.error, '')), extract(epoch from said.at),
+      select md5(string_agg(concat(q.question_id, q.status, q.answer), ' ' order by q.question_id)) as state
+      from session_questions q where q.session_id = s.session_id) asked
+    cross join lateral (
+      select concat_ws(' ', asked.state, s.status, s.generation, s.is_busy, md5(coalesce(s.error, '')), extract(epoch from said.at),
         extract(epoch from work.at), extract(epoch from work.back)) as state) now
     where t.told is distinct from now.state
       -- What rests for a day is told already; looking at all of it every second would cost more each day.

@@ -1,19 +1,23 @@
 /** Brings a thread to what its session is: one message for its state, one for each answer, edited as they change. */
+import type { Question } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
-import { getSessionById, type SessionRow } from '../sessions/store.ts'
+import { listQuestions, presentQuestion } from '../sessions/questions/store.ts'
+import { getSessionById, type SessionRow, type SessionWithSandbox } from '../sessions/store.ts'
 import { wipOf, type WipRow } from '../sessions/wip-store.ts'
 import { answerCharsMax, newestTurns, type Turn } from './conversation-store.ts'
 import { cut, type Message, type Part, plain, type Word } from './message.ts'
 import { want } from './outbox-store.ts'
 import { type ChannelRow, getChannel, setThread, type ThreadRow, threadsToTell } from './store.ts'
 
-type TellDeps = Pick<Deps, 'db' | 'config' | 'newId' | 'log'>
+type TellDeps = Pick<Deps, 'db' | 'config' | 'newId' | 'now' | 'log'>
 
 const threadsAtOnce = 50
 /** A thread is told again within a second of any change; nobody asks more than that in between. */
 const turnsTold = 3
+/** More are rarely open at once. */
+const questionsTold = 5
 
 /** The job. A thread that cannot be told stops no other. */
 export async function tellSessions(deps: TellDeps): Promise<void> {
@@ -27,7 +31,7 @@ interface Place {
   channel: ChannelRow
   project: ProjectRow
   thread: ThreadRow
-  session: SessionRow
+  session: SessionRow & Partial<Pick<SessionWithSandbox, 'is_waiting'>>
 }
 
 async function tellThread(deps: TellDeps, threadId: string, state: string): Promise<void> {
@@ -36,12 +40,19 @@ async function tellThread(deps: TellDeps, threadId: string, state: string): Prom
   const { session } = place
   const turns = await newestTurns(deps.db, session.session_id, turnsTold)
   const [work = null] = await wipOf(deps.db, session.session_id)
+  const now = deps.now()
+  const page = { limit: questionsTold, status: 'all' as const, now }
+  const questions = (await listQuestions(deps.db, session.session_id, page)).rows.toReversed()
   await deps.db.transaction().execute(async (trx) => {
     await want(trx, stateMessage(deps, place, work))
     for (const [index, turn] of turns.entries()) {
       const isUnderWay = index === turns.length - 1 && session.is_busy
       const body = answerOf(turn, isUnderWay, sessionUrl(deps, place))
       if (body !== null) await want(trx, { ...at(deps, place, `turn ${turn.message_id}`), kind: 'answer', body })
+    }
+    for (const row of questions) {
+      const body = questionMessage(presentQuestion(row, now), sessionUrl(deps, place))
+      await want(trx, { ...at(deps, place, `question ${row.question_id}`), kind: 'answer', body })
     }
     await setThread(trx, threadId, { told: state })
   })
@@ -98,7 +109,7 @@ function stateMessage(deps: Pick<Deps, 'config' | 'newId'>, place: Place, work: 
 
 const errorCharsMax = 600
 
-function stateWords(session: SessionRow): Word[] {
+function stateWords(session: Place['session']): Word[] {
   const why = session.error === null ? '' : cut(session.error, errorCharsMax)
   switch (session.status) {
     case 'queued':
@@ -107,6 +118,7 @@ function stateWords(session: SessionRow): Word[] {
       return ['starting…']
     case 'running':
       if (why !== '') return [{ bold: 'in trouble' }, `: ${why}`]
+      if (session.is_waiting === true) return [{ bold: 'waiting for you' }, ': the agent asks below']
       return session.is_busy ? ['working…'] : [{ bold: 'needs you' }, ': reply in this thread to go on']
     case 'stopped':
       return [`stopped${why === '' ? '' : ` (${why})`}; a reply in this thread starts it again`]
@@ -130,6 +142,19 @@ function unfinished(session: SessionRow, work: WipRow | null): Word[] | null {
     `: ${left} never pushed. `,
     { code: `svc sessions recover ${session.session_id.slice(0, 8)}` },
   ]
+}
+
+/** A question with a link to its answer while it is open, and with its answer afterwards. Its text is an agent's, so none of it is markup. */
+function questionMessage({ kind, title, detail, options, status, answer, reason }: Question, url: string): Message {
+  const asks = kind === 'question' ? 'The agent asks' : 'The agent asks for permission'
+  const words: Word[] = [{ bold: asks }, `: ${title}`]
+  const parts: Part[] = [{ kind: 'line', words }]
+  if (detail !== '') parts.push({ kind: 'note', words: [cut(detail, errorCharsMax)] })
+  const label = options.find(({ value }) => value === answer)?.label ?? answer ?? 'in the sandbox'
+  if (status === 'open') parts.push({ kind: 'buttons', buttons: [{ kind: 'link', label: 'Answer', url }] })
+  else if (status === 'answered') parts.push({ kind: 'note', words: ['Answered: ', cut(label, errorCharsMax)] })
+  else parts.push({ kind: 'note', words: [`Expired: ${reason ?? 'there was no answer.'}`] })
+  return { summary: plain(words), parts }
 }
 
 function answerOf({ answer, error }: Turn, isUnderWay: boolean, url: string): Message | null {

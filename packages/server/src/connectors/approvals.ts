@@ -117,6 +117,7 @@ export async function decide(
   return deps.db.transaction().execute(async (trx) => {
     const row = await decideApproval(trx, found.approval_id, {
       status: decision === 'approve' ? 'approved' : 'denied',
+      always: input.always,
       by: caller.actor.user_id,
       at: now,
       // The agent may have gone on meanwhile: it has this long to come back for it.

@@ -1,6 +1,6 @@
 /** Connectors from a merged svc.toml to an agent's call, by the doors: the API, and the gateway through the official client. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Connector, ConnectorApproval, ConnectorCall } from '@svc/contract'
+import type { Connector, ConnectorApproval, ConnectorCall, Question } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { buildApp } from '../app.ts'
 import { connectGateway, type Gateway } from '../mcp/testing.ts'
@@ -267,6 +267,46 @@ describe('what people say', () => {
     clock.ahead += 16 * 60_000
     await expired
     expect((await decide(waits, { decision: 'approve' })).status).toBe(409)
+  })
+
+  test('is a question of its session, answered by either route', async () => {
+    const own = await app.running()
+    const its = await gateway(own.env.SVC_EXECUTOR_TOKEN!)
+    const questions = async () =>
+      (await app.request<{ questions: Question[] }>('GET', app.path(own.session_id, 'questions'))).body.questions
+    const waits = async () => (await app.session(own.session_id)).waiting_for
+    const answer = (id: string, text: string, token = app.ownerToken) =>
+      app.request<Question>('POST', app.path(own.session_id, `questions/${id}/answer`), {
+        body: { answer: text },
+        token,
+      })
+    const calling = its.call('notes_write', { text: 'by its question' })
+    const asked = await oneWaits()
+    const [question] = await questions()
+    expect(question).toMatchObject({
+      ...{ question_id: asked.approval_id, kind: 'connector', title: 'Call notes/write', status: 'open' },
+      options: [{ value: 'approve' }, { value: 'approve_always' }, { value: 'deny' }, { value: 'deny_always' }],
+    })
+    expect(question!.detail).toContain('by its question')
+    expect(await waits()).toBe('person')
+    expect((await answer(asked.approval_id, 'approve', own.env.SVC_CLI_TOKEN!)).status).toBe(403)
+    expect((await answer(asked.approval_id, 'once')).status).toBe(400)
+    expect((await answer(asked.approval_id, 'approve')).body).toMatchObject({ status: 'answered', answer: 'approve' })
+    expect((await calling).isError).toBe(false)
+    expect(await waits()).toBeNull()
+
+    const another = its.call('notes_write', { text: 'by the old route' })
+    await decide(await oneWaits(), { decision: 'deny' })
+    expect((await another).isError).toBe(true)
+    expect((await questions())[0]).toMatchObject({ status: 'answered', answer: 'deny', answered_by: app.owner.user_id })
+
+    const late = its.call('notes_write', { text: 'in time' })
+    const third = await oneWaits()
+    clock.ahead += 16 * 60_000
+    await late
+    expect((await questions())[0]).toMatchObject({ status: 'expired', reason: 'There was no answer in time.' })
+    expect((await answer(third.approval_id, 'approve')).status).toBe(409)
+    await its.close()
   })
 
   test('can be said for good, by people alone, and ends with the address it was said for', async () => {

@@ -3,6 +3,7 @@ import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import type { KnownTool } from '../db/connector-tables.ts'
+import { answerOpen, openQuestions, settleQuestions } from '../sessions/questions/store.ts'
 import { type ChangedTool, changedTools } from './changed-tools.ts'
 
 /** Stands for all tools of a connector. */
@@ -143,14 +144,40 @@ async function askAnew(trx: DbOrTransaction, row: ConnectorRow, { name, becameRe
           .where('connector_policies.url', '!=', url),
       )
       .execute()
-  await trx
+  const late = await trx
     .updateTable('connector_approvals')
     .set({ expires_at: sql<string>`now()` })
     .where('project_id', '=', project_id)
     .where('slug', '=', slug)
     .where('tool', '=', name)
     .where('status', 'in', ['pending', 'approved'])
+    .returningAll()
     .execute()
+  for (const approval of late) await endQuestion(trx, approval, 'The connector describes this tool differently now.')
+}
+
+/** The session of an approval shows it as a question, which is a row of its own. */
+async function endQuestion(trx: DbOrTransaction, approval: ApprovalRow, reason: string): Promise<void> {
+  const { approval_id: questionId, session_id: sessionId } = approval
+  if (sessionId !== null) await settleQuestions(trx, { sessionId, questionId }, { status: 'expired', reason })
+}
+
+async function askInSession(trx: DbOrTransaction, approval: ApprovalRow): Promise<void> {
+  if (approval.session_id === null) return
+  await openQuestions(trx, { session_id: approval.session_id }, [
+    {
+      ...{ question_id: approval.approval_id, kind: 'connector', runtime_id: null, position: 0, multiple: false },
+      title: `Call ${approval.slug}/${approval.tool}`,
+      detail: JSON.stringify(approval.arguments, null, 2),
+      options: [
+        { value: 'approve', label: 'Approve' },
+        { value: 'approve_always', label: 'Always approve this tool' },
+        { value: 'deny', label: 'Deny' },
+        { value: 'deny_always', label: 'Always block this tool' },
+      ],
+      expires_at: new Date(approval.expires_at),
+    },
+  ])
 }
 
 /** A list that is older is fetched anew by the job, while the old one is served. */
@@ -238,12 +265,19 @@ export async function openApproval(
     const isSame = (one: ApprovalRow) =>
       one.slug === row.slug && one.tool === row.tool && one.arguments_sha256.equals(row.arguments_sha256)
     const same = open.find(isSame)
-    if (same !== undefined && same.url === row.url && Date.parse(same.expires_at) > now.getTime()) return same
+    if (same !== undefined && same.url === row.url && Date.parse(same.expires_at) > now.getTime()) {
+      await askInSession(trx, same)
+      return same
+    }
     // One that nobody answered in time makes room for the next.
-    if (same !== undefined)
+    if (same !== undefined) {
       await trx.deleteFrom('connector_approvals').where('approval_id', '=', same.approval_id).execute()
+      await endQuestion(trx, same, 'There was no answer in time.')
+    }
     if (open.filter((one) => Date.parse(one.expires_at) > now.getTime()).length >= max) return null
-    return trx.insertInto('connector_approvals').values(row).returningAll().executeTakeFirstOrThrow()
+    const opened = await trx.insertInto('connector_approvals').values(row).returningAll().executeTakeFirstOrThrow()
+    await askInSession(trx, opened)
+    return opened
   })
 }
 
@@ -293,7 +327,7 @@ export async function listApprovals(
 export async function decideApproval(
   trx: DbOrTransaction,
   approvalId: string,
-  decided: { status: 'approved' | 'denied'; by: string; at: Date; expiresAt: Date },
+  decided: { status: 'approved' | 'denied'; always: boolean; by: string; at: Date; expiresAt: Date },
 ): Promise<ApprovalRow | null> {
   const row = await trx
     .updateTable('connector_approvals')
@@ -303,7 +337,14 @@ export async function decideApproval(
     .where('expires_at', '>', decided.at.toISOString())
     .returningAll()
     .executeTakeFirst()
-  return row ?? null
+  if (row === undefined) return null
+  if (row.session_id !== null) {
+    const { by, at } = decided
+    const answer = `${decided.status === 'denied' ? 'deny' : 'approve'}${decided.always ? '_always' : ''}`
+    await answerOpen(trx, approvalId, { answer, by, at })
+    await settleQuestions(trx, { sessionId: row.session_id, questionId: approvalId }, { status: 'answered' })
+  }
+  return row
 }
 
 /** The audit keeps who decided what; what was asked with it is nobody's business a week later. */

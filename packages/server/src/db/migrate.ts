@@ -27,6 +27,7 @@ import invitations from './migrations/0025_invitations.sql' with { type: 'text' 
 import quotas from './migrations/0026_quotas.sql' with { type: 'text' }
 import signInLimits from './migrations/0027_sign_in_limits.sql' with { type: 'text' }
 import prompts from './migrations/0028_prompts.sql' with { type: 'text' }
+import sessionQuestions from './migrations/0029_session_questions.sql' with { type: 'text' }
 import modelUpstream from './migrations/0030_model_upstream.sql' with { type: 'text' }
 import agentSessionStarts from './migrations/0031_agent_session_starts.sql' with { type: 'text' }
 import protectedBranches from './migrations/0032_protected_branches.sql' with { type: 'text' }
@@ -61,6 +62,7 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 26, name: 'quotas', sql: quotas },
   { version: 27, name: 'sign-in limits', sql: signInLimits },
   { version: 28, name: 'prompts', sql: prompts },
+  { version: 29, name: 'session questions', sql: sessionQuestions },
   { version: 30, name: 'model upstream', sql: modelUpstream },
   { version: 31, name: 'agent session starts', sql: agentSessionStarts },
   { version: 32, name: 'protected branches', sql: protectedBranches },

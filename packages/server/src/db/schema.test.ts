@@ -7,6 +7,8 @@ import {
   changeRequestStatuses,
   checkStatuses,
   promptStatuses,
+  questionKinds,
+  questionStatuses,
   roles,
   sandboxStatuses,
   sessionStatuses,
@@ -56,6 +58,7 @@ function schemaType(): Map<string, Map<string, string>> {
     ...tablesIn('check-tables.ts', 'CheckTables'),
     ...tablesIn('connector-tables.ts', 'ConnectorTables'),
     ...tablesIn('git-host-tables.ts', 'GitHostTables'),
+    ...tablesIn('question-tables.ts', 'QuestionTables'),
     ...tablesIn('sign-in-tables.ts', 'SignInTables'),
     ...tablesIn('usage-tables.ts', 'UsageTables'),
   ])
@@ -91,6 +94,8 @@ const namedUnions: Record<string, readonly string[]> = {
   ChangeRequestStatus: changeRequestStatuses,
   AppDeployStatus: appDeployStatuses,
   CheckStatus: checkStatuses,
+  QuestionKind: questionKinds,
+  QuestionStatus: questionStatuses,
   SignInWay: signInWay.options,
 }
 

@@ -17,6 +17,7 @@ import type { ChannelTables } from './channel-tables.ts'
 import type { CheckTables } from './check-tables.ts'
 import type { GitHostTables } from './git-host-tables.ts'
 import type { ConnectorTables } from './connector-tables.ts'
+import type { QuestionTables } from './question-tables.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import type { UsageTables } from './usage-tables.ts'
 import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
@@ -29,7 +30,15 @@ export type Now = ColumnType<string, string | Date | undefined, string | Date>
 type Json<T extends object = Record<string, unknown>> = JSONColumnType<T, string | undefined, string>
 
 export interface Schema
-  extends AppTables, ChannelTables, CheckTables, ConnectorTables, GitHostTables, SignInTables, UsageTables {
+  extends
+    AppTables,
+    ChannelTables,
+    CheckTables,
+    ConnectorTables,
+    GitHostTables,
+    QuestionTables,
+    SignInTables,
+    UsageTables {
   installation: { singleton: Default<boolean>; installation_id: string; master_key_id: string; created_at: Now }
   root_keys: {
     root_key_id: string

@@ -158,6 +158,7 @@ describe('an id that is none', () => {
       openChangeRequest: { title: 't', head_ref: 'work' },
       setConnectorPolicy: { policy: 'ask' },
       decideConnectorApproval: { decision: 'deny' },
+      answerQuestion: { answer: 'once' },
     }
     return bodies[route.name] ?? {}
   }

@@ -31,7 +31,7 @@ const open = new Set([
   ...['disableTrigger', 'enableTrigger', 'fireTrigger', 'getTrigger', 'listTriggers', 'streamProjectEvents'],
   ...['getChannel', 'listChannels', 'deployApp', 'getApp', 'listApps', 'openApp', 'readAppLogs', 'rollbackApp'],
   ...['stopApp', 'checkConnector', 'decideConnectorApproval', 'getConnector', 'listConnectorApprovals'],
-  ...['listConnectors', 'setConnectorPolicy', 'getPullRequest', 'openPullRequest', 'listModels'],
+  ...['listConnectors', 'setConnectorPolicy', 'getPullRequest', 'openPullRequest', 'listModels', 'listQuestions'],
 ])
 
 let app: TestApp

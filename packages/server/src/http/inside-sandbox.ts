@@ -20,6 +20,9 @@ const openToSandboxes: Record<Access, boolean> = {
   'project-admin': false,
 }
 
+/** People answer the questions of agents, and no person calls the API from inside a sandbox. */
+const closedByName = new Set(['answerQuestion'])
+
 /** Handlers outside of the contract that sandboxes use. */
 const otherPaths = [
   /^\/v1\/openapi\.json$/,
@@ -34,8 +37,8 @@ const otherPaths = [
 /** People sign in with a browser, and none of theirs runs in a sandbox. */
 const dashboardCookie = /(?:^|;)\s*(?:__Host-)?svc_session=/
 
-export function answersInSandbox(route: Pick<Route, 'access' | 'publicInSandbox'>): boolean {
-  return openToSandboxes[route.access] || route.publicInSandbox
+export function answersInSandbox(route: Pick<Route, 'name' | 'access' | 'publicInSandbox'>): boolean {
+  return !closedByName.has(route.name) && (openToSandboxes[route.access] || route.publicInSandbox)
 }
 
 export function refuseInSandbox(): MiddlewareHandler<{

@@ -24,7 +24,13 @@ import { sweepRepositories } from '../projects/sweep-repositories.ts'
 import { forgetGivenSecrets } from '../secrets/given-store.ts'
 import { EnvPusher } from '../sessions/env-push.ts'
 import { pruneWip } from '../sessions/prune-wip.ts'
-import { archiveOldSandboxes, deliverWaitingPrompts, settleSessions, sweepIdleSessions } from '../sessions/jobs.ts'
+import {
+  archiveOldSandboxes,
+  deliverWaitingPrompts,
+  settleSessions,
+  sweepIdleSessions,
+  tendQuestions,
+} from '../sessions/jobs.ts'
 import { reclaimStorage } from '../storage/reclaim.ts'
 import { fireDueTriggers } from '../triggers/due.ts'
 import { fireForsakenSlots } from '../triggers/fire.ts'
@@ -42,6 +48,7 @@ export function jobs(deps: Deps): Job[] {
     { name: 'settle sessions', everyMs: 5_000, run: () => settleSessions(deps) },
     { name: 'keep sandboxes warm', everyMs: 1_000, run: (signal) => deps.warm.tend(signal) },
     { name: 'deliver prompts', everyMs: 2_000, run: () => deliverWaitingPrompts(deps) },
+    { name: 'tend questions', everyMs: 2_000, run: () => tendQuestions(deps) },
     { name: 'push changed secrets', everyMs: 2_000, run: () => env.push() },
     { name: 'sweep idle sessions', everyMs: 30_000, run: () => sweepIdleSessions(deps) },
     { name: 'archive sandboxes', everyMs: 3_600_000, run: () => archiveOldSandboxes(deps) },

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
 import { abortedCode, type TurnFailure } from './conversation.ts'
+import { isWaiting } from './questions/store.ts'
 import { tellSession } from './tell.ts'
 
 /** Says at a running session what is wrong with it, or that nothing is any more. */
@@ -59,36 +60,56 @@ function turnsEnded(ended: (TurnFailure | null)[], at: Date) {
   }
 }
 
+/**
+ * How long a session rests before it is stopped. An agent that waits for an answer stays
+ * busy until one comes, so it has a limit of its own.
+ */
+export interface Rest {
+  kind: 'idle' | 'waiting'
+  minutes: number
+}
+
 /** One whose newest work is not kept waits for a person. `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */
 export async function idleSessions(
   db: DbOrTransaction,
-  idleMinutes: number,
-): Promise<{ session_id: string; idleMinutes: number }[]> {
-  const { rows } = await sql<{ session_id: string; minutes: number }>`
-    select session_id, minutes from project_sessions s
+  { idleMinutes, waitingMinutes }: { idleMinutes: number; waitingMinutes: number },
+): Promise<({ session_id: string } & Rest)[]> {
+  const { rows } = await sql<{ session_id: string } & Rest>`
+    select session_id, kind, minutes from project_sessions s
     left join default_branches d on d.project_id = s.project_id
     cross join lateral (
-      select coalesce((d.manifest->'sandbox'->>'idle_minutes')::integer, ${idleMinutes}::integer) as minutes) limits
-    where status = 'running' and desired = 'running' and not is_busy
+      select exists (select 1 from session_questions q where q.session_id = s.session_id
+        and q.status = 'open' and q.answer is null and (q.expires_at is null or q.expires_at > now())) as waits)
+      asked
+    cross join lateral (
+      select case when waits then 'waiting' else 'idle' end as kind,
+        case when waits then ${waitingMinutes}::integer
+          else coalesce((d.manifest->'sandbox'->>'idle_minutes')::integer, ${idleMinutes}::integer) end as minutes) limits
+    where status = 'running' and desired = 'running' and (waits or not is_busy)
       and unkept_work is null and last_active_at < now() - make_interval(mins => minutes)
     limit 100`.execute(db)
-  return rows.map((row) => ({ session_id: row.session_id, idleMinutes: row.minutes }))
+  return rows
 }
 
-/** Marks an idle session for stopping, unless something came in since it was looked at. */
-export async function markIdle(db: DbOrTransaction, sessionId: string, idleMinutes: number): Promise<boolean> {
+/** Marks a session that rested for that long for stopping, unless something came in since it was looked at. */
+export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, minutes }: Rest): Promise<boolean> {
+  const hours = Math.round(minutes / 60)
+  const long = hours < 2 ? `${minutes} minutes` : `${hours} hours`
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
     .set({
       desired: 'stopped',
-      stop_reason: `Stopped after ${idleMinutes} ${idleMinutes === 1 ? 'minute' : 'minutes'} without activity. The next prompt starts it again.`,
+      stop_reason:
+        kind === 'waiting'
+          ? `The agent waited ${long} for an answer.`
+          : `Stopped after ${long} without activity. The next prompt starts it again.`,
       updated_at: new Date(),
     })
     .where('session_id', '=', sessionId)
     .where('status', '=', 'running')
-    .where('is_busy', '=', false)
+    .where((eb) => (kind === 'waiting' ? isWaiting(eb) : eb('is_busy', '=', false)))
     .where('unkept_work', 'is', null)
-    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${idleMinutes})`)
+    .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${minutes})`)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

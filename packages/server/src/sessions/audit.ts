@@ -10,6 +10,7 @@ export function auditOf(
     | 'prompt'
     | 'terminal'
     | 'abort'
+    | 'answer'
     | 'stop'
     | 'restart'
     | 'delete'

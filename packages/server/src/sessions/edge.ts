@@ -1,5 +1,6 @@
 /** `sandbox_url`: the daemon of a sandbox, seen through this server. Health without a token; everything else for who may write the project, and for an agent in its own session and those it started. */
 import { ServiceError } from '@svc/contract'
+import { boundSession } from '../auth/actor.ts'
 import { allow, isUuid, notFound } from '../auth/allow.ts'
 import { authenticate, type Credentials } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
@@ -103,7 +104,19 @@ export async function admit(
     throw new ServiceError('forbidden', 'The control paths of a sandbox belong to the service.', {
       hint: 'Use the session routes of the API.',
     })
+  if (boundSession(actor) !== null) refuseAnswers(method, path)
   return { kind: 'in', daemon, path: path + url.search, userId: actor.user_id, role: project.role }
+}
+
+/** Where the runtime takes answers to what agents ask: people give those, as in `questions/answer.ts`. */
+function refuseAnswers(method: string, path: string): void {
+  if (method === 'GET' || method === 'HEAD' || /^\/+proxy\//.test(path)) return
+  // Each `%` form of a letter reaches the runtime's router too.
+  const plain = path.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  if (/\/(permissions?|questions?)(\/|$)/i.test(plain))
+    throw new ServiceError('forbidden', 'An agent does not answer the questions of agents.', {
+      hint: 'A person answers them: `svc sessions questions`.',
+    })
 }
 
 async function health(endpoint: string | null): Promise<Response> {

@@ -4,12 +4,13 @@ import { type EventChannel, eventStream } from '../http/event-channel.ts'
 import { messagesChangedSince, readTranscript } from './transcript.ts'
 import { isAtWork } from './at-work.ts'
 import { ElsewhereWatch } from './watch-elsewhere.ts'
+import { QuestionsWatch } from './questions/watch.ts'
 import { getSession, presentSession, type SessionWithSandbox } from './store.ts'
 
 /** What may happen while the past is read; then it is read again. */
 const earlyMax = 1_000
 
-type EventDeps = Pick<Deps, 'db' | 'feed' | 'keeper' | 'config' | 'log'>
+type EventDeps = Pick<Deps, 'db' | 'feed' | 'events' | 'keeper' | 'config' | 'now' | 'log'>
 
 /** Server-sent events of a session: first what is, as fast as it is read; then what changes. */
 export function streamSessionEvents(
@@ -26,11 +27,15 @@ interface Past {
   messages: number | undefined
 }
 
-async function tell(deps: EventDeps, session: SessionWithSandbox, channel: EventChannel, past: Past): Promise<void> {
+async function tell(deps: EventDeps, session: SessionWithSandbox, channel: EventChannel, told: Past): Promise<void> {
   // What happens while the past is told waits its turn, or it would come before it.
   const early: SessionEvent[] = []
   let isLive = false
   const elsewhere = new ElsewhereWatch(deps, session, (event) => channel.sendNow(frame(event)))
+  const questions = new QuestionsWatch(deps, session, (event) => {
+    elsewhere.note(event)
+    channel.sendNow(frame(event))
+  })
   const unsubscribe = deps.feed.subscribe(session.session_id, (event) => {
     elsewhere.note(event)
     if (isLive) channel.sendNow(frame(event))
@@ -39,15 +44,20 @@ async function tell(deps: EventDeps, session: SessionWithSandbox, channel: Event
   channel.onClose(() => {
     unsubscribe()
     elsewhere.stop()
+    questions.stop()
   })
   try {
-    for (const event of await pastOf(deps, session, past)) {
+    const open = await questions.open()
+    const past = await pastOf(deps, session, told)
+    // The turn comes last: it ends what is.
+    for (const event of past.toSpliced(-1, 0, ...open)) {
       elsewhere.note(event)
       await channel.send(frame(event))
     }
     for (let event = early.shift(); event !== undefined; event = early.shift()) await channel.send(frame(event))
     isLive = true
     elsewhere.start()
+    questions.start()
   } catch (error) {
     deps.log.warn({ err: error, session_id: session.session_id }, 'an event stream could not read what is there')
     channel.close()

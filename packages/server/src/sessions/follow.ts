@@ -7,12 +7,13 @@ import { abortedCode, Conversation, type TurnFailure } from './conversation.ts'
 import { askRuntime, boundedText, type DaemonAddress, readHealth } from './daemon-client.ts'
 import type { Redactor } from '../redaction/redaction.ts'
 import { pause } from '../pause.ts'
+import { AgentQuestions } from './questions/agent-questions.ts'
 import { quietMs, Said } from './said.ts'
 import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
 import { updateSession, upsertMessage } from './store.ts'
 import { TranscriptQuota } from './transcript-quota.ts'
 
-type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'log'>
+type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
 
 const feedMs = 40
 /** A little later than a text counts as quiet, so that one look shows it. */
@@ -36,6 +37,7 @@ export interface RuntimeEvents {
 
 export class Follower {
   turn: 'busy' | 'idle' = 'idle'
+  readonly questions: AgentQuestions
   #turnsBegun = 0
   /** The turn whose end was not told, since a prompt was still waiting then. */
   #endHeld = -1
@@ -83,6 +85,7 @@ export class Follower {
     this.#daemon = daemon
     this.#userId = input.userId
     this.#conversation = new Conversation(input.runtimeSessionId, new Said(input.redactor, deps.now))
+    this.questions = new AgentQuestions(deps, daemon, { ...input, signal: this.#stop.signal })
     this.turn = input.turn
     this.#prompt = input.prompt
     if (this.turn === 'busy') this.#keepSoon()
@@ -130,6 +133,7 @@ export class Follower {
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#followed
+    await this.questions.settled()
     if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
     if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
     if (this.#keepTimer !== null) clearTimeout(this.#keepTimer)
@@ -164,6 +168,7 @@ export class Follower {
     const response = await this.#ask('/event')
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
     connected()
+    this.questions.sync()
     await this.#loadHistory()
     await this.#lookAtRuntime()
     const parser = createParser({ onEvent: ({ data }) => this.#onEvent(data), maxBufferSize: eventCharsMax })
@@ -243,6 +248,7 @@ export class Follower {
       this.#deps.log.debug({ session_id: this.#daemon.sessionId }, 'a runtime event was not JSON')
       return
     }
+    if (this.questions.take(event)) return
     const change = this.#conversation.apply(event)
     if (change.kind === 'message') this.#touch(change.messageId)
     else if (change.kind === 'turn') this.#onTurn(change.status, change.status === 'error' ? change.error : null)
@@ -253,6 +259,8 @@ export class Follower {
       this.#setTurn(status, error)
       return
     }
+    // An agent that is done waits for no answer: what a turn left open was withdrawn with it.
+    this.questions.sync()
     void this.#endTurn()
   }
 

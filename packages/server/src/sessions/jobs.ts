@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { archiveSandboxes, idleSessions, markIdle } from './activity-store.ts'
 import { sessionsWithAcceptedPrompts } from './prompt-store.ts'
+import { expireLate, sessionsWithAnswers } from './questions/store.ts'
 import { unsettledSessions } from './store.ts'
 
 const idleMinutesByDefault = 60
@@ -18,12 +19,19 @@ export async function deliverWaitingPrompts(deps: Pick<Deps, 'db' | 'keeper'>): 
   for (const sessionId of await sessionsWithAcceptedPrompts(deps.db)) await deps.keeper.deliverPrompts(sessionId)
 }
 
-/** Stops sessions nobody used for an hour, or for as long as their project's manifest says. A session in a turn is in use, however quiet it is. */
-export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
-  for (const { session_id: sessionId, idleMinutes } of await idleSessions(deps.db, idleMinutesByDefault)) {
+/** Delivers answers that another server took or that the runtime did not take at once, and ends questions that ran out of time. */
+export async function tendQuestions(deps: Pick<Deps, 'db' | 'keeper'>): Promise<void> {
+  for (const sessionId of await sessionsWithAnswers(deps.db)) await deps.keeper.deliverAnswers(sessionId)
+  await deps.db.transaction().execute((trx) => expireLate(trx))
+}
+
+/** Stops sessions that were not used for an hour, or for as long as their project's manifest says. A session in a turn is in use, however quiet it is, until its agent has waited too long for an answer. */
+export async function sweepIdleSessions(deps: Pick<Deps, 'db' | 'keeper' | 'config'>): Promise<void> {
+  const limits = { idleMinutes: idleMinutesByDefault, waitingMinutes: deps.config.waitingMinutes }
+  for (const { session_id: sessionId, ...rest } of await idleSessions(deps.db, limits)) {
     // Our own we know before the database does.
-    if (deps.keeper.turnOf(sessionId) === 'busy') continue
-    if (await markIdle(deps.db, sessionId, idleMinutes)) deps.keeper.kick(sessionId)
+    if (rest.kind === 'idle' && deps.keeper.turnOf(sessionId) === 'busy') continue
+    if (await markIdle(deps.db, sessionId, rest)) deps.keeper.kick(sessionId)
   }
 }
 

@@ -26,6 +26,7 @@ import {
   sandboxesOf,
   type SandboxRow,
   type SessionWithSandbox,
+  unansweredReason,
   updateSandbox,
   updateSession,
 } from './store.ts'
@@ -163,6 +164,12 @@ export class SessionKeeper {
     const isSettled = await settlePrompt(this.#deps.db, prompt.prompt_id, result)
     if (isSettled && error !== null) await kept.follower.failPrompt(prompt, error.message)
     return isSettled
+  }
+
+  /** Gives the agent the answers of people. What it does not take now is delivered later. */
+  async deliverAnswers(sessionId: string): Promise<void> {
+    const questions = this.#kept.get(sessionId)?.follower.questions
+    if (questions !== undefined) await this.#deps.localLocks.run(`answers ${sessionId}`, () => questions.deliver())
   }
 
   /** Ends every sandbox of this server: they live and die with it. */
@@ -413,6 +420,8 @@ export class SessionKeeper {
   async #release(sessionId: string): Promise<void> {
     const kept = this.#kept.get(sessionId)
     this.#kept.delete(sessionId)
+    // A refused agent ends its turn, so that what is saved next is whole.
+    await kept?.follower.questions.reject(unansweredReason)
     // Whatever ends the sandbox, what is in it is saved before.
     await kept?.wip.end()
     await kept?.follower.stop()

@@ -1,5 +1,5 @@
+import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { setPhase } from './store.ts'
 
 /** The journal of one start: each step with when it began, how long it took and what went wrong in it. */
 export class PhaseJournal {
@@ -46,4 +46,26 @@ export class PhaseJournal {
   #said(text: string): string {
     return this.#deps.redaction.of(this.#of.session_id).text(text)
   }
+}
+
+async function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
+  await db
+    .insertInto('session_phases')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['session_id', 'generation', 'position'])
+        .doUpdateSet({ name: row.name, started_at: row.started_at, ms: row.ms ?? null, error: row.error ?? null }),
+    )
+    .execute()
+}
+
+export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {
+  return db
+    .selectFrom('session_phases')
+    .select(['name', 'started_at', 'ms', 'error'])
+    .where('session_id', '=', sessionId)
+    .where('generation', '=', generation)
+    .orderBy('position')
+    .execute()
 }

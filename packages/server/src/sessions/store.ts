@@ -1,17 +1,21 @@
-/** All SQL on sessions, their sandboxes, credentials, phases and messages. */
+/** All SQL on sessions, their sandboxes, credentials and messages. */
 import type { Message, Session, SessionStatus } from '@svc/contract'
-import { sql } from 'kysely'
+import { sql, type SqlBool } from 'kysely'
 import type { Actor } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
+import { isWaiting, settleQuestions } from './questions/store.ts'
 import { tellSession } from './tell.ts'
 
 export type SessionRow = Row<'project_sessions'>
 export type SandboxRow = Row<'session_sandboxes'>
 export type SessionWithSandbox = SessionRow & {
   sandbox: Pick<SandboxRow, 'sandbox_id' | 'driver' | 'status' | 'generation'> | null
+  is_waiting: boolean
 }
+
+export const unansweredReason = 'The session ended before the question was answered.'
 
 /** Statuses that count against the cap: a sandbox is there or is being made. */
 export const liveStatuses: SessionStatus[] = ['queued', 'branching', 'provisioning', 'running']
@@ -42,6 +46,7 @@ export function presentSession(
     updated_at: row.updated_at,
     last_active_at: row.last_active_at,
     ...(include === 'activity' ? { is_busy: row.is_busy } : {}),
+    waiting_for: row.is_waiting ? 'person' : null,
   }
 }
 
@@ -55,20 +60,22 @@ function withSandbox(db: DbOrTransaction) {
     )
     .selectAll('project_sessions')
     .select(['sandbox.sandbox_id', 'sandbox.driver', 'sandbox.status as sandbox_status'])
+    .select((eb) => isWaiting(eb).as('is_waiting'))
 }
 
 type Joined = SessionRow & {
   sandbox_id: string | null
   driver: string | null
   sandbox_status: SandboxRow['status'] | null
+  is_waiting: SqlBool
 }
 
-function nest({ sandbox_id, driver, sandbox_status, ...row }: Joined): SessionWithSandbox {
+function nest({ sandbox_id, driver, sandbox_status, is_waiting, ...row }: Joined): SessionWithSandbox {
   const sandbox =
     sandbox_id === null || driver === null || sandbox_status === null
       ? null
       : { sandbox_id, driver, status: sandbox_status, generation: row.generation }
-  return { ...row, sandbox }
+  return { ...row, sandbox, is_waiting: is_waiting === true }
 }
 
 export async function getSession(
@@ -368,7 +375,7 @@ export async function getSandbox(db: DbOrTransaction, sandboxId: string): Promis
   )
 }
 
-/** Ends every sandbox row of a session that still counts as alive. */
+/** Ends every sandbox row of a session that still counts as alive, and with them what their agents asked. */
 export async function endSandboxes(
   db: DbOrTransaction,
   sessionId: string,
@@ -381,6 +388,7 @@ export async function endSandboxes(
     .where('session_id', '=', sessionId)
     .where('status', 'in', ['provisioning', 'active'])
     .execute()
+  await settleQuestions(db, { sessionId }, { status: 'expired', reason: unansweredReason })
 }
 
 /** Sessions that are not where they are meant to be, or whose sandbox is kept by a server that is gone. */
@@ -403,28 +411,6 @@ export async function unsettledSessions(db: DbOrTransaction, staleSeconds: numbe
     .limit(500)
     .execute()
   return rows.map((row) => row.session_id)
-}
-
-export async function setPhase(db: DbOrTransaction, row: NewRow<'session_phases'>): Promise<void> {
-  await db
-    .insertInto('session_phases')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['session_id', 'generation', 'position'])
-        .doUpdateSet({ name: row.name, started_at: row.started_at, ms: row.ms ?? null, error: row.error ?? null }),
-    )
-    .execute()
-}
-
-export async function phasesOf(db: DbOrTransaction, sessionId: string, generation: number) {
-  return db
-    .selectFrom('session_phases')
-    .select(['name', 'started_at', 'ms', 'error'])
-    .where('session_id', '=', sessionId)
-    .where('generation', '=', generation)
-    .orderBy('position')
-    .execute()
 }
 
 export async function upsertMessage(

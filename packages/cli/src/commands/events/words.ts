@@ -56,6 +56,11 @@ function parts(event: ProjectEvent): (string | null | undefined)[] {
       const { session_id: session, name, reason } = event.data
       return [`${session.slice(0, 8)} ${name}`, reason]
     }
+    case 'session.question_asked':
+    case 'session.question_answered': {
+      const { session_id: session, question, reason } = event.data
+      return [`${session.slice(0, 8)} ${question?.title ?? ''}`, question?.status, reason]
+    }
     default:
       return ofChangeRequest(event)
   }

@@ -7,7 +7,7 @@ import { bold, dim, red, yellow } from '../../output.ts'
 import { getPhases } from '../../start-phases.ts'
 import { duration } from '../../time.ts'
 import { getSession, resolveSessionId } from './find.ts'
-import { sessionArg, shortId, statusPiece, unfinishedWords } from './words.ts'
+import { sessionArg, sessionPiece, shortId, unfinishedWords } from './words.ts'
 
 export const info = command({
   summary: 'Show a session and how its last start went',
@@ -28,6 +28,8 @@ export const info = command({
     ])
     if (ctx.out.json) return ctx.out.document({ session, phases, unfinished_work: unfinished })
     printSession(ctx, session)
+    if (session.waiting_for === 'person')
+      ctx.out.note(`The agent asks: ${ctx.next(`svc sessions questions ${shortId(sessionId, true)}`)}`)
     if (phases.length > 0) printPhases(ctx, phases)
     printUnfinished(ctx, session, unfinished)
   },
@@ -36,7 +38,7 @@ export const info = command({
 export function printSession({ out }: Context, session: Session): void {
   out.line(bold(session.name))
   out.fields([
-    ['status', statusPiece(session.status)],
+    ['status', sessionPiece(session)],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
     ['branch', session.branch_name],

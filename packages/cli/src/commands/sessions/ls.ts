@@ -4,7 +4,7 @@ import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { limitFlag, limitOf } from '../../limit.ts'
 import { type Column, yellow } from '../../output.ts'
-import { shortId, statusPiece, unfinishedWords } from './words.ts'
+import { sessionPiece, shortId, unfinishedWords } from './words.ts'
 
 export const ls = command({
   summary: 'List sessions, newest first',
@@ -50,7 +50,7 @@ export const ls = command({
 export function sessionColumns({ out }: Context): Column<Session>[] {
   return [
     { title: 'ID', of: (session) => shortId(session.session_id, out.terminal) },
-    { title: 'STATUS', of: (session) => statusPiece(session.status) },
+    { title: 'STATUS', of: sessionPiece },
     { title: 'NAME', of: (session) => session.name, shrink: true },
     { title: 'AGENT', of: (session) => session.agent_name },
     { title: 'BASE', of: (session) => session.base_ref, shrink: true },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
+import { aQuestion } from '../../testing-question.ts'
 import { aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
 import type { SessionEvent } from '../../wire.ts'
 
@@ -57,6 +58,39 @@ describe('svc sessions', () => {
     expect(stderr).toContain('✗ sandbox')
     expect(stderr).toContain('error: bubblewrap is not installed')
     expect((await svc(['sessions', 'new', '--wait', '--no-wait'], { service, env })).code).toBe(2)
+  })
+
+  test('questions lists what an agent asks, and answer answers it', async () => {
+    const waiting = aSession({ waiting_for: 'person' })
+    await using service = startService({ listSessions: () => [waiting], getSession: () => waiting })
+    const asked = await svc(['sessions', 'questions'], { service, env, terminal: true })
+    expect(Bun.stripANSI(asked.stdout)).toContain(
+      '99999999  Run a command  session 44444444\n  npm publish\n  once | reject\n',
+    )
+    expect(asked.stderr).toContain('svc sessions answer <session> <answer>')
+    const json = await svc(['sessions', 'questions', '--json'], { service, env })
+    expect(json.json()).toEqual({ questions: [{ ...aQuestion(), session_id: ids.session }] })
+    const answered = await svc(['sessions', 'answer', ids.session, 'once'], { service, env })
+    expect([answered.code, answered.stdout]).toEqual([0, '✓ Run a command: Allow once\n'])
+    expect(service.of('answerQuestion').map(({ body }) => body)).toEqual([{ answer: 'once' }])
+    expect((await svc(['sessions', 'ls'], { service, env })).stdout).toContain('\twaiting for you\t')
+    const info = await svc(['sessions', 'info', ids.session], { service, env })
+    expect(info.stderr).toContain('svc sessions questions 44444444')
+  })
+
+  test('answer needs to know which question, where several are open', async () => {
+    const two = [
+      aQuestion(),
+      aQuestion({ question_id: '88888888-8888-4888-8888-888888888888', title: 'Change a file' }),
+    ]
+    await using service = startService({ listQuestions: () => ({ questions: two }) })
+    const ambiguous = await svc(['sessions', 'answer', ids.session, 'once'], { service, env })
+    expect([ambiguous.code, ambiguous.stderr]).toEqual([1, expect.stringContaining('--question')] as never)
+    const one = await svc(['sessions', 'answer', ids.session, 'once', '--question', '8888'], { service, env })
+    expect(one.code).toBe(0)
+    await using quiet = startService({ listQuestions: () => ({ questions: [] }) })
+    const none = await svc(['sessions', 'answer', ids.session, 'once'], { service: quiet, env })
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('The agent asks nothing now')] as never)
   })
 
   test('info shows the fields and the phases', async () => {
@@ -448,6 +482,7 @@ describe('svc sessions chat --prompt', () => {
     let turns = 0
     const said: SessionEvent[] = []
     await using service = startService({
+      listQuestions: () => ({ questions: [] }),
       getTranscript: () => ({ messages: said.flatMap((event) => (event.type === 'message' ? [event.message] : [])) }),
       async *streamSessionEvents() {
         yield turn('idle')

@@ -1,11 +1,15 @@
 /** How a session is said, the same everywhere. */
 import type { Session, SessionStatus } from '../../wire.ts'
-import { cyan, dim, green, type Piece, red } from '../../output.ts'
+import { cyan, dim, green, type Piece, red, yellow } from '../../output.ts'
 
 export function statusPiece(status: SessionStatus): Piece {
   if (status === 'running') return green(status)
   if (status === 'failed') return red(status)
   return status === 'stopped' || status === 'completed' ? dim(status) : cyan(status)
+}
+
+export function sessionPiece(session: Session): Piece {
+  return session.waiting_for === 'person' ? yellow('waiting for you') : statusPiece(session.status)
 }
 
 /** Eight characters find a session again; a program gets all of them. */

@@ -10,7 +10,15 @@ const nearTheFirst = 10
 const messagePx = 140
 
 /** Follows the end while the reader is there, and never moves the scroll of one who reads further up. */
-export function Conversation({ conversation, busy }: { conversation: Told; busy: boolean }) {
+export function Conversation({
+  conversation,
+  busy,
+  waitingFor,
+}: {
+  conversation: Told
+  busy: boolean
+  waitingFor: 'person' | null
+}) {
   const { messages, earlier } = conversation
   const { state, load } = earlier
   const onShown = useCallback(
@@ -47,7 +55,7 @@ export function Conversation({ conversation, busy }: { conversation: Told; busy:
         {(message) => <MessageItem message={message} />}
       </LongList>
       <p role="status" className="min-h-6 px-4 text-sm text-dim">
-        {busy ? 'The agent is at work…' : ''}
+        {waitingFor === 'person' ? 'The agent waits for your answer.' : busy ? 'The agent is at work…' : ''}
       </p>
     </section>
   )

@@ -10,6 +10,7 @@ import { Time } from '../../ui/time.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { SessionActions } from './actions.tsx'
 import { Conversation } from './conversation.tsx'
+import { Questions } from './questions.tsx'
 import { PromptBox } from './prompt-box.tsx'
 import { Timeline } from './timeline.tsx'
 import { Approvals } from '../connectors/approvals.tsx'
@@ -44,7 +45,12 @@ function Live({ initial }: { initial: Session }) {
       <header className="flex flex-wrap items-start justify-between gap-3">
         <div className="flex min-w-0 flex-col gap-1">
           <h1 className="flex flex-wrap items-center gap-2 text-xl font-semibold">
-            {now.name} <SessionStatus status={now.status} isBusy={stream.isTold ? busy : now.is_busy} />
+            {now.name}{' '}
+            <SessionStatus
+              status={now.status}
+              isBusy={stream.isTold ? busy : now.is_busy}
+              waitingFor={now.waiting_for}
+            />
           </h1>
           <p className="text-sm text-dim">
             {now.agent_name}
@@ -68,7 +74,8 @@ function Live({ initial }: { initial: Session }) {
       <ItsChangeRequests session={now} />
       <Timeline session={now} />
       <Approvals sessionId={now.session_id} />
-      <Conversation conversation={conversation} busy={busy} />
+      <Conversation conversation={conversation} busy={busy} waitingFor={now.waiting_for} />
+      <Questions session={now} questions={stream.questions} />
       <PromptBox session={now} busy={busy} />
     </div>
   )

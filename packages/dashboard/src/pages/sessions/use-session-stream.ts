@@ -1,4 +1,5 @@
 /** One session as it goes: the service tells first what is, then what changes. */
+import type { Question } from '@svc/contract/questions'
 import type { SessionEvent } from '@svc/contract/sessions'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer } from 'react'
@@ -14,6 +15,8 @@ export interface SessionState {
   session: Session | null
   /** The newest, oldest first. */
   messages: Message[]
+  /** Those that are open, oldest first. */
+  questions: Question[]
   /** What is was told, and with it the whole conversation. */
   isTold: boolean
   isWhole: boolean
@@ -25,6 +28,7 @@ export interface SessionState {
 const nothingYet: SessionState = {
   session: null,
   messages: [],
+  questions: [],
   isTold: false,
   isWhole: false,
   turn: 'idle',
@@ -54,7 +58,7 @@ export function useSessionStream(projectId: string, sessionId: string): SessionS
     }
     const begin = (stream: EventSource) => {
       stream.addEventListener('open', () => step({ kind: 'start' }))
-      for (const type of ['session', 'message', 'turn']) stream.addEventListener(type, take)
+      for (const type of ['session', 'message', 'question', 'turn']) stream.addEventListener(type, take)
       stream.addEventListener('error', () => step({ kind: 'away' }))
     }
     const end = followEvents(() => address, begin)
@@ -70,9 +74,9 @@ function next(state: SessionState, step: Step): SessionState {
   switch (step.kind) {
     case 'away':
       return { ...state, isAway: true }
-    // What is kept on screen until the service has told it again.
+    // Messages stay on screen until the stream sends them again. Questions start over: the stream sends the open ones.
     case 'start':
-      return { ...state, isAway: false }
+      return { ...state, questions: [], isAway: false }
     case 'events':
       return step.events.reduce(afterEvent, state)
     default:
@@ -94,6 +98,11 @@ function afterEvent(state: SessionState, event: SessionEvent): SessionState {
       const at = state.messages.findLastIndex(({ message_id }) => message_id === event.message.message_id)
       const messages = at < 0 ? [...state.messages, event.message] : state.messages.with(at, event.message)
       return { ...state, messages }
+    }
+    case 'question': {
+      const { question } = event
+      const others = state.questions.filter(({ question_id }) => question_id !== question.question_id)
+      return { ...state, questions: question.status === 'open' ? [...others, question] : others }
     }
     default:
       return event satisfies never

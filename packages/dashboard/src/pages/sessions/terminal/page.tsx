@@ -23,7 +23,7 @@ export function TerminalPage() {
   const back = useRef<HTMLAnchorElement>(null)
   return (
     <Answer of={found} what="the session">
-      {({ name, status, is_busy: isBusy }) => (
+      {({ name, status, is_busy: isBusy, waiting_for: waitingFor }) => (
         <div className="flex flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
@@ -37,7 +37,7 @@ export function TerminalPage() {
                 {name}
               </Link>
             </h1>
-            <SessionStatus status={status} isBusy={isBusy} />
+            <SessionStatus status={status} isBusy={isBusy} waitingFor={waitingFor} />
           </header>
           {ended !== null && (
             <Notice

@@ -1,0 +1,96 @@
+/** A person answers an agent: the runtime's own questions, and connector calls that need approval. */
+import { type Question, ServiceError } from '@svc/contract'
+import { recordAudit } from '../audit/record.ts'
+import { boundSession, type Caller } from '../auth/actor.ts'
+import { isUuid, notFound } from '../auth/allow.ts'
+import { decide } from '../connectors/approvals.ts'
+import type { Deps } from '../deps.ts'
+import type { ProjectRow } from '../projects/store.ts'
+import { auditOf } from '../sessions/audit.ts'
+import { answerOpen, getQuestion, presentQuestion, type QuestionRow } from '../sessions/questions/store.ts'
+import type { SessionRow } from '../sessions/store.ts'
+
+type AnswerDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'redaction'>
+
+interface Answering {
+  project: ProjectRow
+  session: Pick<SessionRow, 'account_id' | 'project_id' | 'session_id'>
+  caller: Caller
+  questionId: string
+  answer: string
+}
+
+/** An agent that grants its own request has asked for nothing, so no token of a sandbox answers: not its own questions, and not those of sessions it started. */
+export async function answerQuestion(deps: AnswerDeps, input: Answering): Promise<Question> {
+  const { session, caller, questionId } = input
+  refuseAgents(caller)
+  const found = isUuid(questionId) ? await getQuestion(deps.db, session.session_id, questionId) : null
+  if (found === null) throw notFound('question')
+  if (found.kind === 'connector') await decideCall(deps, input, found)
+  else await answerAgent(deps, input, found)
+  const now = await getQuestion(deps.db, session.session_id, questionId)
+  if (now === null) throw notFound('question')
+  if (now.status === 'expired') throw notOpen(now, deps.now())
+  return presentQuestion(now, deps.now())
+}
+
+function refuseAgents(caller: Caller): void {
+  if (boundSession(caller.actor) !== null)
+    throw new ServiceError('forbidden', 'An agent does not answer the questions of agents.', {
+      hint: 'A person answers them: `svc sessions questions`.',
+    })
+}
+
+async function answerAgent(deps: AnswerDeps, input: Answering, found: QuestionRow): Promise<void> {
+  const { session, caller } = input
+  // A project token is for programs; a permission is given by a person.
+  if (caller.actor.kind !== 'user')
+    throw new ServiceError('forbidden', 'A project token does not answer the questions of agents.', {
+      hint: 'Sign in as a person: `svc login`.',
+    })
+  const values = optionsOf(found)
+  if (found.kind === 'permission' && !values.includes(input.answer)) throw notOffered(values)
+  const at = deps.now()
+  const answer = deps.redaction.of(session.session_id).text(input.answer)
+  await deps.db.transaction().execute(async (trx) => {
+    const row = await answerOpen(trx, found.question_id, { answer, by: caller.actor.user_id, at })
+    if (row === null) throw notOpen((await getQuestion(trx, session.session_id, found.question_id)) ?? found, at)
+    const after = { question_id: row.question_id, kind: row.kind, ...(row.kind === 'permission' ? { answer } : {}) }
+    await recordAudit(trx, caller, auditOf(session, 'answer', { after }))
+  })
+  await deps.keeper.deliverAnswers(session.session_id)
+}
+
+const decisions = {
+  approve: { decision: 'approve', always: false },
+  approve_always: { decision: 'approve', always: true },
+  deny: { decision: 'deny', always: false },
+  deny_always: { decision: 'deny', always: true },
+} as const
+
+async function decideCall(deps: AnswerDeps, input: Answering, found: QuestionRow): Promise<void> {
+  const { project, caller, answer } = input
+  if (!Object.hasOwn(decisions, answer)) throw notOffered(optionsOf(found))
+  const decision = decisions[answer as keyof typeof decisions]
+  if (found.status !== 'open') throw notOpen(found, deps.now())
+  await decide(deps, { project, caller, approvalId: found.question_id, ...decision })
+}
+
+const optionsOf = (row: QuestionRow) => (row.options as Question['options']).map(({ value }) => value)
+
+function notOffered(values: string[]): ServiceError {
+  return new ServiceError('invalid', 'That answer is not one of the options.', {
+    hint: `Answer with one of: ${values.join(', ')}`,
+    detail: { issues: [{ path: 'answer', message: `is not one of ${values.join(', ')}` }] },
+  })
+}
+
+function notOpen(row: QuestionRow, now: Date): ServiceError {
+  const { status, reason } = presentQuestion(row, now)
+  return status === 'expired'
+    ? new ServiceError('conflict', `This question has expired. ${reason ?? ''}`.trim(), {
+        hint: 'If the agent still needs an answer, it asks again.',
+        detail: { status },
+      })
+    : new ServiceError('conflict', 'This question has been answered already.', { detail: { status } })
+}

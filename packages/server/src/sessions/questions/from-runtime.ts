@@ -1,0 +1,172 @@
+/** The runtime's permissions and questions, read from its events and lists. Pure: all of it is text of a sandbox, so each field is checked. What is too long is cut once secrets are out of it, so that no part of one is left at the cut. */
+import { questionOptionsMax } from '@svc/contract'
+import type { NewQuestion } from './store.ts'
+
+/** One request of the runtime. It asks one or several questions and takes their answers together. */
+export interface Request {
+  id: string
+  kind: 'permission' | 'question'
+  questions: Pick<NewQuestion, 'title' | 'detail' | 'options' | 'multiple'>[]
+}
+
+export type RuntimeEvent =
+  | { kind: 'asked'; request: Request }
+  /** `answer` is null for a reply without one and for a request with several questions. */
+  | { kind: 'replied'; id: string; answer: string | null }
+  | { kind: 'rejected'; id: string }
+
+/** Ids become parts of addresses. */
+const idPattern = /^[\w.-]{1,200}$/
+const questionsMax = 10
+const patternsMax = 20
+
+/** Null for every other event. */
+export function readEvent(event: unknown): RuntimeEvent | null {
+  if (!isObject(event) || !isObject(event.properties)) return null
+  const { type, properties } = event
+  const id = properties.requestID
+  switch (type) {
+    case 'permission.asked':
+      return asked(readPermission(properties))
+    case 'question.asked':
+      return asked(readQuestions(properties))
+    case 'permission.replied':
+      return isId(id) ? { kind: 'replied', id, answer: permissionValue(properties.reply) } : null
+    case 'question.replied':
+      return isId(id) ? { kind: 'replied', id, answer: onlyAnswer(properties.answers) } : null
+    case 'question.rejected':
+      return isId(id) ? { kind: 'rejected', id } : null
+    default:
+      return null
+  }
+}
+
+/** Reads the answers of `GET /permission` and `GET /question`. */
+export function readList(kind: Request['kind'], list: unknown): Request[] {
+  if (!Array.isArray(list)) return []
+  return (list as unknown[]).flatMap((entry) => {
+    const request = !isObject(entry) ? null : kind === 'permission' ? readPermission(entry) : readQuestions(entry)
+    return request === null ? [] : [request]
+  })
+}
+
+/** The body of a reply to the runtime, with answers in the order of its questions. */
+export function replyOf(
+  kind: Request['kind'],
+  answered: { answer: string; multiple: boolean; options: { value: string }[] }[],
+): object {
+  if (kind === 'permission') return { reply: answered[0]?.answer }
+  return {
+    answers: answered.map(({ answer, multiple, options }) => {
+      const lines = answer.split('\n').map((line) => line.trim())
+      const isChoice = multiple && lines.every((line) => options.some(({ value }) => value === line))
+      return isChoice ? lines : [answer]
+    }),
+  }
+}
+
+const asked = (request: Request | null): RuntimeEvent | null => (request === null ? null : { kind: 'asked', request })
+
+function readPermission(given: Record<string, unknown>): Request | null {
+  const { id, permission } = given
+  if (!isId(id) || typeof permission !== 'string') return null
+  const patterns = texts(given.patterns).filter((pattern) => pattern !== '*')
+  const always = texts(given.always)
+  const metadata = isObject(given.metadata) ? given.metadata : {}
+  // The patterns of a command are its parts; a person decides about the whole.
+  const whole = clean(metadata.command)
+  const about = whole === '' ? [patterns.join('\n'), metadataText(metadata, patterns)] : [whole]
+  const detail = [...about, alwaysText(always)]
+  const options = [
+    { value: 'once', label: 'Allow once' },
+    ...(always.length === 0 ? [] : [{ value: 'always', label: 'Always allow in this session' }]),
+    { value: 'reject', label: 'Deny' },
+  ]
+  const text = detail.filter((each) => each !== '').join('\n\n')
+  return { id, kind: 'permission', questions: [{ title: titleOf(permission), detail: text, options, multiple: false }] }
+}
+
+const titles: Record<string, string> = {
+  bash: 'Run a command',
+  edit: 'Change a file',
+  read: 'Read a file',
+  webfetch: 'Fetch a web page',
+  websearch: 'Search the web',
+  external_directory: 'Use files outside of the repository',
+  task: 'Start a subagent',
+  skill: 'Use a skill',
+  doom_loop: 'Go on although the same call was repeated',
+}
+
+const titleOf = (permission: string) =>
+  Object.hasOwn(titles, permission) ? titles[permission]! : `Use the tool ${clean(permission)}`
+
+/** The change to a file, the address to fetch: the rest of what a person has to see. */
+function metadataText(metadata: Record<string, unknown>, patterns: string[]): string {
+  if (typeof metadata.diff === 'string') return clean(metadata.diff)
+  return Object.entries(metadata)
+    .filter(([, value]) => typeof value === 'string' && value !== '' && !patterns.includes(value))
+    .map(([name, value]) => `${clean(name)}: ${clean(value)}`)
+    .join('\n')
+}
+
+function alwaysText(always: string[]): string {
+  if (always.length === 0) return ''
+  return always.includes('*') ? '"Always" allows every use of this tool.' : `"Always" allows: ${always.join(', ')}`
+}
+
+function readQuestions(given: Record<string, unknown>): Request | null {
+  const { id, questions } = given
+  if (!isId(id) || !Array.isArray(questions)) return null
+  const read = (questions as unknown[])
+    .slice(0, questionsMax)
+    .map((entry) => readQuestion(isObject(entry) ? entry : {}))
+  return read.length === 0 ? null : { id, kind: 'question', questions: read }
+}
+
+function readQuestion({ question, options, multiple }: Record<string, unknown>): Request['questions'][number] {
+  const choices = (Array.isArray(options) ? (options as unknown[]) : []).filter(isObject).flatMap((option) => {
+    const label = clean(option.label).trim()
+    return label === '' ? [] : [{ label, description: clean(option.description) }]
+  })
+  const known = [...new Map(choices.map((choice) => [choice.label, choice])).values()].slice(0, questionOptionsMax)
+  const described = known.filter(({ description }) => description !== '' && description !== undefined)
+  const detail = described.map(({ label, description }) => `${label}: ${description}`)
+  if (multiple === true && known.length > 1) detail.push('Several answers are possible, one a line.')
+  return {
+    title: clean(question) || 'The agent asks a question',
+    detail: detail.join('\n'),
+    options: known.map(({ label }) => ({ value: label, label })),
+    multiple: multiple === true,
+  }
+}
+
+const permissionValue = (reply: unknown) =>
+  reply === 'once' || reply === 'always' || reply === 'reject' ? reply : null
+
+function onlyAnswer(answers: unknown): string | null {
+  if (!Array.isArray(answers) || answers.length !== 1) return null
+  const lines = texts(answers[0])
+  return lines.length === 0 ? null : lines.join('\n')
+}
+
+const texts = (list: unknown): string[] =>
+  (Array.isArray(list) ? (list as unknown[]) : [])
+    .filter((entry) => typeof entry === 'string')
+    .slice(0, patternsMax)
+    .map(clean)
+
+/** PostgreSQL holds no NUL and no half of a surrogate pair in text. */
+const clean = (text: unknown): string =>
+  typeof text === 'string'
+    ? text
+        .slice(0, 64 * 1024)
+        .toWellFormed()
+        .replaceAll('\0', '\u{fffd}')
+    : ''
+
+const isId = (id: unknown): id is string => typeof id === 'string' && idPattern.test(id)
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,297 @@
+/** All SQL on what agents ask people. Each change records its event in the same transaction. */
+import {
+  type Question,
+  questionDetailMax,
+  type QuestionKind,
+  questionOptionMax,
+  questionOptionsMax,
+  questionsOpenMax,
+  type QuestionStatus,
+  questionTitleMax,
+} from '@svc/contract'
+import { type ExpressionBuilder, sql } from 'kysely'
+import type { UserActor } from '../../auth/actor.ts'
+import type { DbOrTransaction, Row, Schema } from '../../db/schema.ts'
+import { shortened } from '../../events/record.ts'
+import { cutPage, readIdCursor } from '../../http/page.ts'
+import { tellSession } from '../tell.ts'
+
+export type QuestionRow = Row<'session_questions'>
+
+export interface NewQuestion {
+  question_id: string
+  kind: QuestionKind
+  runtime_id: string | null
+  position: number
+  multiple: boolean
+  title: string
+  detail: string
+  options: { value: string; label: string }[]
+  expires_at: Date | null
+}
+
+/** Settled questions of one session that are kept; a runtime that asks for ever fills no disk. */
+const settledKept = 500
+
+/** An answer that waits for delivery counts: the person is done with the question. */
+export function statusOf(row: Pick<QuestionRow, 'status' | 'answer' | 'expires_at'>, now: Date): QuestionStatus {
+  if (row.status !== 'open') return row.status
+  if (row.answer !== null) return 'answered'
+  return row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime() ? 'expired' : 'open'
+}
+
+export function presentQuestion(row: QuestionRow, now: Date): Question {
+  const { question_id, kind, title, detail, answer, asked_at, answered_by } = row
+  const options = row.options as Question['options']
+  const status = statusOf(row, now)
+  const reason = row.reason ?? (status === 'expired' ? 'There was no answer in time.' : null)
+  return { question_id, kind, title, detail, options, status, answer, asked_at, answered_by, reason }
+}
+
+/** Condition on a row of project_sessions: its agent waits for an answer. */
+export function isWaiting(eb: ExpressionBuilder<Schema, 'project_sessions'>) {
+  return eb.exists(
+    eb
+      .selectFrom('session_questions as question')
+      .select('question.question_id')
+      .whereRef('question.session_id', '=', 'project_sessions.session_id')
+      .where('question.status', '=', 'open')
+      .where('question.answer', 'is', null)
+      .where(({ or, eb: of }) =>
+        or([of('question.expires_at', 'is', null), of('question.expires_at', '>', sql<string>`now()`)]),
+      ),
+  )
+}
+
+/**
+ * Opens those that are new, while the session is meant to run as that generation. One that expired with an earlier generation opens
+ * again when it is asked again under its id. Inside a transaction; answers with the questions that opened.
+ */
+export async function openQuestions(
+  trx: DbOrTransaction,
+  session: { session_id: string; generation?: number },
+  asked: NewQuestion[],
+): Promise<QuestionRow[]> {
+  // The end of a session takes the same lock, so no question opens behind it.
+  const found = await trx
+    .selectFrom('project_sessions')
+    .selectAll()
+    .where('session_id', '=', session.session_id)
+    .where('status', 'in', ['provisioning', 'running'])
+    .where('desired', '=', 'running')
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (found === undefined || (session.generation ?? found.generation) !== found.generation) return []
+  const opened: QuestionRow[] = []
+  const open = await countOpen(trx, session.session_id)
+  for (const { options, ...question } of asked.slice(0, Math.max(0, questionsOpenMax - open))) {
+    const row = await trx
+      .insertInto('session_questions')
+      .values({
+        ...question,
+        session_id: session.session_id,
+        generation: found.generation,
+        title: cut(question.title, questionTitleMax),
+        detail: cut(question.detail, questionDetailMax),
+        options: JSON.stringify(options.slice(0, questionOptionsMax)),
+        answer: null,
+        answered_by: null,
+        answered_at: null,
+        reason: null,
+        // Those of one request stay in their order, which is by time.
+        asked_at: sql<string>`now() + make_interval(secs => ${question.position} * 0.001)`,
+      })
+      .onConflict((conflict) =>
+        question.runtime_id === null
+          ? conflict
+              .column('question_id')
+              .doUpdateSet({ status: 'open', reason: null, generation: found.generation })
+              .where('session_questions.status', '=', 'expired')
+          : conflict.columns(['session_id', 'generation', 'runtime_id', 'position']).doNothing(),
+      )
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) continue
+    opened.push(row)
+    await tellSession(trx, 'session.question_asked', found, null, null, toldOf(row))
+  }
+  if (opened.length > 0) await prune(trx, session.session_id)
+  return opened
+}
+
+async function countOpen(trx: DbOrTransaction, sessionId: string): Promise<number> {
+  const { open } = await trx
+    .selectFrom('session_questions')
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .where('session_id', '=', sessionId)
+    .where('status', '=', 'open')
+    .executeTakeFirstOrThrow()
+  return Number(open)
+}
+
+async function prune(trx: DbOrTransaction, sessionId: string): Promise<void> {
+  await sql`
+    delete from session_questions where question_id in (
+      select question_id from session_questions where session_id = ${sessionId} and status <> 'open'
+      order by asked_at desc, question_id desc offset ${settledKept})`.execute(trx)
+}
+
+/** Which of the open ones are settled: one, all of a request of the runtime, or all of a session. */
+export interface Which {
+  sessionId: string
+  questionId?: string
+  generation?: number
+  runtimeId?: string
+}
+
+/** An answer that a person gave stays; `answer` fills it in where the runtime was answered directly. */
+export async function settleQuestions(
+  trx: DbOrTransaction,
+  which: Which,
+  end: { status: 'answered'; answer?: string | null } | { status: 'expired'; reason: string },
+): Promise<void> {
+  let update = trx
+    .updateTable('session_questions')
+    .where('session_id', '=', which.sessionId)
+    .where('status', '=', 'open')
+    .returningAll()
+  if (which.questionId !== undefined) update = update.where('question_id', '=', which.questionId)
+  if (which.generation !== undefined) update = update.where('generation', '=', which.generation)
+  if (which.runtimeId !== undefined) update = update.where('runtime_id', '=', which.runtimeId)
+  const rows = await (
+    end.status === 'answered'
+      ? update.set((eb) => ({
+          status: 'answered',
+          answer: eb.fn.coalesce('answer', eb.val(end.answer ?? null)),
+          answered_at: eb.fn.coalesce('answered_at', sql<string>`now()`),
+        }))
+      : update.set({ status: 'expired', answer: null, answered_by: null, answered_at: null, reason: end.reason })
+  ).execute()
+  if (rows.length === 0) return
+  const session = await trx
+    .selectFrom('project_sessions')
+    .selectAll()
+    .where('session_id', '=', which.sessionId)
+    .executeTakeFirst()
+  if (session === undefined) return
+  for (const row of rows)
+    await tellSession(trx, 'session.question_answered', session, row.reason, answererOf(row), toldOf(row))
+}
+
+const toldOf = ({ question_id, kind, title, status }: QuestionRow) => ({
+  ...{ question_id, kind, status },
+  title: shortened(title),
+})
+
+function answererOf({ answered_by }: QuestionRow): UserActor | null {
+  return answered_by === null ? null : { kind: 'user', user_id: answered_by, token_id: null, expires_at: null }
+}
+
+/** The answer of a person, to be delivered. Null when the question is not open any more. */
+export async function answerOpen(
+  trx: DbOrTransaction,
+  questionId: string,
+  given: { answer: string; by: string; at: Date },
+): Promise<QuestionRow | null> {
+  const row = await trx
+    .updateTable('session_questions')
+    .set({ answer: given.answer, answered_by: given.by, answered_at: given.at })
+    .where('question_id', '=', questionId)
+    .where('status', '=', 'open')
+    .where('answer', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', given.at.toISOString())]))
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function getQuestion(
+  db: DbOrTransaction,
+  sessionId: string,
+  questionId: string,
+): Promise<QuestionRow | null> {
+  const row = await db
+    .selectFrom('session_questions')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .where('question_id', '=', questionId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Newest first. */
+export async function listQuestions(
+  db: DbOrTransaction,
+  sessionId: string,
+  page: { limit: number; cursor?: string | undefined; status: QuestionStatus | 'all'; now: Date },
+): Promise<{ rows: QuestionRow[]; next: string | null }> {
+  const after = readIdCursor(page.cursor)
+  const isLate = sql<boolean>`(expires_at is not null and expires_at <= ${page.now})`
+  const status = sql<string>`case when status <> 'open' then status when answer is not null then 'answered'
+    when ${isLate} then 'expired' else 'open' end`
+  let query = db
+    .selectFrom('session_questions')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .orderBy('asked_at', 'desc')
+    .orderBy('question_id', 'desc')
+    .limit(page.limit + 1)
+  if (page.status !== 'all') query = query.where(status, '=', page.status)
+  if (after !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('asked_at', 'question_id'), '<', tuple(after[0], after[1])),
+    )
+  return cutPage(await query.execute(), page.limit, (last) => [last.asked_at, last.question_id])
+}
+
+/** The open questions that the runtime of one sandbox asked, oldest first. */
+export async function openOfRuntime(
+  db: DbOrTransaction,
+  of: { sessionId: string; generation: number },
+): Promise<(QuestionRow & { runtime_id: string })[]> {
+  const rows = await db
+    .selectFrom('session_questions')
+    .selectAll()
+    .where('session_id', '=', of.sessionId)
+    .where('generation', '=', of.generation)
+    .where('status', '=', 'open')
+    .where('runtime_id', 'is not', null)
+    .orderBy('asked_at')
+    .orderBy('position')
+    .execute()
+  return rows as (QuestionRow & { runtime_id: string })[]
+}
+
+export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_questions')
+    .select('session_id')
+    .where('status', '=', 'open')
+    .where('answer', 'is not', null)
+    .where('runtime_id', 'is not', null)
+    .groupBy('session_id')
+    .limit(200)
+    .execute()
+  return rows.map((row) => row.session_id)
+}
+
+/** Settles those that ran out of time, and forgets what connectors were asked a week ago. */
+export async function expireLate(db: DbOrTransaction): Promise<void> {
+  const late = await db
+    .selectFrom('session_questions')
+    .select(['session_id', 'question_id'])
+    .where('status', '=', 'open')
+    .where('expires_at', '<', sql<string>`now()`)
+    .limit(500)
+    .execute()
+  for (const { session_id: sessionId, question_id: questionId } of late)
+    await settleQuestions(db, { sessionId, questionId }, { status: 'expired', reason: 'There was no answer in time.' })
+  await sql`delete from session_questions where question_id in (
+    select question_id from session_questions
+    where kind = 'connector' and status <> 'open' and asked_at < now() - interval '7 days' limit 1000)`.execute(db)
+}
+
+export const cut = (text: string, charsMax: number) =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`
+
+export const cutOption = (text: string) => cut(text, questionOptionMax)
