@@ -27,7 +27,7 @@ export interface Arg {
   hint?: string
 }
 
-export type Flag = TextFlag | SwitchFlag | ChoiceFlag
+export type Flag = TextFlag | SwitchFlag | ChoiceFlag | NumberFlag
 interface TextFlag {
   kind: 'text'
   summary: string
@@ -36,6 +36,18 @@ interface TextFlag {
   names?: Named
   required?: true
   aliases?: readonly string[]
+  /** One letter that stands for it. */
+  short?: string
+}
+interface NumberFlag {
+  kind: 'number'
+  summary: string
+  value: string
+  min: number
+  max: number
+  /** What applies without the flag. */
+  usual?: number
+  short?: string
 }
 interface SwitchFlag {
   kind: 'switch'
@@ -58,11 +70,15 @@ export type ArgValues<A extends Args> = {
 export type FlagValues<F extends Flags> = {
   [K in keyof F]: F[K] extends SwitchFlag
     ? boolean
-    : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
-      ? Choice | undefined
-      : F[K] extends { required: true }
-        ? string
-        : string | undefined
+    : F[K] extends { kind: 'number'; usual: number }
+      ? number
+      : F[K] extends NumberFlag
+        ? number | undefined
+        : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
+          ? Choice | undefined
+          : F[K] extends { required: true }
+            ? string
+            : string | undefined
 }
 
 /** `nothing` speaks to no server, `host` needs one, `project` needs a project on it. It decides which global flags there are. */
@@ -103,7 +119,7 @@ const everywhere: Flags = {
 }
 const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name', names: 'host' } }
 const projectFlag: Flags = {
-  project: { kind: 'text', summary: 'Use this project once', value: 'id|slug', names: 'project' },
+  project: { kind: 'text', summary: 'Use this project once', value: 'id|slug', names: 'project', short: 'R' },
 }
 
 export function globalFlags(scope: Scope): Flags {

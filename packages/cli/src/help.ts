@@ -152,9 +152,9 @@ function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
 }
 
 function flagUsage(name: string, flag: Flag): string {
-  if (flag.kind === 'switch')
-    return `${flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `}--${name}`
-  return `--${name} <${flag.kind === 'text' ? flag.value : flag.choices.join('|')}>`
+  const short = flag.kind === 'choice' || flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `
+  if (flag.kind === 'switch') return `${short}--${name}`
+  return `${short}--${name} <${flag.kind === 'choice' ? flag.choices.join('|') : flag.value}>`
 }
 
 interface Described {

@@ -70,16 +70,16 @@ export function createOutput(
     const cells = rows.map((row) => columns.map((column) => column.of(row)))
     if (!terminal) return cells.map((row) => `${row.map((cell) => data.line([cell])).join('\t')}\n`).join('')
     const all = titles ? [columns.map((column) => dim(column.title)), ...cells] : cells
-    const widths = fit(all, columns, io.stdout.columns)
+    const widths = fit(all, columns, room(io.stdout))
     return all.map((row) => `${data.row(row, widths)}\n`).join('')
   }
 
   return {
     json: options.json,
     /** Room on a line of stdout. */
-    width: io.stdout.columns,
+    width: room(io.stdout),
     /** Room on a line of stderr. */
-    columns: io.stderr.columns,
+    columns: room(io.stderr),
     /** Whether stdout is read by a person now. */
     terminal,
     colour: data.colour,
@@ -129,6 +129,11 @@ export function createOutput(
     },
     clearPassing,
   }
+}
+
+/** A terminal that does not know its width (a serial line, some CI) reports 0. */
+function room({ columns }: Sink): number {
+  return columns > 0 ? columns : 80
 }
 
 function painter(colour: boolean) {

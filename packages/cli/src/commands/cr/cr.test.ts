@@ -91,6 +91,16 @@ describe('a change request is named', () => {
     expect((await svc(['cr', 'show', '@'], { service: two, env, cwd: folder.path })).stderr).toContain('#3, #4')
   })
 
+  test('by @ on the default branch is refused without a command that would propose it into itself', async () => {
+    await using folder = await checkout('main')
+    await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
+    const { code, stderr } = await svc(['cr', 'show', '@'], { service, env, cwd: folder.path })
+    expect(code).toBe(1)
+    expect(stderr).toContain('main is the default branch')
+    expect(stderr).toContain('svc cr ls')
+    expect(stderr).not.toContain('svc cr open')
+  })
+
   test('in a sandbox by its session when there is no checkout', async () => {
     await using service = startService({
       listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { currentBranch } from '../../git.ts'
 import { quote } from '../../shell.ts'
-import { uuid } from '../projects/find.ts'
+import { getProject, uuid } from '../projects/find.ts'
 
 export const crArg = {
   names: 'cr',
@@ -60,8 +60,13 @@ async function ofBranch(branch: string, api: ApiClient, projectId: string): Prom
     })
   const found = open[0] ?? all[0]
   if (found !== undefined) return found
+  if ((await getProject(api, projectId)).default_branch === branch)
+    throw new Refusal('not_found', `${branch} is the default branch: work lands on it from other branches`, {
+      hint: '@ means the change request of the current branch. Switch to its branch, or name it by its number.',
+      next: ['svc cr ls'],
+    })
   throw new Refusal('not_found', `There is no change request of the branch ${branch}`, {
-    next: [`svc cr open --head ${quote(branch)} --title <text>`, 'svc cr ls --status all'],
+    next: [`svc cr open --head ${quote(branch)} --title '<text>'`, 'svc cr ls --status all'],
   })
 }
 

@@ -1,7 +1,7 @@
 import { replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitFlag } from '../../limit.ts'
 import type { Column } from '../../output.ts'
 import type { ChangeRequest } from '../../wire.ts'
 import { branch, statusPiece } from './words.ts'
@@ -22,7 +22,7 @@ export const ls = command({
   examples: ['svc cr ls', "svc cr ls --status all --search 'login'"],
   async run(ctx, { flags }) {
     const status = flags.status ?? 'open'
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const { api, projectId } = await ctx.project()
     const { data, cursor } = await replyPage(
       api.GET('/v1/projects/{projectId}/change-requests', {
