@@ -104,7 +104,7 @@ async function callThatWaits(): Promise<string> {
   return found.approval_id
 }
 
-async function openOne(): Promise<string> {
+async function openOne(...more: string[]): Promise<string> {
   const made = await server.json<{ number: number }>([
     'cr',
     'open',
@@ -114,6 +114,7 @@ async function openOne(): Promise<string> {
     await pushBranch(),
     '--project',
     project,
+    ...more,
   ])
   return String(made.number)
 }
@@ -216,6 +217,10 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'cr ls': () => ({ args: [] }),
   'cr show': () => ({ args: [openOne()] }),
   'cr diff': () => ({ args: [openOne()] }),
+  'cr edit': () => ({ args: [openOne(), '--title', 'Edited'] }),
+  'cr ready': () => ({ args: [openOne()] }),
+  'cr comment': () => ({ args: [openOne(), '--body', 'Fine'] }),
+  'cr review': () => ({ args: [openOne('--session', session), '--body', 'Fine'] }),
   'cr checkout': () => ({ args: [openOne()] }),
   'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
@@ -408,6 +413,9 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'sessions restart': { args: [session] },
     'sessions rm': { args: [session, '--yes'] },
     'cr open': { args: ['--title', 'x', '--head', 'y'] },
+    'cr edit': { args: ['1', '--title', 'x'] },
+    'cr comment': { args: ['1', '--body', 'x'] },
+    'cr review': { args: ['1', '--body', 'x'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },

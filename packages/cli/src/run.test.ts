@@ -22,6 +22,9 @@ describe('the command line', () => {
     const open = commands.find((command) => command.command === 'svc cr open')
     expect(open?.flags.map((flag) => flag.name)).toEqual([
       'title',
+      'fill',
+      'draft',
+      'web',
       'description',
       'head',
       'base',

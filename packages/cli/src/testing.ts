@@ -10,6 +10,7 @@ import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
+import { browseAnswers } from './testing-browse.ts'
 import { checkAnswers } from './testing-check.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
@@ -279,6 +280,7 @@ export const usual: Answers = {
   deleteSecret: () => ({ ok: true }),
   ...appAnswers,
   ...checkAnswers,
+  ...browseAnswers,
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   ...usualConnectors,

@@ -112,8 +112,10 @@ describe('a change request is named', () => {
   test('wrongly', async () => {
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('There is no change request #99')
-    for (const wrong of ['three', '#', '-3', '3.5', '12345678901', '../x'])
+    for (const wrong of ['#', '-3', '../x', 'a b', 'a..b'])
       expect((await svc(['cr', 'show', '--', wrong], { service, env })).code).toBe(2)
+    // It could be the name of a branch.
+    expect((await svc(['cr', 'show', 'three'], { service, env })).code).toBe(1)
   })
 })
 
@@ -368,7 +370,7 @@ describe('svc cr merge', () => {
       'conflict: b.txt',
       'git switch greeting',
       'git merge origin/main',
-      'git add --all',
+      'git commit --all',
       'git push origin HEAD',
       'svc cr show 3',
     ])

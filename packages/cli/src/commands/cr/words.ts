@@ -1,4 +1,5 @@
 /** How a change request is said, the same everywhere. */
+import { isDraft } from '@svc/contract/change-request-moves'
 import type { ChangeRequest, MergePreview } from '../../wire.ts'
 import { cyan, dim, green, type Piece, red, yellow } from '../../output.ts'
 import { quote } from '../../shell.ts'
@@ -12,7 +13,9 @@ export function shortSha(sha: string | null): string {
   return sha === null ? 'unknown' : sha.slice(0, 10)
 }
 
-export function statusPiece(status: ChangeRequest['status']): Piece {
+export function statusPiece(cr: Pick<ChangeRequest, 'status' | 'metadata'>): Piece {
+  const { status } = cr
+  if (status === 'open' && isDraft(cr)) return dim('draft')
   if (status === 'open') return green(status)
   return status === 'merged' ? cyan(status) : dim(status)
 }
