@@ -211,6 +211,12 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
     'rotate-key': leaf(async () => (await import('./commands/self-host/rotate-key.ts')).rotateKey),
   }),
+  api: leaf(async () => (await import('./commands/api.ts')).api),
+  alias: group('Aliases: commands you named yourself', {
+    set: leaf(async () => (await import('./commands/alias/set.ts')).set),
+    ls: leaf(async () => (await import('./commands/alias/ls.ts')).ls, 'list'),
+    rm: leaf(async () => (await import('./commands/alias/rm.ts')).rm, 'delete'),
+  }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
   update: leaf(async () => (await import('./commands/update.ts')).update),
   uninstall: leaf(async () => (await import('./commands/uninstall.ts')).uninstall),

@@ -38,6 +38,8 @@ interface TextFlag {
   aliases?: readonly string[]
   /** One letter that stands for it. */
   short?: string
+  /** May be given several times. */
+  many?: true
 }
 interface NumberFlag {
   kind: 'number'
@@ -52,6 +54,8 @@ interface NumberFlag {
 interface SwitchFlag {
   kind: 'switch'
   summary: string
+  /** What may stand behind it. */
+  value?: string
   /** One letter that stands for it. */
   short?: string
 }
@@ -76,9 +80,11 @@ export type FlagValues<F extends Flags> = {
         ? number | undefined
         : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
           ? Choice | undefined
-          : F[K] extends { required: true }
-            ? string
-            : string | undefined
+          : F[K] extends { many: true }
+            ? string[]
+            : F[K] extends { required: true }
+              ? string
+              : string | undefined
 }
 
 /** `nothing` speaks to no server, `host` needs one, `project` needs a project on it. It decides which global flags there are. */
@@ -106,6 +112,10 @@ export function command<const A extends Args, const F extends Flags>(definition:
 
 export interface Globals {
   json: boolean
+  /** What of the document is printed: the names after `--json`. */
+  fields?: string
+  jq?: string
+  template?: string
   'no-color': boolean
   help: boolean
   host?: string
@@ -113,7 +123,13 @@ export interface Globals {
 }
 
 const everywhere: Flags = {
-  json: { kind: 'switch', summary: 'Print one JSON document; errors are JSON on stderr' },
+  json: {
+    kind: 'switch',
+    summary: 'Print one JSON document, or only these fields of it; errors are JSON on stderr',
+    value: 'field,…',
+  },
+  jq: { kind: 'text', summary: 'Print what this jq expression makes of the JSON', value: 'expression' },
+  template: { kind: 'text', summary: "Print this for each item, as '#{number} {title}'", value: 'text' },
   'no-color': { kind: 'switch', summary: 'No colour (as NO_COLOR)' },
   help: { kind: 'switch', summary: 'Show this help', short: 'h' },
 }

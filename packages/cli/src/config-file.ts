@@ -13,6 +13,8 @@ export interface Config {
   tokens: Record<string, { token: string }>
   /** The data folder of a server that was first started by this user, by origin. */
   data_dirs?: Record<string, string>
+  /** Commands by the names this user gave them. */
+  aliases?: Record<string, string>
 }
 
 const bytesMax = 1024 * 1024
@@ -91,6 +93,8 @@ function shape(path: string, json: Record<string, unknown>): Config {
   }
   for (const [origin, folder] of entries(path, json, 'data_dirs'))
     if (typeof folder === 'string') (config.data_dirs ??= {})[origin] = folder
+  for (const [name, expansion] of entries(path, json, 'aliases'))
+    if (typeof expansion === 'string') (config.aliases ??= {})[name] = expansion
   return config
 }
 

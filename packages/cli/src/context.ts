@@ -4,6 +4,7 @@ import type { Globals } from './command.ts'
 import { type Config, configPath, isOpenToOthers, readConfig } from './config-file.ts'
 import { Refusal } from './errors.ts'
 import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './hosts.ts'
+import type { Filter } from './filter.ts'
 import type { Io } from './io.ts'
 import { findLink, type Link } from './link-file.ts'
 import { createOutput, type Output } from './output.ts'
@@ -31,8 +32,8 @@ export interface Context {
   interactive: boolean
 }
 
-export function createContext(io: Io, globals: Globals): Context {
-  const out = createOutput(io, { json: globals.json, noColor: globals['no-color'] })
+export function createContext(io: Io, globals: Globals, filter: Filter | null = null): Context {
+  const out = createOutput(io, { json: globals.json, noColor: globals['no-color'], filter })
   const ctx: Context = {
     io,
     out,

@@ -66,7 +66,10 @@ function chapters(): [string, string[]][] {
       ],
     ],
     ['Account', ['login', 'logout', 'whoami', 'members', 'tokens', 'audit', 'usage']],
-    ['Servers and this client', ['hosts', 'self-host', 'completion', 'update', 'uninstall', 'version', 'help']],
+    [
+      'Servers and this client',
+      ['hosts', 'self-host', 'api', 'alias', 'completion', 'update', 'uninstall', 'version', 'help'],
+    ],
   ]
   const known = Object.keys(catalogue)
   const left = known.filter((name) => !named.some(([, names]) => names.includes(name)))
@@ -153,7 +156,7 @@ function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
 
 function flagUsage(name: string, flag: Flag): string {
   const short = flag.kind === 'choice' || flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `
-  if (flag.kind === 'switch') return `${short}--${name}`
+  if (flag.kind === 'switch') return `${short}--${name}${flag.value === undefined ? '' : ` [<${flag.value}>]`}`
   return `${short}--${name} <${flag.kind === 'choice' ? flag.choices.join('|') : flag.value}>`
 }
 

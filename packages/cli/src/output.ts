@@ -1,5 +1,6 @@
 /** Where everything the client says goes: stdout is data, stderr is everything else. */
 import picocolors from 'picocolors'
+import type { Filter } from './filter.ts'
 import type { Io, Sink } from './io.ts'
 import { safe, safeBlock, safeJson } from './safe.ts'
 import { ago } from './time.ts'
@@ -30,7 +31,7 @@ export type Output = ReturnType<typeof createOutput>
 
 export function createOutput(
   io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'now'>,
-  options: { json: boolean; noColor: boolean },
+  options: { json: boolean; noColor: boolean; filter?: Filter | null },
 ) {
   const terminal = io.stdout.isTTY && !options.json
   const data = painter(wantsColour(io.stdout))
@@ -59,6 +60,16 @@ export function createOutput(
     if (options.json) return
     clearPassing()
     io.stderr.write(`${notes.line(pieces)}\n`)
+  }
+
+  // A filter takes a moment to load, and commands print without waiting: documents keep their order behind it.
+  let filtering = Promise.resolve()
+  const filtered = (value: unknown): boolean => {
+    const { filter } = options
+    if (filter == null) return false
+    filtering = filtering.then(async () => toStdout(await filter(value)))
+    filtering.catch(() => {})
+    return true
   }
 
   /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
@@ -92,9 +103,11 @@ export function createOutput(
     grow: (text: string) => toStdout(safeBlock(text)),
     /** Bytes of a file, for a reader that is not a terminal. */
     raw: (text: string) => toStdout(text),
-    document: (value: unknown) => toStdout(`${safeJson(value, 2)}\n`),
+    document: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`)),
     /** One document of a stream. */
-    documentLine: (value: unknown) => toStdout(`${safeJson(value)}\n`),
+    documentLine: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value)}\n`)),
+    /** Ends once every filtered document is written; throws what the filter found wrong. */
+    written: () => filtering,
 
     table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[], options?: { titles: boolean }) =>
       toStdout(tableText(rows, columns, options)),

@@ -6,12 +6,12 @@ import { quote } from './shell.ts'
 import { closest } from '@svc/contract/closest'
 
 /** Global flags with a value, wherever they stand: needed to find the command's words among them. */
-export const globalFlagsWithValue: readonly string[] = ['--host', '--project', '-R']
+export const globalFlagsWithValue: readonly string[] = ['--host', '--project', '-R', '--jq', '--template']
 
 export interface Parsed {
   globals: Globals
   args: Record<string, string | string[] | undefined>
-  flags: Record<string, string | boolean | number | undefined>
+  flags: Record<string, string | string[] | boolean | number | undefined>
 }
 
 /** `words` is the command as it was found, for messages. */
@@ -41,20 +41,37 @@ export function parseCommandLine(
     ),
   })
 
-  const values: Record<string, string | boolean | number> = {}
-  const positionals: string[] = []
+  const values: Record<string, string | string[] | boolean | number> = {}
+  const positionals: { value: string; index: number }[] = []
+  let jsonAt: number | null = null
   for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind === 'positional') positionals.push(token)
     if (token.kind !== 'option') continue
     const known = named.get(token.name)
     if (known === undefined) throw unknownFlag(words, input, token.rawName, named, definition)
     const [name, flag] = known
-    if (name in values && flag.kind !== 'switch') throw usage(command, `${token.rawName} is given twice`)
+    if (name === 'json' && token.value === undefined) jsonAt = token.index
+    if (name === 'json' && fieldNames.test(token.value ?? '')) {
+      values.fields = token.value!
+      values.json = true
+      continue
+    }
+    const isMany = flag.kind === 'text' && flag.many === true
+    if (name in values && flag.kind !== 'switch' && !isMany) throw usage(command, `${token.rawName} is given twice`)
     if (flag.kind === 'number' && token.value !== undefined) values[name] = numberValue(command, input, flag, token)
-    else values[name] = flagValue(command, flag, token.rawName, token.value, token.inlineValue === true, named)
+    else {
+      const value = flagValue(command, flag, token.rawName, token.value, token.inlineValue === true, named)
+      values[name] = isMany ? [...((values[name] as string[] | undefined) ?? []), value as string] : value
+    }
   }
+  const fields = takeFields(positionals, jsonAt, definition.args)
+  const given = fields === null ? positionals : positionals.filter((one) => one !== fields)
+  const argWords = given.map(({ value }) => value)
   const globals: Globals = {
-    json: values.json === true,
+    json: values.json === true || values.jq !== undefined || values.template !== undefined,
+    ...(fields === null && values.fields === undefined ? {} : { fields: fields?.value ?? String(values.fields) }),
+    ...(typeof values.jq === 'string' ? { jq: values.jq } : {}),
+    ...(typeof values.template === 'string' ? { template: values.template } : {}),
     'no-color': values['no-color'] === true,
     help: values.help === true,
     ...(typeof values.host === 'string' ? { host: values.host } : {}),
@@ -63,7 +80,7 @@ export function parseCommandLine(
   if (globals.help) return { globals, args: {}, flags: {} }
   return {
     globals,
-    args: takeArgs(command, positionals, definition.args),
+    args: takeArgs(command, argWords, definition.args),
     flags: Object.fromEntries(
       Object.entries(definition.flags).map(([name, flag]) => {
         if (flag.kind === 'text' && flag.required && values[name] === undefined)
@@ -71,7 +88,7 @@ export function parseCommandLine(
           throw usage(
             command,
             `Missing --${name} <${flag.value}>`,
-            [command, ...positionals.map(quote), `--${name}`, quote(`<${flag.value}>`)].join(' '),
+            [command, ...argWords.map(quote), `--${name}`, quote(`<${flag.value}>`)].join(' '),
           )
         return [name, values[name] ?? usually(flag)]
       }),
@@ -121,8 +138,24 @@ function takeArgs(command: string, given: readonly string[], args: Args): Parsed
   return values
 }
 
+const fieldNames = /^[a-z_][\w.]*(,[a-z_][\w.]*)*$/i
+
+/** The word behind `--json`, when it lists fields or when the command has no place for it. */
+function takeFields(
+  positionals: readonly { value: string; index: number }[],
+  jsonAt: number | null,
+  args: Args,
+): { value: string; index: number } | null {
+  const next = positionals.find(({ index }) => jsonAt !== null && index === jsonAt + 1)
+  if (next === undefined || !fieldNames.test(next.value)) return null
+  const all = Object.values(args)
+  if (all.some((arg) => arg.many)) return null
+  return next.value.includes(',') || positionals.length > all.length ? next : null
+}
+
 /** What applies when a flag is not given. */
-function usually(flag: Flag): boolean | number | undefined {
+function usually(flag: Flag): string[] | boolean | number | undefined {
+  if (flag.kind === 'text' && flag.many) return []
   if (flag.kind === 'switch') return false
   return flag.kind === 'number' ? flag.usual : undefined
 }
@@ -163,8 +196,8 @@ function unknownFlag(
     word === shown || word.startsWith(`${shown}=`) ? `--${meant}${word.slice(shown.length)}` : word,
   )
   // A command that would be refused again is no help; a value that was left out can be shown.
-  const corrected = [renamed, withValue(renamed, `--${meant}`, named.get(meant)![1])].find((words_) =>
-    parses(words, words_, definition),
+  const corrected = [renamed, withValue(renamed, `--${meant}`, named.get(meant)![1])].find((line) =>
+    parses(words, line, definition),
   )
   return usage(command, `Unknown flag ${shown}. Did you mean --${meant}?`, corrected && typed(command, corrected))
 }

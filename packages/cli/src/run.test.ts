@@ -32,6 +32,8 @@ describe('the command line', () => {
       'project',
       'host',
       'json',
+      'jq',
+      'template',
       'no-color',
       'help',
     ])

@@ -20,7 +20,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       await complete(io, argv.slice(argv[1] === '--' ? 2 : 1))
       return 0
     }
-    const found = await commandFor(asVersion(argv))
+    const found = await commandFor(asVersion(argv), io)
     words = found.words
     const command = found.kind === 'command' ? await found.load() : null
     const { globals, args, flags } = parseCommandLine(found.words, found.rest, command ?? wordsOfGroup)
@@ -30,16 +30,22 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       await showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
       return 0
     }
-    const ctx = createContext(io, globals)
+    const asksFilter = globals.fields !== undefined || globals.jq !== undefined || globals.template !== undefined
+    const filter = asksFilter ? (await import('./filter.ts')).createFilter(globals) : null
+    const ctx = createContext(io, globals, filter)
     const { watchForUpdate } = command.scope === 'nothing' ? noNotice : await import('./update-notice.ts')
     const sayUpdate = watchForUpdate(ctx)
     await command.run(ctx, { args: args as never, flags: flags as never })
+    await ctx.out.written()
     await sayUpdate()
     return 0
   } catch (error) {
     const { explain, report } = await import('./explain.ts')
     const typed = beforeTerminator(argv)
-    const out = createOutput(io, { json: typed.includes('--json'), noColor: typed.includes('--no-color') })
+    const out = createOutput(io, {
+      json: typed.some((word) => /^--json(=|$)/.test(word)),
+      noColor: typed.includes('--no-color'),
+    })
     const problem = explain(error, io)
     const next = error instanceof UsageError && problem.next.length === 0 ? [helpOf(words)] : problem.next
     report(io, out, { ...problem, next: next.map((line) => inProject(line, chosen?.project)) })
@@ -63,9 +69,14 @@ function asVersion(argv: readonly string[]): readonly string[] {
 }
 
 /** A first word that is no command and resembles none may be the name of a new project; only that command itself can ask. */
-async function commandFor(argv: readonly string[]): Promise<Exclude<Found, { kind: 'unknown' }>> {
+async function commandFor(argv: readonly string[], io: Io): Promise<Exclude<Found, { kind: 'unknown' }>> {
   const found = findCommand(argv)
   if (found.kind !== 'unknown') return found
+  if (found.words.length === 0) {
+    const { expandAlias } = await import('./alias.ts')
+    const expanded = await expandAlias(io, found)
+    if (expanded !== null) return commandOfAlias(expanded)
+  }
   const { unknownCommand, resembles } = await import('./unknown-command.ts')
   const unknown = await unknownCommand(found)
   const { word, before, after } = found
@@ -75,6 +86,14 @@ async function commandFor(argv: readonly string[]): Promise<Exclude<Found, { kin
   if (!isName || !rest.every((flag) => takes.includes(flag))) throw unknown
   const load = async () => (await import('./commands/new-project.ts')).newProject(word, unknown)
   return { kind: 'command', words: [word], rest, load }
+}
+
+/** What an alias names is a command; an alias within an alias is not looked up. */
+async function commandOfAlias(argv: readonly string[]): Promise<Exclude<Found, { kind: 'unknown' }>> {
+  const found = findCommand(argv)
+  if (found.kind !== 'unknown') return found
+  const { unknownCommand } = await import('./unknown-command.ts')
+  throw await unknownCommand(found)
 }
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/

@@ -63,7 +63,7 @@ const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, '').
 
 /** As a shell would split it, up to a pipe, a redirection or the next command. */
 function words(line: string): string[] {
-  const [command] = line.replace(/\[(.*?)\]/g, '$1').split(/ (?:&&|\|\||\||>|<|#)(?= )|;(?= )| · /)
+  const [command] = line.replace(/\[(--[^\]]*)\]/g, '$1').split(/ (?:&&|\|\||\||>|<|#)(?= )|;(?= )| · /)
   return [...command!.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)]
     .map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
     .slice(1)
@@ -136,6 +136,7 @@ const asks = [
     'svc channels connect',
     'svc channels disconnect',
     'svc projects link',
+    'svc cr edit 3',
     'svc hosts use',
     'svc login',
     'svc sessions recover',
