@@ -106,15 +106,7 @@ async function callThatWaits(): Promise<string> {
 
 async function openOne(...more: string[]): Promise<string> {
   const made = await server.json<{ number: number }>([
-    'cr',
-    'open',
-    '--title',
-    'A change',
-    '--head',
-    await pushBranch(),
-    '--project',
-    project,
-    ...more,
+    ...['cr', 'open', '--title', 'A change', '--head', await pushBranch(), '--project', project, ...more],
   ])
   return String(made.number)
 }
@@ -214,6 +206,13 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions restart': () => ({ args: [stoppedSession()] }),
   'sessions rm': () => ({ args: [newSession(), '--yes'] }),
   api: () => ({ args: ['/v1/projects'] }),
+  password: () => ({ args: [] }),
+  man: () => ({ args: ['cr', 'merge'] }),
+  'branches ls': () => ({ args: [] }),
+  compare: () => ({ args: [pushBranch()] }),
+  'file ls': () => ({ args: [] }),
+  'file show': () => ({ args: ['svc.toml'] }),
+  'browsers ls': () => ({ args: [] }),
   'alias set': () => ({ args: ['co', 'cr checkout'] }),
   'alias ls': () => ({ args: [] }),
   'alias rm': async () => (await server.json(['alias', 'set', 'gone', 'cr ls']), { args: ['gone'] }),
@@ -321,12 +320,12 @@ const good: Record<string, () => Call | Promise<Call>> = {
 
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
-  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover'],
+  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'sessions recover', 'browsers revoke'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 
 /** Commands that send no token, so that no server can refuse it: they ask no server, or the socket in its data folder. */
-const alone = /^(hosts|manifest|completion|version|help|projects unlink|self-host owner-link)/
+const alone = /^(hosts|manifest|completion|man|alias|version|help|projects unlink|self-host owner-link)/
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'svc-every-'))

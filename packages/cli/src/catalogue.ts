@@ -77,6 +77,20 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'crs',
   ),
+  branches: group(
+    'Branches of the repository',
+    { ls: leaf(async () => (await import('./commands/branches/ls.ts')).ls, 'list') },
+    'branch',
+  ),
+  compare: leaf(async () => (await import('./commands/compare.ts')).compare),
+  file: group(
+    'Files of the repository, at any branch',
+    {
+      show: leaf(async () => (await import('./commands/file/show.ts')).show, 'cat'),
+      ls: leaf(async () => (await import('./commands/file/ls.ts')).ls, 'list'),
+    },
+    'files',
+  ),
   triggers: group(
     'Triggers: sessions started by the clock or by a webhook, from svc.toml',
     {
@@ -185,6 +199,15 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'token',
   ),
+  password: leaf(async () => (await import('./commands/password.ts')).password),
+  browsers: group(
+    'Browser sessions: where you are signed in to the pages',
+    {
+      ls: leaf(async () => (await import('./commands/browsers/ls.ts')).ls, 'list'),
+      revoke: leaf(async () => (await import('./commands/browsers/revoke.ts')).revoke, 'rm'),
+    },
+    ...['browser', 'browser-sessions'],
+  ),
   audit: leaf(async () => (await import('./commands/audit.ts')).audit),
   usage: leaf(async () => (await import('./commands/usage.ts')).usage),
   hosts: group(
@@ -218,6 +241,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     rm: leaf(async () => (await import('./commands/alias/rm.ts')).rm, 'delete'),
   }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
+  man: leaf(async () => (await import('./commands/man.ts')).man),
   update: leaf(async () => (await import('./commands/update.ts')).update),
   uninstall: leaf(async () => (await import('./commands/uninstall.ts')).uninstall),
   version: leaf(async () => (await import('./commands/version.ts')).version),

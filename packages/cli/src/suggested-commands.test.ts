@@ -152,6 +152,7 @@ const isComplete = (line: string) =>
 const exampleId: Record<string, Record<string, string>> = {
   sessions: { '8f3a1c20': ids.session, '8f3a': ids.session, '3f2a': ids.session },
   tokens: { '8f3a1c20': ids.cr },
+  browsers: { '8f3a1c20': ids.cr },
   webhooks: { '0a1b2c3d': 'aaaa', '4e5f6a7b': 'bbbb' },
   connectors: { '1c5f09aa': '88888888' },
 }

@@ -49,11 +49,18 @@ export const browseAnswers: Answers = {
   getPassword: () => ({ email: 'ada@example.com', is_set: true }),
   setPassword: () => ({ ok: true }),
   listDashboardSessions: () => [
-    { ...{ dashboard_session_id: crId, created_at: at, last_used_at: at, expires_at: at, current: false } },
+    {
+      ...{ dashboard_session_id: crId, began_by: 'password', address: '127.0.0.1', user_agent: 'Firefox' },
+      ...{ created_at: at, last_used_at: null, expires_at: at, current: false },
+    },
   ],
   endDashboardSession: () => ({ ok: true }),
   getFile: () => ({
-    ...{ ref: 'main', sha: sha('b'), path: 'a.txt', size: 6, mode: '100644', binary: false, text: 'hello\n' },
-    truncated: false,
+    ...{ ref: 'main', sha: sha('b'), path: 'a.txt', type: 'file', blob_sha: sha('c'), size: 6, binary: false },
+    ...{ encoding: 'utf-8', content: 'hello\n', truncated: false },
+  }),
+  listTree: ({ query }) => ({
+    ...{ ref: 'main', sha: sha('b'), path: query.path ?? '', truncated: false },
+    entries: [{ name: 'main.ts', path: 'src/main.ts', type: 'file', sha: sha('c'), size: 12 }],
   }),
 }

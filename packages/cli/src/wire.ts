@@ -18,7 +18,6 @@ export type SessionStatus = Session['status']
 export type ChangeRequest = Body<'getChangeRequest'>['change_request']
 export type Checks = Body<'getChecks'>
 export type Review = Body<'createReview'>
-export type Branch = Body<'listBranches'>['branches'][number]
 export type MergePreview = Body<'previewChangeRequest'>
 export type Member = Body<'addMember'>['member']
 export type Token = Body<'listUserTokens'>[number]
