@@ -47,14 +47,14 @@ interface NumberFlag {
   value: string
   min: number
   max: number
-  /** What applies without the flag. */
+  /** The value without the flag. */
   usual?: number
   short?: string
 }
 interface SwitchFlag {
   kind: 'switch'
   summary: string
-  /** What may stand behind it. */
+  /** An optional value behind it. */
   value?: string
   /** One letter that stands for it. */
   short?: string
@@ -112,7 +112,7 @@ export function command<const A extends Args, const F extends Flags>(definition:
 
 export interface Globals {
   json: boolean
-  /** What of the document is printed: the names after `--json`. */
+  /** The fields to print: the names after `--json`. */
   fields?: string
   jq?: string
   template?: string

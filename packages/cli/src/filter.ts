@@ -1,4 +1,4 @@
-/** What `--json=fields`, `--jq` and `--template` make of a document. Loaded only when one of them is given: jq is a megabyte. */
+/** Applies `--json=fields`, `--jq` and `--template` to a document. Loaded only when one of them is given: jq is a megabyte. */
 import type { Globals } from './command.ts'
 import { UsageError } from './errors.ts'
 import { safeBlock, safeJson } from './safe.ts'

@@ -153,7 +153,7 @@ function takeFields(
   return next.value.includes(',') || positionals.length > all.length ? next : null
 }
 
-/** What applies when a flag is not given. */
+/** The value of a flag that is not given. */
 function usually(flag: Flag): string[] | boolean | number | undefined {
   if (flag.kind === 'text' && flag.many) return []
   if (flag.kind === 'switch') return false

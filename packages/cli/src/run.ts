@@ -88,7 +88,7 @@ async function commandFor(argv: readonly string[], io: Io): Promise<Exclude<Foun
   return { kind: 'command', words: [word], rest, load }
 }
 
-/** What an alias names is a command; an alias within an alias is not looked up. */
+/** An alias expands to a command, never to another alias. */
 async function commandOfAlias(argv: readonly string[]): Promise<Exclude<Found, { kind: 'unknown' }>> {
   const found = findCommand(argv)
   if (found.kind !== 'unknown') return found

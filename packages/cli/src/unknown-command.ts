@@ -1,4 +1,4 @@
-/** A word that is no command: which command was most likely meant, as a line that works. */
+/** Finds the command that an unknown word most likely meant, as a line that works. */
 import { closest } from '@svc/contract/closest'
 import { catalogue, type Entry, isGroup, lookUp } from './catalogue.ts'
 import { UsageError } from './errors.ts'

@@ -1,4 +1,4 @@
-/** What the pages show of a repository and of an account has a command. */
+/** Commands for what the pages show of a repository and of an account. */
 import { expect, test } from 'bun:test'
 import { aComparison } from '../testing-browse.ts'
 import { ids, startService, svc } from '../testing.ts'

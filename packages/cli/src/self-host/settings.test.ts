@@ -20,7 +20,7 @@ test('svc self-host env set knows every variable that the server reads', async (
 
 test('svc self-host env set knows every variable of the operator guide', async () => {
   const guide = join(import.meta.dir, '../../../../docs/operate')
-  /** Of the client, of a sandbox and of benchmarks; the server reads none of them. */
+  /** Variables of the client, a sandbox or a benchmark: the server reads none of them. */
   const ofOthers =
     /^SVC_(CLI_TOKEN|API_URL|PROJECT_ID|CONFIG_FILE|BENCH_|TEST_|SESSION_ID|LLM_BASE_URL|LLM_API_KEY|LLM_SHAPE)/
   const named = new Set<string>()

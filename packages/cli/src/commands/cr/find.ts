@@ -35,7 +35,7 @@ export async function resolveChangeRequest(
   return ofBranch(given, api, projectId)
 }
 
-/** What git takes as the name of a branch, roughly: the service judges the rest. */
+/** Roughly the names git allows for a branch; the service checks the rest. */
 const branchName = /^(?![-/.])(?!.*(\.\.|\/\/|@\{|\/\.|\/$|\.$))[^\s~^:?*[\\\x00-\x20#]+$/
 
 /** A branch of a session is named by an id as well. */

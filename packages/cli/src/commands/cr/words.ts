@@ -49,7 +49,7 @@ export function collisionLines({ collisions = [], collisions_truncated }: MergeP
 export function recoverySteps(cr: Pick<ChangeRequest, 'number' | 'base_ref' | 'head_ref'>): readonly string[] {
   return [
     `git fetch origin && git switch ${quote(cr.head_ref)} && git merge ${quote(`origin/${cr.base_ref}`)}`,
-    // Not `git add --all`: what was never part of the branch has no place in the merge.
+    // `git add --all` would add untracked files, such as a link file, to the merge.
     'git commit --all',
     'git push origin HEAD',
     `svc cr show ${cr.number}`,

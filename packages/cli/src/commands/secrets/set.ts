@@ -32,7 +32,7 @@ export const set = command({
   },
 })
 
-/** What a change means for sessions that run: the service sends it on. */
+/** The service sends a change on to sessions that run. */
 export function sentToSessions({ next }: Pick<Context, 'next'>): string {
   return `Running sessions get it within seconds, for what their agents start from then on. A program that runs already keeps its environment: ${next('svc sessions restart <id>')} starts it again.`
 }
