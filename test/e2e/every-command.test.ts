@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { makeToken } from '@svc/contract/token-format'
 import { git, program, type Ran, run, Server, until } from './harness.ts'
+import { manifest } from './every-command-manifest.ts'
 
 const minutes = 60_000
 let server: Server
@@ -15,27 +16,6 @@ let clone: string
 let project: string
 let session: string
 let count = 0
-
-/** Its trigger is due on a leap day: what fires it here is the command. */
-const manifest = `svc_version = 1
-
-[[triggers]]
-slug = "nightly"
-type = "cron"
-cron = "0 3 29 2 *"
-enabled = true
-model = "svc-scripted-demo"
-prompt = "Look around."
-
-[[apps]]
-slug = "site"
-static_dir = "."
-
-[[connectors]]
-slug = "shop"
-type = "http"
-url = "http://127.0.0.1:9/api"
-`
 
 interface Described {
   command: string
@@ -104,16 +84,9 @@ async function callThatWaits(): Promise<string> {
   return found.approval_id
 }
 
-async function openOne(): Promise<string> {
+async function openOne(...more: string[]): Promise<string> {
   const made = await server.json<{ number: number }>([
-    'cr',
-    'open',
-    '--title',
-    'A change',
-    '--head',
-    await pushBranch(),
-    '--project',
-    project,
+    ...['cr', 'open', '--title', 'A change', '--head', await pushBranch(), '--project', project, ...more],
   ])
   return String(made.number)
 }
@@ -213,10 +186,25 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions stop': () => ({ args: [newSession()] }),
   'sessions restart': () => ({ args: [stoppedSession()] }),
   'sessions rm': () => ({ args: [newSession(), '--yes'] }),
+  api: () => ({ args: ['/v1/projects'] }),
+  password: () => ({ args: [] }),
+  man: () => ({ args: ['cr', 'merge'] }),
+  'branches ls': () => ({ args: [] }),
+  compare: () => ({ args: [pushBranch()] }),
+  'file ls': () => ({ args: [] }),
+  'file show': () => ({ args: ['svc.toml'] }),
+  'browsers ls': () => ({ args: [] }),
+  'alias set': () => ({ args: ['co', 'cr checkout'] }),
+  'alias ls': () => ({ args: [] }),
+  'alias rm': async () => (await server.json(['alias', 'set', 'gone', 'cr ls']), { args: ['gone'] }),
   'cr open': () => ({ args: ['--title', 'From a script', '--head', pushBranch()] }),
   'cr ls': () => ({ args: [] }),
   'cr show': () => ({ args: [openOne()] }),
   'cr diff': () => ({ args: [openOne()] }),
+  'cr edit': () => ({ args: [openOne(), '--title', 'Edited'] }),
+  'cr ready': () => ({ args: [openOne()] }),
+  'cr comment': () => ({ args: [openOne(), '--body', 'Fine'] }),
+  'cr review': () => ({ args: [openOne('--session', session), '--body', 'Fine'] }),
   'cr checkout': () => ({ args: [openOne()] }),
   'cr checks': () => ({ args: [openOne()] }),
   'cr merge': () => ({ args: [openOne()] }),
@@ -316,22 +304,13 @@ const good: Record<string, () => Call | Promise<Call>> = {
 
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
-  ...[
-    'logout',
-    'ship',
-    'tour',
-    'init',
-    'update',
-    'uninstall',
-    'sessions recover',
-    'sessions answer',
-    'cr pull-request',
-  ],
+  ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'browsers revoke'],
+  ...['sessions recover', 'sessions answer', 'cr pull-request'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 
 /** Commands that send no token, so that no server can refuse it: they ask no server, or the socket in its data folder. */
-const alone = /^(hosts|manifest|completion|version|help|projects unlink|self-host owner-link)/
+const alone = /^(hosts|manifest|completion|man|alias|version|help|projects unlink|self-host owner-link)/
 
 /** It is asked once before it is saved. */
 const modelServer = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => Response.json({ choices: [] }) })
@@ -427,6 +406,9 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'sessions rm': { args: [session, '--yes'] },
     'cr open': { args: ['--title', 'x', '--head', 'y'] },
     'models set': { args: ['http://127.0.0.1:9/v1', '--model', 'x'] },
+    'cr edit': { args: ['1', '--title', 'x'] },
+    'cr comment': { args: ['1', '--body', 'x'] },
+    'cr review': { args: ['1', '--body', 'x'] },
     'members role': { args: ['a@example.test', 'viewer'] },
     'members rm': { args: ['a@example.test', '--yes'] },
     'tokens revoke': { args: ['x'] },

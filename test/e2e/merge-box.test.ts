@@ -53,6 +53,26 @@ const mainSays = async (format: string) => {
 }
 
 test.skipIf(!browserPath)(
+  'a draft is called one and merges only after it is marked as ready',
+  async () => {
+    const { page } = story
+    const number = await propose('unfinished', { 'draft.txt': 'd\n' })
+    await story.server.json(['cr', 'ready', String(number), '--undo', '--project', project.project_id])
+    await show(number)
+    await page.getByText('Merging is off: this is a draft.').waitFor(slow)
+    expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
+    await page.getByText('Draft', { exact: true }).first().waitFor()
+    await picture('draft')
+    await page.getByRole('button', { name: 'Mark as ready' }).click()
+    await page.getByText('moves forward to').waitFor(slow)
+    await page.getByRole('button', { name: 'Mark as ready' }).waitFor({ state: 'detached' })
+    await mergeButton().click()
+    await page.getByText(/^Owner merged it into main as/).waitFor(slow)
+  },
+  120_000,
+)
+
+test.skipIf(!browserPath)(
   'checking, then a fast-forward, then merged: who, when and as what',
   async () => {
     const { page } = story

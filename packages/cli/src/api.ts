@@ -190,6 +190,25 @@ export async function replyPage<T>(call: Promise<Answer<T>>): Promise<{ data: T;
   return { data, cursor: next === undefined ? null : new URL(next, 'http://localhost').searchParams.get('cursor') }
 }
 
+/** Any route of the service. The path is put behind the host's address, so the token cannot leave it. */
+export async function callRoute(
+  api: ApiClient,
+  method: string,
+  path: string,
+  options: { headers: Record<string, string>; body?: unknown },
+): Promise<{ text: string; response: Response }> {
+  const call = api.request as unknown as (method: string, path: string, init: object) => Promise<Answer<string>>
+  const { data, error, response } = await call(method.toLowerCase(), path, { ...options, parseAs: 'text' })
+  if (!response.ok) throw refusal(response, error)
+  return { text: data ?? '', response }
+}
+
+/** The path of the page after this one, from `Link: <…>; rel="next"`. */
+export function nextPage(response: Response): string | null {
+  const next = /<(\/[^>]*)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+  return next ?? null
+}
+
 async function parsed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
   try {
     return await call

@@ -66,6 +66,10 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       show: leaf(async () => (await import('./commands/cr/show.ts')).show, 'info'),
       diff: leaf(async () => (await import('./commands/cr/diff.ts')).diff),
       open: leaf(async () => (await import('./commands/cr/open.ts')).open, 'new', 'create'),
+      edit: leaf(async () => (await import('./commands/cr/edit.ts')).edit),
+      ready: leaf(async () => (await import('./commands/cr/ready.ts')).ready),
+      comment: leaf(async () => (await import('./commands/cr/review.ts')).comment),
+      review: leaf(async () => (await import('./commands/cr/review.ts')).review),
       checkout: leaf(async () => (await import('./commands/cr/checkout.ts')).checkout),
       checks: leaf(async () => (await import('./commands/cr/checks.ts')).checks),
       merge: leaf(async () => (await import('./commands/cr/merge.ts')).merge),
@@ -75,6 +79,20 @@ export const catalogue: Readonly<Record<string, Entry>> = {
       reopen: leaf(async () => (await import('./commands/cr/reopen.ts')).reopen),
     },
     'crs',
+  ),
+  branches: group(
+    'Branches of the repository',
+    { ls: leaf(async () => (await import('./commands/branches/ls.ts')).ls, 'list') },
+    'branch',
+  ),
+  compare: leaf(async () => (await import('./commands/compare.ts')).compare),
+  file: group(
+    'Files of the repository, at any branch',
+    {
+      show: leaf(async () => (await import('./commands/file/show.ts')).show, 'cat'),
+      ls: leaf(async () => (await import('./commands/file/ls.ts')).ls, 'list'),
+    },
+    'files',
   ),
   triggers: group(
     'Triggers: sessions started by the clock or by a webhook, from svc.toml',
@@ -194,6 +212,15 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     },
     'token',
   ),
+  password: leaf(async () => (await import('./commands/password.ts')).password),
+  browsers: group(
+    'Browser sessions: where you are signed in to the pages',
+    {
+      ls: leaf(async () => (await import('./commands/browsers/ls.ts')).ls, 'list'),
+      revoke: leaf(async () => (await import('./commands/browsers/revoke.ts')).revoke, 'rm'),
+    },
+    ...['browser', 'browser-sessions'],
+  ),
   audit: leaf(async () => (await import('./commands/audit.ts')).audit),
   models: group(
     'Models: those that agents can use, and the server they come from',
@@ -229,7 +256,14 @@ export const catalogue: Readonly<Record<string, Entry>> = {
     'owner-link': leaf(async () => (await import('./commands/self-host/owner-link.ts')).ownerLink),
     'rotate-key': leaf(async () => (await import('./commands/self-host/rotate-key.ts')).rotateKey),
   }),
+  api: leaf(async () => (await import('./commands/api.ts')).api),
+  alias: group('Aliases: commands you named yourself', {
+    set: leaf(async () => (await import('./commands/alias/set.ts')).set),
+    ls: leaf(async () => (await import('./commands/alias/ls.ts')).ls, 'list'),
+    rm: leaf(async () => (await import('./commands/alias/rm.ts')).rm, 'delete'),
+  }),
   completion: leaf(async () => (await import('./commands/completion.ts')).completion),
+  man: leaf(async () => (await import('./commands/man.ts')).man),
   update: leaf(async () => (await import('./commands/update.ts')).update),
   uninstall: leaf(async () => (await import('./commands/uninstall.ts')).uninstall),
   version: leaf(async () => (await import('./commands/version.ts')).version),

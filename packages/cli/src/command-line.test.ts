@@ -58,9 +58,9 @@ cr ls --status --project
 cr show <cr> --project
 cr info=show <cr> --project
 cr diff <cr> --no-color --project
-cr open --title! --description --head --base --session --project --from --into --body
-cr new=open --title! --from --into --body
-cr create=open --title! --from --into --body
+cr open --title --description --head --base --session --project --from --into --body
+cr new=open --title --from --into --body
+cr create=open --title --from --into --body
 cr merge <cr> --message --project
 cr close <cr> --project
 cr reopen <cr> --project

@@ -28,7 +28,7 @@ export interface Arg {
   hint?: string
 }
 
-export type Flag = TextFlag | SwitchFlag | ChoiceFlag
+export type Flag = TextFlag | SwitchFlag | ChoiceFlag | NumberFlag
 interface TextFlag {
   kind: 'text'
   summary: string
@@ -37,10 +37,26 @@ interface TextFlag {
   names?: Named
   required?: true
   aliases?: readonly string[]
+  /** One letter that stands for it. */
+  short?: string
+  /** May be given several times. */
+  many?: true
+}
+interface NumberFlag {
+  kind: 'number'
+  summary: string
+  value: string
+  min: number
+  max: number
+  /** The value without the flag. */
+  usual?: number
+  short?: string
 }
 interface SwitchFlag {
   kind: 'switch'
   summary: string
+  /** An optional value behind it. */
+  value?: string
   /** One letter that stands for it. */
   short?: string
 }
@@ -59,11 +75,17 @@ export type ArgValues<A extends Args> = {
 export type FlagValues<F extends Flags> = {
   [K in keyof F]: F[K] extends SwitchFlag
     ? boolean
-    : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
-      ? Choice | undefined
-      : F[K] extends { required: true }
-        ? string
-        : string | undefined
+    : F[K] extends { kind: 'number'; usual: number }
+      ? number
+      : F[K] extends NumberFlag
+        ? number | undefined
+        : F[K] extends { kind: 'choice'; choices: readonly (infer Choice)[] }
+          ? Choice | undefined
+          : F[K] extends { many: true }
+            ? string[]
+            : F[K] extends { required: true }
+              ? string
+              : string | undefined
 }
 
 /** `nothing` speaks to no server, `host` needs one, `project` needs a project on it. It decides which global flags there are. */
@@ -91,6 +113,10 @@ export function command<const A extends Args, const F extends Flags>(definition:
 
 export interface Globals {
   json: boolean
+  /** The fields to print: the names after `--json`. */
+  fields?: string
+  jq?: string
+  template?: string
   'no-color': boolean
   help: boolean
   host?: string
@@ -98,13 +124,19 @@ export interface Globals {
 }
 
 const everywhere: Flags = {
-  json: { kind: 'switch', summary: 'Print one JSON document; errors are JSON on stderr' },
+  json: {
+    kind: 'switch',
+    summary: 'Print one JSON document, or only these fields of it; errors are JSON on stderr',
+    value: 'field,…',
+  },
+  jq: { kind: 'text', summary: 'Print what this jq expression makes of the JSON', value: 'expression' },
+  template: { kind: 'text', summary: "Print this for each item, as '#{number} {title}'", value: 'text' },
   'no-color': { kind: 'switch', summary: 'No colour (as NO_COLOR)' },
   help: { kind: 'switch', summary: 'Show this help', short: 'h' },
 }
 const hostFlag: Flags = { host: { kind: 'text', summary: 'Use this host once', value: 'name', names: 'host' } }
 const projectFlag: Flags = {
-  project: { kind: 'text', summary: 'Use this project once', value: 'id|slug', names: 'project' },
+  project: { kind: 'text', summary: 'Use this project once', value: 'id|slug', names: 'project', short: 'R' },
 }
 
 export function globalFlags(scope: Scope): Flags {

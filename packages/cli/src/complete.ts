@@ -36,7 +36,7 @@ async function candidates(io: Io, before: readonly string[], typed: string): Pro
   if (pending !== null) return ofFlag(io, pending, given)
   if (typed.startsWith('-'))
     return Object.entries(flags)
-      .filter(([name]) => !given.has(name))
+      .filter(([name, flag]) => !given.has(name) || (flag.kind === 'text' && flag.many))
       .map(([name, flag]) => ({ value: `--${name}`, about: flag.summary }))
   const args = Object.values(command.args)
   const arg = args[positionals] ?? (args.at(-1)?.many ? args.at(-1) : undefined)
@@ -82,11 +82,14 @@ async function wordsOf(entries: Readonly<Record<string, Entry>>): Promise<Candid
 
 /** Flags may stand before the words of the command; only their values matter there. */
 function readFlags(command: AnyCommand, after: readonly string[], ahead: readonly string[]): Place {
-  const rest = [...ahead.filter((word, i) => word.startsWith('-') || ahead[i - 1]?.startsWith('--')), ...after]
+  const rest = [...ahead.filter((word, i) => word.startsWith('-') || ahead[i - 1]?.startsWith('-')), ...after]
   const flags: Record<string, Flag> = { ...command.flags, ...globalFlags(command.scope) }
   const byName = (word: string) =>
     Object.entries(flags).find(
-      ([name, flag]) => `--${name}` === word || (flag.kind === 'text' && flag.aliases?.some((a) => `--${a}` === word)),
+      ([name, flag]) =>
+        `--${name}` === word ||
+        (flag.kind !== 'choice' && flag.short !== undefined && `-${flag.short}` === word) ||
+        (flag.kind === 'text' && flag.aliases?.some((a) => `--${a}` === word)),
     )
   const given = new Map<string, string>()
   let positionals = 0
@@ -94,7 +97,7 @@ function readFlags(command: AnyCommand, after: readonly string[], ahead: readonl
   for (let i = 0; i < rest.length; i++) {
     const word = rest[i]!
     const [name, value] = word.split('=', 2) as [string, string | undefined]
-    const found = word.startsWith('--') ? byName(name) : undefined
+    const found = word.startsWith('-') ? byName(name) : undefined
     if (found === undefined) {
       if (!word.startsWith('-')) positionals++
       continue

@@ -15,6 +15,8 @@ export interface Config {
   accounts?: Record<string, string>
   /** The data folder of a server that was first started by this user, by origin. */
   data_dirs?: Record<string, string>
+  /** Commands by the names this user gave them. */
+  aliases?: Record<string, string>
 }
 
 const bytesMax = 1024 * 1024
@@ -95,6 +97,8 @@ function shape(path: string, json: Record<string, unknown>): Config {
     if (typeof account === 'string') (config.accounts ??= {})[origin] = account
   for (const [origin, folder] of entries(path, json, 'data_dirs'))
     if (typeof folder === 'string') (config.data_dirs ??= {})[origin] = folder
+  for (const [name, expansion] of entries(path, json, 'aliases'))
+    if (typeof expansion === 'string') (config.aliases ??= {})[name] = expansion
   return config
 }
 

@@ -4,6 +4,7 @@ import type { Globals } from './command.ts'
 import { type Config, configPath, isOpenToOthers, readConfig } from './config-file.ts'
 import { Refusal } from './errors.ts'
 import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './hosts.ts'
+import type { Filter } from './filter.ts'
 import type { Io } from './io.ts'
 import { findLink, type Link } from './link-file.ts'
 import { createOutput, type Output } from './output.ts'
@@ -19,7 +20,7 @@ export interface Context {
   host(): Promise<ChosenHost>
   /** Says which host is used, and speaks to it with the token that belongs to it. */
   api(): Promise<ApiClient>
-  /** The project's id: `--project`, SVC_PROJECT_ID, then the link file. */
+  /** The project's id: `--project`, SVC_PROJECT_ID, the link file, then the remotes of the git repository. */
   projectId(): Promise<string>
   /** Whether there is a project to be found: one is named, or this folder is linked. */
   chosenProject(): Promise<boolean>
@@ -31,8 +32,8 @@ export interface Context {
   interactive: boolean
 }
 
-export function createContext(io: Io, globals: Globals): Context {
-  const out = createOutput(io, { json: globals.json, noColor: globals['no-color'] })
+export function createContext(io: Io, globals: Globals, filter: Filter | null = null): Context {
+  const out = createOutput(io, { json: globals.json, noColor: globals['no-color'], filter })
   const ctx: Context = {
     io,
     out,
@@ -101,18 +102,21 @@ function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
 
 async function findProject(ctx: Context): Promise<string> {
   const named = await projectNamed(ctx)
-  if (named.from === 'link') return named.project
+  if (named.from !== 'name') return named.project
   const { resolveProjectId } = await import('./commands/projects/find.ts')
   return resolveProjectId(await ctx.api(), named.project)
 }
 
-async function projectNamed(ctx: Context): Promise<{ project: string; from: 'name' | 'link' }> {
+async function projectNamed(ctx: Context): Promise<{ project: string; from: 'name' | 'link' | 'remote' }> {
   const name = ctx.globals.project ?? ctx.io.env.SVC_PROJECT_ID
   if (name) return { project: name, from: 'name' }
   const link = await ctx.link()
   if (link !== null) return { project: link.project_id, from: 'link' }
   const host = await ctx.host()
   const signedIn = tokenFor(host, { env: ctx.io.env, config: await ctx.config() }) !== null
+  const { projectOfRemotes } = await import('./project-from-remote.ts')
+  const ofRemote = await projectOfRemotes(ctx, signedIn)
+  if (ofRemote !== null) return { project: ofRemote, from: 'remote' }
   throw new Refusal('no_project', 'No project is chosen', {
     hint: 'Link this folder to a project, or name one with --project.',
     next: [...(signedIn ? [] : ['svc login']), 'svc projects link', 'svc projects ls', 'svc projects create'],

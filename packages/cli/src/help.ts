@@ -47,7 +47,7 @@ async function rootRow(out: Output, name: string): Promise<void> {
 /** In the order in which a newcomer meets them; what no chapter names is in the last. */
 function chapters(): [string, string[]][] {
   const named: [string, string[]][] = [
-    ['Work', ['status', 'sessions', 'cr', 'ship', 'tour']],
+    ['Work', ['status', 'sessions', 'cr', 'branches', 'compare', 'file', 'ship', 'tour']],
     [
       'Project',
       [
@@ -65,8 +65,11 @@ function chapters(): [string, string[]][] {
         'settings',
       ],
     ],
-    ['Account', ['login', 'logout', 'whoami', 'members', 'tokens', 'audit', 'usage']],
-    ['Servers and this client', ['hosts', 'self-host', 'completion', 'update', 'uninstall', 'version', 'help']],
+    ['Account', ['login', 'logout', 'whoami', 'members', 'tokens', 'password', 'browsers', 'audit', 'usage']],
+    [
+      'Servers and this client',
+      ['hosts', 'self-host', 'api', 'alias', 'completion', 'man', 'update', 'uninstall', 'version', 'help'],
+    ],
   ]
   const known = Object.keys(catalogue)
   const left = known.filter((name) => !named.some(([, names]) => names.includes(name)))
@@ -136,14 +139,14 @@ function widthOf(out: Output): number {
   return out.terminal ? Math.min(out.width, widest) : Infinity
 }
 
-function argWords(command: AnyCommand): string[] {
+export function argWords(command: AnyCommand): string[] {
   return Object.entries(command.args).map(([name, arg]) => {
     const word = `<${name}>${arg.many ? '...' : ''}`
     return arg.optional ? `[${word}]` : word
   })
 }
 
-function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
+export function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
   return Object.entries(flags).map(([name, flag]) => {
     const also =
       flag.kind === 'text' && flag.aliases ? ` (also ${flag.aliases.map((alias) => `--${alias}`).join(', ')})` : ''
@@ -152,9 +155,9 @@ function flagRows(flags: Readonly<Record<string, Flag>>): [string, string][] {
 }
 
 function flagUsage(name: string, flag: Flag): string {
-  if (flag.kind === 'switch')
-    return `${flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `}--${name}`
-  return `--${name} <${flag.kind === 'text' ? flag.value : flag.choices.join('|')}>`
+  const short = flag.kind === 'choice' || flag.short === undefined || flag.short === 'h' ? '' : `-${flag.short}, `
+  if (flag.kind === 'switch') return `${short}--${name}${flag.value === undefined ? '' : ` [<${flag.value}>]`}`
+  return `${short}--${name} <${flag.kind === 'choice' ? flag.choices.join('|') : flag.value}>`
 }
 
 interface Described {

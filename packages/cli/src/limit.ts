@@ -1,14 +1,14 @@
-import { UsageError } from './errors.ts'
+/** How many rows a list shows. */
+export const limitMax = 1000
 
-export const limitFlag = {
-  kind: 'text',
+/** For a command that has to know whether a limit was given. */
+export const limitWhenGiven = {
+  kind: 'number',
   summary: 'At most this many (default: 100, at most 1000)',
   value: 'n',
+  min: 1,
+  max: limitMax,
+  short: 'L',
 } as const
 
-export function limitOf(text: string | undefined): number {
-  if (text === undefined) return 100
-  const limit = Number(text)
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit
-  throw new UsageError(`--limit is a number from 1 to 1000; not ${JSON.stringify(text)}`)
-}
+export const limitFlag = { ...limitWhenGiven, usual: 100 } as const

@@ -1,7 +1,8 @@
 /** `.svc/link.json`: which project a folder belongs to. It may come with a stranger's repository, so it names things and grants nothing. */
 import { lstat, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Refusal } from './errors.ts'
+import { git } from './git.ts'
 
 export interface Link {
   path: string
@@ -45,6 +46,28 @@ export async function writeLink(cwd: string, link: Omit<Link, 'path'>): Promise<
   await writeFile(temporary, `${JSON.stringify(link, null, 2)}\n`, { flag: 'wx' })
   await rename(temporary, path)
   return path
+}
+
+/** The link is about this clone and this person, so it belongs in no commit. Work trees share the list of their repository. */
+export async function excludeFromCommits(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const found = await git(folder, ['rev-parse', '--git-path', 'info/exclude'], env).catch(noRepository)
+  if (found === null) return
+  const path = resolve(folder, found.replace(/\n$/, ''))
+  const before = await readFile(path, 'utf8').catch(() => '')
+  if (before.split(/\r?\n/).includes(excluded)) return
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, `${before === '' || before.endsWith('\n') ? before : `${before}\n`}${excluded}\n`)
+}
+
+/** At whatever depth of the repository the linked folder is. */
+const excluded = '**/.svc/link.json'
+
+/** A folder in no repository has no commits to keep the link out of. */
+function noRepository(): null {
+  return null
 }
 
 /** Removes the file, and its folder when nothing else is in it. */

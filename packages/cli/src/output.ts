@@ -1,5 +1,6 @@
 /** Where everything the client says goes: stdout is data, stderr is everything else. */
 import picocolors from 'picocolors'
+import type { Filter } from './filter.ts'
 import type { Io, Sink } from './io.ts'
 import { safe, safeBlock, safeJson } from './safe.ts'
 import { ago } from './time.ts'
@@ -30,7 +31,7 @@ export type Output = ReturnType<typeof createOutput>
 
 export function createOutput(
   io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'now'>,
-  options: { json: boolean; noColor: boolean },
+  options: { json: boolean; noColor: boolean; filter?: Filter | null },
 ) {
   const terminal = io.stdout.isTTY && !options.json
   const data = painter(wantsColour(io.stdout))
@@ -61,6 +62,16 @@ export function createOutput(
     io.stderr.write(`${notes.line(pieces)}\n`)
   }
 
+  // A filter takes a moment to load, and commands print without waiting: documents keep their order behind it.
+  let filtering = Promise.resolve()
+  const filtered = (value: unknown): boolean => {
+    const { filter } = options
+    if (filter == null) return false
+    filtering = filtering.then(async () => toStdout(await filter(value)))
+    filtering.catch(() => {})
+    return true
+  }
+
   /** Aligned under a title on a terminal; separated by tabs and without titles in a pipe. */
   function tableText<Row>(
     rows: readonly Row[],
@@ -70,16 +81,16 @@ export function createOutput(
     const cells = rows.map((row) => columns.map((column) => column.of(row)))
     if (!terminal) return cells.map((row) => `${row.map((cell) => data.line([cell])).join('\t')}\n`).join('')
     const all = titles ? [columns.map((column) => dim(column.title)), ...cells] : cells
-    const widths = fit(all, columns, io.stdout.columns)
+    const widths = fit(all, columns, room(io.stdout))
     return all.map((row) => `${data.row(row, widths)}\n`).join('')
   }
 
   return {
     json: options.json,
     /** Room on a line of stdout. */
-    width: io.stdout.columns,
+    width: room(io.stdout),
     /** Room on a line of stderr. */
-    columns: io.stderr.columns,
+    columns: room(io.stderr),
     /** Whether stdout is read by a person now. */
     terminal,
     colour: data.colour,
@@ -92,9 +103,11 @@ export function createOutput(
     grow: (text: string) => toStdout(safeBlock(text)),
     /** Bytes of a file, for a reader that is not a terminal. */
     raw: (text: string) => toStdout(text),
-    document: (value: unknown) => toStdout(`${safeJson(value, 2)}\n`),
+    document: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`)),
     /** One document of a stream. */
-    documentLine: (value: unknown) => toStdout(`${safeJson(value)}\n`),
+    documentLine: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value)}\n`)),
+    /** Ends once every filtered document is written; throws what the filter found wrong. */
+    written: () => filtering,
 
     table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[], options?: { titles: boolean }) =>
       toStdout(tableText(rows, columns, options)),
@@ -129,6 +142,11 @@ export function createOutput(
     },
     clearPassing,
   }
+}
+
+/** A terminal that does not know its width (a serial line, some CI) reports 0. */
+function room({ columns }: Sink): number {
+  return columns > 0 ? columns : 80
 }
 
 function painter(colour: boolean) {

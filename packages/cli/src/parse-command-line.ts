@@ -6,12 +6,12 @@ import { quote } from './shell.ts'
 import { closest } from '@svc/contract/closest'
 
 /** Global flags with a value, wherever they stand: needed to find the command's words among them. */
-export const globalFlagsWithValue: readonly string[] = ['--host', '--project']
+export const globalFlagsWithValue: readonly string[] = ['--host', '--project', '-R', '--jq', '--template']
 
 export interface Parsed {
   globals: Globals
   args: Record<string, string | string[] | undefined>
-  flags: Record<string, string | boolean | undefined>
+  flags: Record<string, string | string[] | boolean | number | undefined>
 }
 
 /** `words` is the command as it was found, for messages. */
@@ -25,7 +25,7 @@ export function parseCommandLine(
   for (const [name, flag] of Object.entries(flags)) {
     named.set(name, [name, flag])
     for (const alias of flag.kind === 'text' ? (flag.aliases ?? []) : []) named.set(alias, [name, flag])
-    if (flag.kind === 'switch' && flag.short !== undefined) named.set(flag.short, [name, flag])
+    if (flag.kind !== 'choice' && flag.short !== undefined) named.set(flag.short, [name, flag])
   }
   const command = ['svc', ...words].join(' ')
   const { tokens } = parseArgs({
@@ -41,19 +41,37 @@ export function parseCommandLine(
     ),
   })
 
-  const values: Record<string, string | boolean> = {}
-  const positionals: string[] = []
+  const values: Record<string, string | string[] | boolean | number> = {}
+  const positionals: { value: string; index: number }[] = []
+  let jsonAt: number | null = null
   for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind === 'positional') positionals.push(token)
     if (token.kind !== 'option') continue
     const known = named.get(token.name)
-    if (known === undefined) throw unknownFlag(command, input, token.rawName, [...named.keys()])
+    if (known === undefined) throw unknownFlag(words, input, token.rawName, named, definition)
     const [name, flag] = known
-    if (name in values && flag.kind !== 'switch') throw usage(command, `${token.rawName} is given twice`)
-    values[name] = flagValue(command, flag, token.rawName, token.value, token.inlineValue === true, named)
+    if (name === 'json' && token.value === undefined) jsonAt = token.index
+    if (name === 'json' && fieldNames.test(token.value ?? '')) {
+      values.fields = token.value!
+      values.json = true
+      continue
+    }
+    const isMany = flag.kind === 'text' && flag.many === true
+    if (name in values && flag.kind !== 'switch' && !isMany) throw usage(command, `${token.rawName} is given twice`)
+    if (flag.kind === 'number' && token.value !== undefined) values[name] = numberValue(command, input, flag, token)
+    else {
+      const value = flagValue(command, flag, token.rawName, token.value, token.inlineValue === true, named)
+      values[name] = isMany ? [...((values[name] as string[] | undefined) ?? []), value as string] : value
+    }
   }
+  const fields = takeFields(positionals, jsonAt, definition.args)
+  const given = fields === null ? positionals : positionals.filter((one) => one !== fields)
+  const argWords = given.map(({ value }) => value)
   const globals: Globals = {
-    json: values.json === true,
+    json: values.json === true || values.jq !== undefined || values.template !== undefined,
+    ...(fields === null && values.fields === undefined ? {} : { fields: fields?.value ?? String(values.fields) }),
+    ...(typeof values.jq === 'string' ? { jq: values.jq } : {}),
+    ...(typeof values.template === 'string' ? { template: values.template } : {}),
     'no-color': values['no-color'] === true,
     help: values.help === true,
     ...(typeof values.host === 'string' ? { host: values.host } : {}),
@@ -62,7 +80,7 @@ export function parseCommandLine(
   if (globals.help) return { globals, args: {}, flags: {} }
   return {
     globals,
-    args: takeArgs(command, positionals, definition.args),
+    args: takeArgs(command, argWords, definition.args),
     flags: Object.fromEntries(
       Object.entries(definition.flags).map(([name, flag]) => {
         if (flag.kind === 'text' && flag.required && values[name] === undefined)
@@ -70,9 +88,9 @@ export function parseCommandLine(
           throw usage(
             command,
             `Missing --${name} <${flag.value}>`,
-            [command, ...positionals.map(quote), `--${name}`, quote(`<${flag.value}>`)].join(' '),
+            [command, ...argWords.map(quote), `--${name}`, quote(`<${flag.value}>`)].join(' '),
           )
-        return [name, values[name] ?? (flag.kind === 'switch' ? false : undefined)]
+        return [name, values[name] ?? usually(flag)]
       }),
     ),
   }
@@ -120,21 +138,99 @@ function takeArgs(command: string, given: readonly string[], args: Args): Parsed
   return values
 }
 
-function unknownFlag(command: string, input: readonly string[], shown: string, names: readonly string[]): UsageError {
-  const meant = closest(
-    shown.replace(/^-+/, ''),
-    names.filter((name) => name.length > 1),
+const fieldNames = /^[a-z_][\w.]*(,[a-z_][\w.]*)*$/i
+
+/** The word behind `--json`, when it lists fields or when the command has no place for it. */
+function takeFields(
+  positionals: readonly { value: string; index: number }[],
+  jsonAt: number | null,
+  args: Args,
+): { value: string; index: number } | null {
+  const next = positionals.find(({ index }) => jsonAt !== null && index === jsonAt + 1)
+  if (next === undefined || !fieldNames.test(next.value)) return null
+  const all = Object.values(args)
+  if (all.some((arg) => arg.many)) return null
+  return next.value.includes(',') || positionals.length > all.length ? next : null
+}
+
+/** The value of a flag that is not given. */
+function usually(flag: Flag): string[] | boolean | number | undefined {
+  if (flag.kind === 'text' && flag.many) return []
+  if (flag.kind === 'switch') return false
+  return flag.kind === 'number' ? flag.usual : undefined
+}
+
+function numberValue(
+  command: string,
+  input: readonly string[],
+  flag: Extract<Flag, { kind: 'number' }>,
+  token: { rawName: string; value: string; index: number; inlineValue: boolean },
+): number {
+  const { min, max, usual = min } = flag
+  const value = Number(token.value)
+  if (/^\d{1,15}$/.test(token.value) && value >= min && value <= max) return value
+  const nearest = /^-?\d+$/.test(token.value) ? Math.min(max, Math.max(min, value)) : usual
+  const rest = input.slice(token.index + (token.inlineValue ? 1 : 2))
+  const corrected = [...input.slice(0, token.index), token.rawName, String(nearest), ...rest]
+  throw usage(
+    command,
+    `${token.rawName} is a whole number from ${min} to ${max}; not ${JSON.stringify(token.value)}`,
+    typed(command, corrected),
   )
+}
+
+function unknownFlag(
+  words: readonly string[],
+  input: readonly string[],
+  shown: string,
+  named: ReadonlyMap<string, readonly [string, Flag]>,
+  definition: Pick<AnyCommand, 'scope' | 'args' | 'flags'>,
+): UsageError {
+  const command = ['svc', ...words].join(' ')
+  const names = [...named.keys()].filter((name) => name.length > 1)
+  const given = shown.replace(/^-+/, '')
+  const longer = names.filter((name) => name.startsWith(given))
+  const meant = longer.length === 1 ? longer[0]! : closest(given, names)
   if (meant === null) return usage(command, `Unknown flag ${shown}`)
-  const corrected = input.map((word) =>
+  const renamed = input.map((word) =>
     word === shown || word.startsWith(`${shown}=`) ? `--${meant}${word.slice(shown.length)}` : word,
   )
-  return usage(
-    command,
-    `Unknown flag ${shown}. Did you mean --${meant}?`,
-    // A token is not said again: with - it is read from stdin.
-    [command, ...corrected.map((word) => quote(word.replace(/svc_pat_\w+/, '-')))].join(' '),
+  // A command that would be refused again is no help; a value that was left out can be shown.
+  const corrected = [renamed, withValue(renamed, `--${meant}`, named.get(meant)![1])].find((line) =>
+    parses(words, line, definition),
   )
+  return usage(command, `Unknown flag ${shown}. Did you mean --${meant}?`, corrected && typed(command, corrected))
+}
+
+function withValue(input: readonly string[], shown: string, flag: Flag): readonly string[] {
+  if (flag.kind === 'switch') return input
+  const value =
+    flag.kind === 'choice'
+      ? flag.choices[0]!
+      : flag.kind === 'number'
+        ? String(flag.usual ?? flag.min)
+        : `<${flag.value}>`
+  return input.flatMap((word) => (word === shown ? [word, value] : [word]))
+}
+
+/** Whether the client would accept this command line. */
+export function parses(
+  words: readonly string[],
+  input: readonly string[],
+  definition: Pick<AnyCommand, 'scope' | 'args' | 'flags'>,
+): boolean {
+  try {
+    parseCommandLine(words, input, definition)
+    return true
+  } catch (error) {
+    if (error instanceof UsageError) return false
+    throw error
+  }
+}
+
+/** As a person would type it. A token is not repeated: `-` reads it from stdin. */
+function typed(command: string, input: readonly string[]): string {
+  return [command, ...input.map((word) => quote(word.replace(/svc_pat_\w+/, '-')))].join(' ')
 }
 
 function usage(command: string, message: string, corrected?: string): UsageError {

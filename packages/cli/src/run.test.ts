@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
 import { aChangeRequest, ids, startService, svc, temporaryFolder, token } from './testing.ts'
@@ -22,6 +22,9 @@ describe('the command line', () => {
     const open = commands.find((command) => command.command === 'svc cr open')
     expect(open?.flags.map((flag) => flag.name)).toEqual([
       'title',
+      'fill',
+      'draft',
+      'web',
       'description',
       'head',
       'base',
@@ -29,6 +32,8 @@ describe('the command line', () => {
       'project',
       'host',
       'json',
+      'jq',
+      'template',
       'no-color',
       'help',
     ])
@@ -41,6 +46,23 @@ describe('the command line', () => {
   })
 
   test.each([
+    [['mrege', '3'], 'Unknown command "mrege". Did you mean svc cr merge?', 'svc cr merge 3'],
+    [['merge', '3'], 'Did you mean svc cr merge?', 'svc cr merge 3'],
+    [['help', 'crr'], 'Unknown command "crr". Did you mean svc cr?', 'svc help cr'],
+    [['help', 'cr', 'mrege'], 'Did you mean svc cr merge?', 'svc help cr merge'],
+    [['help', 'xyzzy'], 'Unknown command "xyzzy"', 'svc help'],
+    [['sesions', '--yes'], 'Unknown command "sesions". Did you mean svc sessions?', 'svc sessions --help'],
+    [['sesions', 'ls', '--yes'], 'Did you mean svc sessions?', 'svc sessions --help'],
+    [['cr', 'ls', '--stat', 'merged'], 'Did you mean --status?', 'svc cr ls --status merged'],
+    [['cr', 'ls', '--stat'], 'Did you mean --status?', 'svc cr ls --status open'],
+    [['cr', 'diff', '3', '--status'], 'Did you mean --stat?', 'svc cr diff 3 --stat'],
+    [['cr', 'diff', '3', '--status', 'open'], 'Did you mean --stat?', 'svc cr diff --help'],
+    [['cr', 'ls', '--limit', 'x'], '--limit is a whole number from 1 to 1000; not "x"', 'svc cr ls --limit 100'],
+    [['cr', 'ls', '-L0', '--json'], '-L is a whole number from 1 to 1000', 'svc cr ls -L 1 --json'],
+    [['sessions', 'ls', '--limit=5000'], 'from 1 to 1000; not "5000"', 'svc sessions ls --limit 1000'],
+    [['audit', '--limit', '1e3'], '--limit is a whole number', 'svc audit --limit 100'],
+    [['usage', '--days', 'all'], '--days is a whole number', 'svc usage --days 30'],
+    [['apps', 'logs', 'site', '--lines', '-3'], '--lines is a whole number', 'svc apps logs site --lines 0'],
     [['crr', 'ls'], 'Unknown command "crr". Did you mean svc cr?', 'svc cr ls'],
     [['cr', 'mrege', '3'], 'Did you mean svc cr merge?', 'svc cr merge 3'],
     [['cr', 'merge', '3', '--mesage', 'a b'], 'Did you mean --message?', "svc cr merge 3 --message 'a b'"],
@@ -55,7 +77,7 @@ describe('the command line', () => {
     [['cr', 'ls', '--json=1'], '--json takes no value', 'svc cr ls --help'],
     [['cr', 'merge', '3', '--message', 'a', '--message', 'b'], '--message is given twice', 'svc cr merge --help'],
     [['cr', 'show'], "write 3 or '#3'", 'svc cr show <cr>'],
-    [['xyzzy'], 'Unknown command "xyzzy"', 'svc xyzzy --yes'],
+    [['xyzzy'], 'Unknown command "xyzzy"', 'svc --help'],
     [['xy/zzy'], 'Unknown command "xy/zzy"', 'svc --help'],
     [['cr', '--bogus'], 'Unknown flag --bogus', 'svc cr --help'],
   ])('%p is a mistake of usage', async (args, message, corrected) => {
@@ -64,6 +86,40 @@ describe('the command line', () => {
     expect(stderr).toContain(message)
     expect(stderr).toContain(corrected)
     expect(stderr).not.toContain('svc_pat_')
+  })
+
+  test.each(['stauts', 'sesions', 'statuss', 'mrege', 'merge', 'xyzzy'])(
+    'the typo %s creates no project and suggests no command that would',
+    async (word) => {
+      await using folder = await temporaryFolder()
+      const types = [{ after: /Create a new project/, keys: 'n' }]
+      for (const [args, terminal] of [
+        [[word], false],
+        [[word, '--json'], false],
+        ...(word === 'xyzzy'
+          ? []
+          : ([
+              [[word], true],
+              [[word, '--yes'], false],
+            ] as const)),
+      ] as const) {
+        const { code, stderr } = await svc(args, { cwd: folder.path, terminal, types })
+        expect(code).toBe(2)
+        expect(stderr).not.toMatch(/project|--yes|svc init|svc ship/)
+        expect(await readdir(folder.path)).toEqual([])
+      }
+    },
+  )
+
+  test.each([0, 1, 10])('a terminal of %d columns shows everything', async (columns) => {
+    await using service = startService()
+    for (const args of [['--help'], ['cr'], ['cr', 'merge', '--help'], ['cr', 'ls'], ['cr', 'show', '3'], ['status']]) {
+      const wide = await svc(args, { service, env, terminal: true, columns: 80 })
+      const narrow = await svc(args, { service, env, terminal: true, columns })
+      expect({ args, code: narrow.code }).toEqual({ args, code: 0 })
+      if (columns === 0) expect(narrow.stdout).toBe(wide.stdout)
+      else expect(narrow.stdout).not.toBe('')
+    }
   })
 
   test('a text may be empty, begin with a dash, and have several lines', async () => {

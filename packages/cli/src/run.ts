@@ -6,20 +6,22 @@ import { UsageError } from './errors.ts'
 import type { Io } from './io.ts'
 import { createOutput } from './output.ts'
 import { globalFlagsWithValue, parseCommandLine } from './parse-command-line.ts'
-import { inProject, quote } from './shell.ts'
-import { closest } from '@svc/contract/closest'
+import { inProject } from './shell.ts'
+import type { Unknown } from './unknown-command.ts'
 
 export type ExitCode = 0 | 1 | 2
 
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   let chosen: Globals | null = null
+  let words: readonly string[] = []
   try {
     if (argv[0] === '__complete') {
       const { complete } = await import('./complete.ts')
       await complete(io, argv.slice(argv[1] === '--' ? 2 : 1))
       return 0
     }
-    const found = findCommand(asVersion(argv))
+    const found = await commandFor(asVersion(argv), io)
+    words = found.words
     const command = found.kind === 'command' ? await found.load() : null
     const { globals, args, flags } = parseCommandLine(found.words, found.rest, command ?? wordsOfGroup)
     chosen = globals
@@ -28,20 +30,31 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
       await showHelp(createOutput(io, { json: globals.json, noColor: globals['no-color'] }), found.words)
       return 0
     }
-    const ctx = createContext(io, globals)
+    const asksFilter = globals.fields !== undefined || globals.jq !== undefined || globals.template !== undefined
+    const filter = asksFilter ? (await import('./filter.ts')).createFilter(globals) : null
+    const ctx = createContext(io, globals, filter)
     const { watchForUpdate } = command.scope === 'nothing' ? noNotice : await import('./update-notice.ts')
     const sayUpdate = watchForUpdate(ctx)
     await command.run(ctx, { args: args as never, flags: flags as never })
+    await ctx.out.written()
     await sayUpdate()
     return 0
   } catch (error) {
     const { explain, report } = await import('./explain.ts')
-    const words = beforeTerminator(argv)
-    const out = createOutput(io, { json: words.includes('--json'), noColor: words.includes('--no-color') })
+    const typed = beforeTerminator(argv)
+    const out = createOutput(io, {
+      json: typed.some((word) => /^--json(=|$)/.test(word)),
+      noColor: typed.includes('--no-color'),
+    })
     const problem = explain(error, io)
-    report(io, out, { ...problem, next: problem.next.map((line) => inProject(line, chosen?.project)) })
+    const next = error instanceof UsageError && problem.next.length === 0 ? [helpOf(words)] : problem.next
+    report(io, out, { ...problem, next: next.map((line) => inProject(line, chosen?.project)) })
     return error instanceof UsageError ? 2 : 1
   }
+}
+
+function helpOf(words: readonly string[]): string {
+  return ['svc', ...words, '--help'].join(' ')
 }
 
 /** What speaks to no server keeps to itself. */
@@ -55,9 +68,40 @@ function asVersion(argv: readonly string[]): readonly string[] {
   return argv[0] === '--version' || argv[0] === '-v' || argv[0] === '-V' ? ['version', ...argv.slice(1)] : argv
 }
 
+/** A first word that is no command and resembles none may be the name of a new project; only that command itself can ask. */
+async function commandFor(argv: readonly string[], io: Io): Promise<Exclude<Found, { kind: 'unknown' }>> {
+  const found = findCommand(argv)
+  if (found.kind !== 'unknown') return found
+  if (found.words.length === 0) {
+    const { expandAlias } = await import('./alias.ts')
+    const expanded = await expandAlias(io, found)
+    if (expanded !== null) return commandOfAlias(expanded)
+  }
+  const { unknownCommand, resembles } = await import('./unknown-command.ts')
+  const unknown = await unknownCommand(found)
+  const { word, before, after } = found
+  const rest = [...before, ...after]
+  const takes = ['--yes', '--no-wire', '--json', '--no-color']
+  const isName = found.words.length === 0 && projectName.test(word) && resembles(found).length === 0
+  if (!isName || !rest.every((flag) => takes.includes(flag))) throw unknown
+  const load = async () => (await import('./commands/new-project.ts')).newProject(word, unknown)
+  return { kind: 'command', words: [word], rest, load }
+}
+
+/** An alias expands to a command, never to another alias. */
+async function commandOfAlias(argv: readonly string[]): Promise<Exclude<Found, { kind: 'unknown' }>> {
+  const found = findCommand(argv)
+  if (found.kind !== 'unknown') return found
+  const { unknownCommand } = await import('./unknown-command.ts')
+  throw await unknownCommand(found)
+}
+
+const projectName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+
 type Found =
   | { kind: 'command'; words: string[]; rest: string[]; load(): Promise<AnyCommand> }
   | { kind: 'group'; words: string[]; rest: string[] }
+  | (Unknown & { kind: 'unknown'; before: readonly string[] })
 
 /** The words of the command come first; flags may stand before and between them. */
 export function findCommand(argv: readonly string[]): Found {
@@ -76,59 +120,13 @@ export function findCommand(argv: readonly string[]): Found {
       continue
     }
     const found = lookUp(entries, word)
-    if (found === null) return unknownWord(words, word, entries, argv.slice(i + 1), rest)
+    if (found === null) return { kind: 'unknown', words, word, entries, after: argv.slice(i + 1), before: rest }
     const [name, entry] = found
     words.push(name)
     if (!isGroup(entry)) return { kind: 'command', words, rest: [...rest, ...argv.slice(i + 1)], load: entry.load }
     entries = entry.commands
   }
   return { kind: 'group', words, rest }
-}
-
-const projectName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
-
-/** A first word that is no command may be the name of a project to make; only the command itself can ask. */
-function unknownWord(
-  words: readonly string[],
-  word: string,
-  entries: Readonly<Record<string, Entry>>,
-  after: readonly string[],
-  before: readonly string[],
-): Found {
-  const unknown = unknownCommand(words, word, entries, after)
-  const rest = [...before, ...after]
-  const takes = ['--yes', '--no-wire', '--json', '--no-color']
-  if (words.length > 0 || !projectName.test(word) || !rest.every((flag) => takes.includes(flag))) throw unknown
-  return {
-    kind: 'command',
-    words: [word],
-    rest,
-    load: async () => (await import('./commands/new-project.ts')).newProject(word, unknown),
-  }
-}
-
-function unknownCommand(
-  words: readonly string[],
-  word: string,
-  entries: Readonly<Record<string, Entry>>,
-  after: readonly string[],
-): UsageError {
-  const before = ['svc', ...words].join(' ')
-  const meant = closest(
-    word,
-    Object.entries(entries).flatMap(([name, entry]) => [name].concat(entry.aliases)),
-  )
-  const shown = JSON.stringify(word)
-  // A first word may have been meant as the name of a new project.
-  const projects = words.length === 0 && projectName.test(word) ? [`svc ${quote(word)} --yes`, 'svc init'] : []
-  const hint =
-    projects.length > 0 ? { hint: 'With --yes it is the name of a new project; svc init makes this folder one.' } : {}
-  if (meant === null)
-    return new UsageError(`Unknown command ${shown}`, { ...hint, next: [`${before} --help`, ...projects] })
-  return new UsageError(`Unknown command ${shown}. Did you mean ${before} ${meant}?`, {
-    ...hint,
-    next: [[before, meant, ...after.map(quote)].join(' '), `${before} --help`, ...projects],
-  })
 }
 
 function beforeTerminator(argv: readonly string[]): readonly string[] {

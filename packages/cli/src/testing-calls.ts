@@ -61,6 +61,22 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
   'cr show': { args: ['3'], speaks: true },
   'cr diff': { args: ['#3'], speaks: true },
   'cr open': { args: ['--title', 'Add a greeting', '--head', 'greeting'], speaks: true },
+  api: { args: ['/v1/projects'], speaks: true },
+  'alias set': { args: ['co', 'cr checkout'], speaks: false },
+  'alias ls': { args: [], speaks: false },
+  'alias rm': { args: ['co'], speaks: false },
+  'branches ls': { args: [], speaks: true },
+  compare: { args: ['main..greeting'], speaks: true },
+  'file show': { args: ['main:a.txt'], speaks: true },
+  'file ls': { args: ['main:src'], speaks: true },
+  password: { args: [], speaks: true },
+  'browsers ls': { args: [], speaks: true },
+  'browsers revoke': { args: ['5555'], speaks: true },
+  man: { args: ['cr', 'merge'], speaks: false },
+  'cr edit': { args: ['3', '--title', 'Greet'], speaks: true },
+  'cr ready': { args: ['3'], speaks: true },
+  'cr comment': { args: ['3', '--body', 'Fine'], speaks: true },
+  'cr review': { args: ['3', '--body', 'Why?', '--at', 'a.ts:3'], speaks: true },
   'cr checks': { args: ['3', '--log'], speaks: true },
   'cr merge': { args: [ids.cr], speaks: true },
   'cr checkout': { args: ['3'], speaks: true },
@@ -124,7 +140,7 @@ export const good: Record<string, { args: string[]; stdin?: string; env?: Record
 }
 /** They need more than one usual answer, or a repository; their own tests have it. */
 export const elsewhere = new Set([
-  ...['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm', 'update'],
+  ...['tour', 'ship', 'cr checkout', 'sessions chat', 'hosts rm', 'update', 'alias rm'],
   ...[
     'self-host start',
     'self-host configure',

@@ -10,29 +10,24 @@ import type { Route } from '@svc/contract/route'
 import { makeToken } from '@svc/contract/token-format'
 import { channelAnswers } from './testing-channel.ts'
 import { appAnswers } from './testing-app.ts'
+import { browseAnswers } from './testing-browse.ts'
 import { checkAnswers } from './testing-check.ts'
 import { pullRequestAnswers } from './testing-pull-request.ts'
 import { questionAnswers } from './testing-question.ts'
 import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { webhookAnswers } from './testing-webhook.ts'
+import { aDiff, cleanPreview } from './testing-diff.ts'
+import { ids, sha } from './testing-ids.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
 import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
 
-export const ids = {
-  account: '11111111-1111-4111-8111-111111111111',
-  user: '22222222-2222-4222-8222-222222222222',
-  project: '33333333-3333-4333-8333-333333333333',
-  session: '44444444-4444-4444-8444-444444444444',
-  cr: '55555555-5555-4555-8555-555555555555',
-  sandbox: '66666666-6666-4666-8666-666666666666',
-  token: '77777777-7777-4777-8777-777777777777',
-} as const
+export { ids, sha }
+export * from './testing-diff.ts'
 export const now = Date.parse('2026-11-21T12:00:00.000Z')
 export const token = makeToken((count) => new Uint8Array(count).fill(7))
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString()
-export const sha = (digit: string) => digit.repeat(40)
 
 export const aProject = (changes: Partial<Project> = {}): Project => ({
   project_id: ids.project,
@@ -137,41 +132,6 @@ export const anAuditRow = (changes: Partial<AuditRow> = {}): AuditRow => ({
   before: null,
   after: { status: 'merged' },
   ...changes,
-})
-
-export const cleanPreview = {
-  base_sha: sha('b'),
-  head_sha: sha('a'),
-  merge_base: sha('b'),
-  is_up_to_date: false,
-  can_merge: true,
-  can_fast_forward: true,
-  conflicts: [] as string[],
-}
-
-export const aPatch = `diff --git a/page.html b/page.html
-index 111..222 100644
---- a/page.html
-+++ b/page.html
-@@ -1,2 +1,2 @@
- <body>
---- old
-+++ new
-`
-
-export const aDiff = (patch = aPatch) => ({
-  cr_id: ids.cr,
-  base_ref: 'main',
-  head_ref: 'greeting',
-  base_sha: sha('b'),
-  head_sha: sha('a'),
-  merge_base: sha('b'),
-  files: [{ path: 'page.html', old_path: null, status: 'modified', additions: 1, deletions: 1, binary: false }],
-  files_changed: 1,
-  additions: 1,
-  deletions: 1,
-  patch,
-  truncated: false,
 })
 
 export const noUnfinishedWork = {
@@ -285,6 +245,7 @@ export const usual: Answers = {
   deleteSecret: () => ({ ok: true }),
   ...appAnswers,
   ...checkAnswers,
+  ...browseAnswers,
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   ...usualConnectors,

@@ -17,6 +17,7 @@ export type ChannelLink = Body<'linkChatUser'>
 export type SessionStatus = Session['status']
 export type ChangeRequest = Body<'getChangeRequest'>['change_request']
 export type Checks = Body<'getChecks'>
+export type Review = Body<'createReview'>
 export type MergePreview = Body<'previewChangeRequest'>
 export type Account = Body<'createAccount'>
 export type Member = Body<'addMember'>['member']

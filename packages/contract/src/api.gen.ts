@@ -6641,6 +6641,8 @@ export interface operations {
                 status?: "open" | "merged" | "closed" | "all";
                 number?: number;
                 head_ref?: string;
+                base_ref?: string;
+                created_by?: string;
                 search?: string;
             };
             header?: never;

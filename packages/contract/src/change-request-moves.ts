@@ -12,6 +12,11 @@ export const changeRequestMoves = {
 
 export type ChangeRequestMove = keyof typeof changeRequestMoves
 
+/** The author is still working on a draft: it can be read and checked, and is not merged. */
+export function isDraft(cr: { metadata: Readonly<Record<string, unknown>> }): boolean {
+  return cr.metadata.draft === true
+}
+
 /** Why a move is refused now, or null when it is allowed. */
 export function refuseMove(move: ChangeRequestMove, status: ChangeRequestStatus): string | null {
   const from: readonly ChangeRequestStatus[] = changeRequestMoves[move].from

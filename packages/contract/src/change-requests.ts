@@ -9,6 +9,7 @@ export {
   changeRequestStatuses,
   type ChangeRequestMove,
   type ChangeRequestStatus,
+  isDraft,
   refuseMove,
 } from './change-request-moves.ts'
 
@@ -58,6 +59,10 @@ export const listChangeRequestsRoute = route({
     number: z.coerce.number().int().min(1).max(2147483647).optional(),
     /** Those of exactly this head branch. */
     head_ref: branchName.optional(),
+    /** Those into exactly this base branch. */
+    base_ref: branchName.optional(),
+    /** Those that this user opened, by themselves or through an agent. */
+    created_by: uuid.optional(),
     /** Those with this in their title or the name of a branch, or with this number; upper and lower case are the same. */
     search: z
       .string()

@@ -1,9 +1,17 @@
-/** Where `svc self-host owner-link` finds the server of this machine: a unix socket of mode 0600 in the data folder. */
+/** Where `svc self-host` finds the server of this machine: a unix socket of mode 0600 in the data folder. */
 export const ownerSocketName = 'owner.sock'
-/** The one path it answers. */
+/** POST makes a sign-in link. */
 export const ownerSocketPath = '/owner-link'
+/** GET tells which server uses the data folder. */
+export const serverInfoPath = '/server'
 
 export interface OwnerLink {
   url: string
   expires_at: string
+}
+
+export interface ServerInfo {
+  pid: number
+  url: string
+  data_dir: string
 }

@@ -27,7 +27,7 @@ export type ChangeRequest =
   operations['getChangeRequest']['responses'][200]['content']['application/json']['change_request']
 
 /** Events say at once what moved (components/live.tsx); this is for what none tells, and for where none arrive. */
-const liveMs = 30_000
+export const liveMs = 30_000
 
 export const me = queryOptions({
   queryKey: ['me'],
@@ -433,22 +433,6 @@ export const effects = (projectId: string, cr: ChangeRequest) =>
       ),
     select: ({ effects }) => effects,
     enabled: cr.status === 'open',
-  })
-
-export const triggers = (projectId: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'triggers'],
-    queryFn: ({ signal }) =>
-      reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } }, signal })),
-    refetchInterval: liveMs,
-  })
-
-export const trigger = (projectId: string, slug: string) =>
-  queryOptions({
-    queryKey: ['project', projectId, 'triggers', slug],
-    queryFn: ({ signal }) =>
-      reply(api.GET('/v1/projects/{projectId}/triggers/{slug}', { params: { path: { projectId, slug } }, signal })),
-    refetchInterval: liveMs,
   })
 
 export const channels = (projectId: string) =>

@@ -2,7 +2,7 @@ import type { ApiClient } from '@svc/contract/api'
 import { replyPage } from '../api.ts'
 import { command } from '../command.ts'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
+import { limitFlag } from '../limit.ts'
 import { type Column, dim } from '../output.ts'
 import type { AuditRow, Member } from '../wire.ts'
 import { accountFlag, allMembers, findMember, resolveAccountId } from './members/account.ts'
@@ -22,12 +22,12 @@ export const audit = command({
     action: { kind: 'text', summary: 'Only this action, or all of a noun', value: 'noun[.verb]' },
     member: { kind: 'text', summary: 'Only what this member did', value: 'member', names: 'member' },
     project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
-    limit: { kind: 'text', summary: 'At most this many (default: 100)', value: 'n' },
+    limit: { ...limitFlag, summary: `At most this many (default: 100, at most ${limitMax})`, max: limitMax },
     account: accountFlag,
   },
   examples: ['svc audit', 'svc audit --action change_request --project my-app --json'],
   async run(ctx, { flags }) {
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
     const query = {
@@ -83,10 +83,4 @@ function auditColumns({ out }: Context, members: readonly Member[]): Column<Audi
     { title: 'OF', of: (row) => `${row.object_type} ${row.object_id}`, shrink: true },
     { title: 'FROM', of: (row) => row.address ?? dim('-') },
   ]
-}
-
-function limitOf(text: string | undefined): number {
-  const limit = text === undefined ? 100 : Number(text)
-  if (Number.isInteger(limit) && limit >= 1 && limit <= limitMax) return limit
-  throw new UsageError(`--limit is a number from 1 to ${limitMax}; not ${JSON.stringify(text)}`)
 }

@@ -1,4 +1,5 @@
 import { command } from '../command.ts'
+import { UsageError } from '../errors.ts'
 
 export const help = command({
   summary: 'Show help on a command',
@@ -10,6 +11,15 @@ export const help = command({
     // Found by the one who runs commands, so that help knows the same names and makes the same guesses.
     const { findCommand } = await import('../run.ts')
     const { showHelp } = await import('../help.ts')
-    await showHelp(out, findCommand(args.command).words)
+    const found = findCommand(args.command)
+    if (found.kind !== 'unknown') return showHelp(out, found.words)
+    const { resembles, unknownCommand } = await import('../unknown-command.ts')
+    const { message } = await unknownCommand(found)
+    throw new UsageError(message, {
+      next: [
+        ...resembles(found).map((words) => ['svc help', ...words].join(' ')),
+        ['svc help', ...found.words].join(' '),
+      ],
+    })
   },
 })

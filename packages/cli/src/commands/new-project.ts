@@ -25,8 +25,7 @@ export function newProject(name: string, unknown: UsageError): AnyCommand {
       const folder = join(top === null ? io.cwd : dirname(top), name)
       if (!flags.yes) {
         if (!ctx.interactive) throw unknown
-        const meant = unknown.message.includes('Did you mean') ? ` ${unknown.message.split('. ')[1]}` : ''
-        if (!(await ask(ctx, `${name} is no command.${meant} Make a new project in ${folder}?`))) throw unknown
+        if (!(await ask(ctx, `${name} is no command. Create a new project in ${folder}?`))) throw unknown
       }
       await makeFolder(folder)
       await git(folder, ['init', '--quiet', '--initial-branch=main'], io.env)

@@ -7,13 +7,13 @@ import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../gateway.ts'
 import { currentBranch, git } from '../git.ts'
-import { writeLink } from '../link-file.ts'
 import { bold, green } from '../output.ts'
 import type { ChangeRequest, Project } from '../wire.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import { shortSha } from './cr/words.ts'
 import { getProject } from './projects/find.ts'
+import { linkFolder } from './projects/link.ts'
 
 const titleMax = 256
 const subjectsMax = 50
@@ -123,13 +123,7 @@ async function projectHere(
       body: { name, default_branch: branch, ...(account_id === undefined ? {} : { account_id }) },
     }),
   )
-  const host = await ctx.host()
-  const path = await writeLink(top, {
-    project_id: project.project_id,
-    account_id: project.account_id,
-    host: host.name,
-    host_url: host.base,
-  })
+  const path = await linkFolder(ctx, project, top)
   ctx.out.progress('Made the project ', bold(project.slug), `, linked by ${path}`)
   return { api, project, isNew: true }
 }

@@ -21,13 +21,13 @@ export const usage = command({
   flags: {
     project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
     session: { kind: 'text', summary: 'Only of this session, with --project', value: 'id', names: 'session' },
-    days: { kind: 'text', summary: 'Of this many days (default: 30)', value: 'n' },
+    days: { kind: 'number', summary: 'Of this many days (default: 30)', value: 'n', min: 1, max: daysMax, usual: 30 },
     cap: { kind: 'text', summary: 'Set the cap of the account; none lifts it', value: 'tokens|none' },
     account: accountFlag,
   },
   examples: ['svc usage', 'svc usage --project my-app --days 7 --json', 'svc usage --cap 20000000'],
   async run(ctx, { flags }) {
-    const days = wholeNumber('--days', flags.days ?? '30', 1, daysMax)
+    const { days } = flags
     const api = await ctx.api()
     if (flags.cap !== undefined) {
       const model_tokens_per_month = flags.cap === 'none' ? null : wholeNumber('--cap', flags.cap, 0, 1_000_000_000_000)

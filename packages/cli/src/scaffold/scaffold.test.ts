@@ -127,14 +127,14 @@ describe('svc <project-name>', () => {
     expect(code).toBe(2)
     expect(problem()).toMatchObject({
       error: 'Unknown command "sesions". Did you mean svc sessions?',
-      next: ['svc sessions --json', 'svc --help', 'svc sesions --yes', 'svc init'],
+      next: ['svc sessions --json', 'svc --help'],
     })
     expect(await readdir(folder.path)).toEqual([])
   })
 
   test('on a terminal asks first', async () => {
     await using folder = await temporaryFolder()
-    const ask = /my-app is no command\. Make a new project in/
+    const ask = /my-app is no command\. Create a new project in/
     const no = await svc(['my-app'], { cwd: folder.path, terminal: true, types: [{ after: ask, keys: 'n' }] })
     expect([no.code, await readdir(folder.path)]).toEqual([2, []])
     const yes = await svc(['my-app'], { cwd: folder.path, terminal: true, types: [{ after: ask, keys: 'y' }] })

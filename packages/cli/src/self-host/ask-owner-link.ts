@@ -1,9 +1,15 @@
-/** Asks the server of this machine for a sign-in link, by the socket in its data folder. */
+/** Asks the server of this machine by the socket in its data folder. */
 import { open } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { type OwnerLink, ownerSocketName, ownerSocketPath } from '@svc/contract/owner-socket'
+import {
+  type OwnerLink,
+  ownerSocketName,
+  ownerSocketPath,
+  serverInfoPath,
+  type ServerInfo,
+} from '@svc/contract/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { dataDirOf, serverEnvironment } from './launch.ts'
@@ -13,21 +19,40 @@ const answerMs = 15_000
 
 export async function askOwnerLink(ctx: Context, email: string | null): Promise<OwnerLink> {
   const dataDir = await dataDirHere(ctx)
-  const path = join(dataDir, ownerSocketName)
-  const folder = await open(dataDir, 'r').catch((error: unknown) => {
-    throw unreachable(path, error)
-  })
+  const body = email === null ? '' : JSON.stringify({ email })
+  const { status, text } = await ask(dataDir, { method: 'POST', path: ownerSocketPath, body }).catch(
+    (error: unknown) => {
+      throw unreachable(join(dataDir, ownerSocketName), error)
+    },
+  )
+  const answer = JSON.parse(text) as Record<string, unknown>
+  if (status === 201) return answer as unknown as OwnerLink
+  throw new ServiceError('not_found', String(answer.error))
+}
+
+/** The server that uses the data folder, however it was started; null when none answers there. */
+export async function askServer(ctx: Context): Promise<ServerInfo | null> {
+  const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '' })
+  const answer = await asked.catch(noServer)
+  return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
+}
+
+/** No folder, no socket, or one whose server is gone. */
+function noServer(): null {
+  return null
+}
+
+interface Asked {
+  method: 'GET' | 'POST'
+  path: string
+  body: string
+}
+
+async function ask(dataDir: string, asked: Asked): Promise<{ status: number; text: string }> {
+  const folder = await open(dataDir, 'r')
   try {
     // The kernel takes 107 bytes as the path of a socket; by its descriptor the folder is short, however deep it lies.
-    const socketPath = `/proc/self/fd/${folder.fd}/${ownerSocketName}`
-    const { status, text } = await post(socketPath, email === null ? '' : JSON.stringify({ email })).catch(
-      (error: unknown) => {
-        throw unreachable(path, error)
-      },
-    )
-    const body = JSON.parse(text) as Record<string, unknown>
-    if (status === 201) return body as unknown as OwnerLink
-    throw new ServiceError('not_found', String(body.error))
+    return await send(`/proc/self/fd/${folder.fd}/${ownerSocketName}`, asked)
   } finally {
     await folder.close()
   }
@@ -43,9 +68,9 @@ async function dataDirHere(ctx: Context): Promise<string> {
   return (await ctx.config()).data_dirs?.[origin] ?? dataDirOf(env)
 }
 
-function post(socketPath: string, body: string): Promise<{ status: number; text: string }> {
+function send(socketPath: string, { method, path, body }: Asked): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, path: ownerSocketPath, method: 'POST', timeout: answerMs }, (answer) => {
+    const sent = request({ socketPath, path, method, timeout: answerMs, agent: false }, (answer) => {
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk: string) => (text += chunk))

@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { readSettings } from './settings.ts'
+import { fingerprints, readSettings } from './settings.ts'
 import { bornAt, isAlive, rememberServer, selfHostFile, type ServerState } from './state.ts'
 
 /** The first start makes a database. */
@@ -29,6 +29,23 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
   return Object.fromEntries(
     given.filter((entry): entry is [string, string] => entry[1] !== undefined && !notForTheServer.includes(entry[0])),
   )
+}
+
+/** Settings that are not those the running server was started with. Empty when that is not known. */
+export async function changedSettings(ctx: Context, state: ServerState): Promise<string[]> {
+  if (state.settings === undefined) return []
+  const now = fingerprints(await serverEnvironment(ctx))
+  const names = new Set([...Object.keys(now), ...Object.keys(state.settings)])
+  return [...names].filter((name) => now[name] !== state.settings![name]).toSorted()
+}
+
+/** Settings that only this shell has: the next start from another one would lack them. */
+export async function unkeptSettings(ctx: Context): Promise<string[]> {
+  const kept = fingerprints((await readSettings(ctx)) ?? {})
+  const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.entries(fingerprints(Object.fromEntries(shell)))
+    .filter(([name, hash]) => kept[name] !== hash)
+    .map(([name]) => name)
 }
 
 export function dataDirOf(env: Readonly<Record<string, string>>): string {
@@ -59,6 +76,7 @@ export async function launchServer(ctx: Context): Promise<Started> {
       log,
       data_dir: dataDir,
       started_at: new Date(ctx.io.now()).toISOString(),
+      settings: fingerprints(env),
     }
     await rememberServer(ctx, state)
     const said = (await readFile(log)).subarray(from).toString()

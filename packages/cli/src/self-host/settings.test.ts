@@ -17,3 +17,16 @@ test('svc self-host env set knows every variable that the server reads', async (
   expect(read.size).toBeGreaterThan(50)
   expect([...read].filter((name) => !(name in settings) && !hidden.includes(name))).toEqual([])
 })
+
+test('svc self-host env set knows every variable of the operator guide', async () => {
+  const guide = join(import.meta.dir, '../../../../docs/operate')
+  /** Variables of the client, a sandbox or a benchmark: the server reads none of them. */
+  const ofOthers =
+    /^SVC_(CLI_TOKEN|API_URL|PROJECT_ID|CONFIG_FILE|BENCH_|TEST_|SESSION_ID|LLM_BASE_URL|LLM_API_KEY|LLM_SHAPE)/
+  const named = new Set<string>()
+  for await (const file of new Glob('*.md').scan(guide))
+    for (const [, name] of (await Bun.file(join(guide, file)).text()).matchAll(/`(SVC_[A-Z_]*[A-Z]|DATABASE_URL)[`=]/g))
+      if (!ofOthers.test(name!)) named.add(name!)
+  expect(named.size).toBeGreaterThan(50)
+  expect([...named].filter((name) => !(name in settings))).toEqual([])
+})

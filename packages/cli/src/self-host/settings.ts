@@ -1,5 +1,5 @@
 /** The environment that `svc self-host start` gives its server, kept in a file for its owner alone. systemd reads the same file. */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
@@ -146,6 +146,15 @@ export function parseAssignments(words: readonly string[]): Record<string, strin
     changes[name] = value === '' ? null : value
   }
   return changes
+}
+
+/** By setting, so that a start can be compared with another without its values being kept twice. */
+export function fingerprints(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.keys(settings)
+      .filter((name) => (env[name] ?? '') !== '')
+      .map((name) => [name, createHash('sha256').update(env[name]!).digest('hex').slice(0, 16)]),
+  )
 }
 
 /** Enough to tell one from another, too little to use. */

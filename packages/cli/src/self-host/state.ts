@@ -12,6 +12,8 @@ export interface ServerState {
   log: string
   data_dir: string
   started_at: string
+  /** A hash of each setting it was started with. */
+  settings?: Record<string, string>
 }
 
 type Where = Pick<Context, 'configPath'>

@@ -25,7 +25,7 @@ export function ChangeRequestRow(shown: Shown) {
 export function ChangeRequestCells({ cr, slug, state, children }: Shown) {
   return (
     <>
-      {state ?? <ChangeRequestStatus status={cr.status} />}
+      {state ?? <ChangeRequestStatus cr={cr} />}
       <Link
         to={paths.changeRequest}
         params={{ project: slug, number: String(cr.number) }}

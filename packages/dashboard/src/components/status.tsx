@@ -1,8 +1,12 @@
+import { isDraft } from '@svc/contract/change-request-moves'
+import type { ChangeRequest } from '../queries.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
 
 const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'bad' }
 
-export function ChangeRequestStatus({ status }: { status: string }) {
+export function ChangeRequestStatus({ cr }: { cr: Pick<ChangeRequest, 'status' | 'metadata'> }) {
+  const { status } = cr
+  if (status === 'open' && isDraft(cr)) return <Badge tone="neutral">Draft</Badge>
   return <Badge tone={changeRequestTones[status] ?? 'neutral'}>{status}</Badge>
 }
 

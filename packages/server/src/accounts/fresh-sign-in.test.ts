@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Notice } from '@svc/contract'
-import { ownerSocketName, ownerSocketPath } from '@svc/contract/owner-socket'
+import { ownerSocketName, ownerSocketPath, serverInfoPath } from '@svc/contract/owner-socket'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { serveOwnerSocket } from './owner-socket.ts'
 
@@ -123,6 +123,8 @@ describe('the socket in the data folder', () => {
       const other = await ask(dataDir, 'POST', ownerSocketPath, { email: 'unknown@example.test' })
       expect(other.status).toBe(404)
       expect((await ask(dataDir, 'GET', '/v1/accounts/me')).status).toBe(404)
+      const info = await ask(dataDir, 'GET', serverInfoPath)
+      expect(JSON.parse(info.text)).toEqual({ pid: process.pid, url: app.deps.config.publicUrl, data_dir: dataDir })
     } finally {
       await socket.close()
       await rm(root, { recursive: true })

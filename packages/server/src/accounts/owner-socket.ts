@@ -1,12 +1,12 @@
 /**
- * The socket by which `svc self-host owner-link` asks the running server for a sign-in link. It lies in the data folder with
+ * The socket by which `svc self-host` asks the running server for a sign-in link and for its process. It lies in the data folder with
  * mode 0600: the kernel admits the user the server runs as, and no API token is involved.
  */
 import { chmod, open, rename, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { errorStatus, ServiceError } from '@svc/contract'
-import { ownerSocketName, ownerSocketPath } from '@svc/contract/owner-socket'
+import { ownerSocketName, ownerSocketPath, serverInfoPath, type ServerInfo } from '@svc/contract/owner-socket'
 import type { Deps } from '../deps.ts'
 import { operatorsLink } from './owner-link.ts'
 
@@ -55,6 +55,7 @@ async function answer(deps: SocketDeps, request: IncomingMessage, response: Serv
     response.end(JSON.stringify(body))
   }
   try {
+    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, infoOf(deps))
     if (request.method !== 'POST' || request.url !== ownerSocketPath)
       throw new ServiceError('not_found', 'There is no such route.')
     send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))
@@ -64,6 +65,10 @@ async function answer(deps: SocketDeps, request: IncomingMessage, response: Serv
     if (known !== error) deps.log.error({ err: error }, 'the owner socket failed')
     send(errorStatus(known.code), known.toBody())
   }
+}
+
+function infoOf({ config }: SocketDeps): ServerInfo {
+  return { pid: process.pid, url: config.publicUrl, data_dir: config.dataDir }
 }
 
 async function readEmail(request: IncomingMessage): Promise<string | null> {

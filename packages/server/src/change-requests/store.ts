@@ -62,6 +62,8 @@ export async function listChangeRequests(
     status: ChangeRequestStatus | 'all'
     number?: number | undefined
     head_ref?: string | undefined
+    base_ref?: string | undefined
+    created_by?: string | undefined
     search?: string | undefined
   },
 ) {
@@ -75,6 +77,8 @@ export async function listChangeRequests(
   if (page.status !== 'all') query = query.where('status', '=', page.status)
   if (page.number !== undefined) query = query.where('number', '=', page.number)
   if (page.head_ref !== undefined) query = query.where('head_ref', '=', page.head_ref)
+  if (page.base_ref !== undefined) query = query.where('base_ref', '=', page.base_ref)
+  if (page.created_by !== undefined) query = query.where('created_by', '=', page.created_by)
   const { search = '' } = page
   if (search !== '')
     query = query.where(({ eb, or, fn, val }) => {

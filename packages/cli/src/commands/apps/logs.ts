@@ -2,7 +2,7 @@ import type { ApiClient } from '@svc/contract/api'
 import { reply, replyStream } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
-import { Refusal, UsageError } from '../../errors.ts'
+import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../output.ts'
 import type { AppDeploy, AppLog } from '../../wire.ts'
@@ -22,17 +22,21 @@ export const logs = command({
   flags: {
     follow: { kind: 'switch', summary: 'Go on printing what it says' },
     deploy: { kind: 'text', summary: 'Number or id of a deploy', value: 'deploy' },
-    lines: { kind: 'text', summary: 'How many of the last lines (default: 500)', value: 'count' },
+    lines: {
+      kind: 'number',
+      summary: 'How many of the last lines (default: 500)',
+      value: 'count',
+      min: 0,
+      max: 5000,
+      usual: 500,
+    },
   },
   examples: ['svc apps logs site', 'svc apps logs site --follow', 'svc apps logs site --deploy 3 --lines 50'],
   async run(ctx, { args, flags }) {
-    const lines = flags.lines ?? '500'
-    if (!/^\d{1,4}$/.test(lines) || Number(lines) > 5000)
-      throw new UsageError(`${JSON.stringify(lines)} is no number of lines up to 5000`)
     const { api, projectId } = await ctx.project()
     const where = {
       path: { projectId, slug: args.app },
-      query: { lines: Number(lines), ...(flags.deploy === undefined ? {} : { deploy: flags.deploy }) },
+      query: { lines: flags.lines, ...(flags.deploy === undefined ? {} : { deploy: flags.deploy }) },
     }
     if (flags.follow) return follow(ctx, api, where)
     const found = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}/logs', { params: where }))

@@ -158,6 +158,16 @@ describe('a change request is named', () => {
     expect((await svc(['cr', 'show', '@'], { service: two, env, cwd: folder.path })).stderr).toContain('#3, #4')
   })
 
+  test('by @ on the default branch is refused without a command that would propose it into itself', async () => {
+    await using folder = await checkout('main')
+    await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
+    const { code, stderr } = await svc(['cr', 'show', '@'], { service, env, cwd: folder.path })
+    expect(code).toBe(1)
+    expect(stderr).toContain('main is the default branch')
+    expect(stderr).toContain('svc cr ls')
+    expect(stderr).not.toContain('svc cr open')
+  })
+
   test('in a sandbox by its session when there is no checkout', async () => {
     await using service = startService({
       listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),
@@ -169,8 +179,10 @@ describe('a change request is named', () => {
   test('wrongly', async () => {
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
     expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('There is no change request #99')
-    for (const wrong of ['three', '#', '-3', '3.5', '12345678901', '../x'])
+    for (const wrong of ['#', '-3', '../x', 'a b', 'a..b'])
       expect((await svc(['cr', 'show', '--', wrong], { service, env })).code).toBe(2)
+    // It could be the name of a branch.
+    expect((await svc(['cr', 'show', 'three'], { service, env })).code).toBe(1)
   })
 })
 
@@ -425,7 +437,7 @@ describe('svc cr merge', () => {
       'conflict: b.txt',
       'git switch greeting',
       'git merge origin/main',
-      'git add --all',
+      'git commit --all',
       'git push origin HEAD',
       'svc cr show 3',
     ])
@@ -460,38 +472,4 @@ test('close and reopen say what they did', async () => {
   expect((await svc(['cr', 'close', '3'], { service, env })).stdout).toBe('✓ Closed #3 Add a greeting\n')
   expect((await svc(['cr', 'reopen', '3'], { service, env })).stdout).toBe('✓ Reopened #3 Add a greeting\n')
   expect(service.of('closeChangeRequest')[0]!.params.crId).toBe(ids.cr)
-})
-
-describe('svc cr verify', () => {
-  const merged = () => ({ change_requests: [aChangeRequest({ status: 'merged' })] })
-
-  test('is 0 when the same comes out', async () => {
-    await using service = startService({ listChangeRequests: merged })
-    const { code, stdout, stderr } = await svc(['cr', 'verify', '3'], { service, env })
-    expect(code).toBe(0)
-    expect(stdout).toContain('Verified #3 Add a greeting')
-    expect(stdout).toContain(sha('c'))
-    expect(stderr).not.toContain('error')
-  })
-
-  test('is 1 with both results when it does not', async () => {
-    const found = {
-      verified: false,
-      kind: 'merge-commit',
-      expected: { tree: sha('d'), commit: sha('c') },
-      got: { tree: sha('d'), commit: sha('e') },
-      git_version: '2.39.5',
-      reason: 'Made again, it has the same content in another commit.',
-    }
-    await using service = startService({ listChangeRequests: merged, verifyChangeRequest: () => found })
-    const asText = await svc(['cr', 'verify', '3'], { service, env })
-    expect(asText.code).toBe(1)
-    expect(asText.stdout).toContain(sha('e'))
-    expect(asText.stderr).toContain('could not be verified')
-    expect(asText.stderr).toContain('same content in another commit')
-    const asJson = await svc(['cr', 'verify', '3', '--json'], { service, env })
-    expect(asJson.code).toBe(1)
-    expect(asJson.json<object>()).toEqual(found)
-    expect(asJson.problem()).toMatchObject({ code: 'not_verified' })
-  })
 })

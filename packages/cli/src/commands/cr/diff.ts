@@ -13,6 +13,7 @@ export const diff = command({
   args: { cr: crArg },
   flags: {
     stat: { kind: 'switch', summary: 'Only the files with their counts' },
+    'name-only': { kind: 'switch', summary: 'Only the names of the files, one a line' },
     renames: { kind: 'switch', summary: 'Find renamed files' },
     'ignore-whitespace': { kind: 'switch', short: 'w', summary: 'Leave out what differs in whitespace alone' },
     since: {
@@ -40,7 +41,8 @@ export const diff = command({
     const leftOut = found.whitespace_only?.length ?? 0
     if (leftOut > 0) out.note(leftOutNote(leftOut))
     if (found.files.length === 0) return out.note(leftOut > 0 ? 'No other differences.' : 'No differences.')
-    if (flags.stat) printFiles(ctx, found)
+    if (flags['name-only']) for (const { path } of found.files) out.line(path)
+    else if (flags.stat) printFiles(ctx, found)
     else await printPatch(ctx, found.patch)
     if (found.truncated) out.warn('The patch is too large and ends early; --stat lists every file.')
   },

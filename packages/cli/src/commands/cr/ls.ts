@@ -1,9 +1,11 @@
-import { replyPage } from '../../api.ts'
+import { reply, replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitFlag } from '../../limit.ts'
 import type { Column } from '../../output.ts'
 import type { ChangeRequest } from '../../wire.ts'
+import { findMember, resolveAccountId } from '../members/account.ts'
+import { uuid } from '../projects/find.ts'
 import { branch, statusPiece } from './words.ts'
 
 export const ls = command({
@@ -17,24 +19,35 @@ export const ls = command({
       summary: 'Those with this in title or branch, or with this number',
       value: 'text',
     },
+    author: { kind: 'text', summary: 'Those this member opened; @me for yours', value: 'member', names: 'member' },
+    head: { kind: 'text', summary: 'Those of this head branch', value: 'ref' },
+    base: { kind: 'text', summary: 'Those into this base branch', value: 'ref' },
     limit: limitFlag,
   },
-  examples: ['svc cr ls', "svc cr ls --status all --search 'login'"],
+  examples: ['svc cr ls', 'svc cr ls --author @me --base main', "svc cr ls --status all --search 'login'"],
   async run(ctx, { flags }) {
     const status = flags.status ?? 'open'
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const { api, projectId } = await ctx.project()
     const { data, cursor } = await replyPage(
       api.GET('/v1/projects/{projectId}/change-requests', {
         params: {
           path: { projectId },
-          query: { status, limit, ...(flags.search === undefined ? {} : { search: flags.search }) },
+          query: {
+            status,
+            limit,
+            ...(flags.search === undefined ? {} : { search: flags.search }),
+            ...(flags.author === undefined ? {} : { created_by: await userId(ctx, flags.author) }),
+            ...(flags.head === undefined ? {} : { head_ref: flags.head }),
+            ...(flags.base === undefined ? {} : { base_ref: flags.base }),
+          },
         },
       }),
     )
     const { out } = ctx
     if (out.json) return out.document(data)
-    if (data.change_requests.length === 0 && flags.search !== undefined) return out.note('None.')
+    const isFiltered = [flags.search, flags.author, flags.head, flags.base].some((given) => given !== undefined)
+    if (data.change_requests.length === 0 && isFiltered) return out.note('None.')
     if (data.change_requests.length === 0)
       return out.note(
         status === 'open' ? `No open change requests. ${ctx.next('svc cr ls --status all')} shows every one.` : 'None.',
@@ -44,10 +57,17 @@ export const ls = command({
   },
 })
 
+async function userId(ctx: Context, author: string): Promise<string> {
+  const api = await ctx.api()
+  if (uuid.test(author)) return author
+  if (author === '@me') return (await reply(api.GET('/v1/token'))).user.user_id
+  return (await findMember(api, await resolveAccountId(ctx, undefined), author)).user_id
+}
+
 export function changeRequestColumns({ out }: Pick<Context, 'out'>): Column<ChangeRequest>[] {
   return [
     { title: '#', of: (cr) => `#${cr.number}` },
-    { title: 'STATUS', of: (cr) => statusPiece(cr.status) },
+    { title: 'STATUS', of: (cr) => statusPiece(cr) },
     { title: 'TITLE', of: (cr) => cr.title, shrink: true },
     { title: 'HEAD → BASE', of: (cr) => `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`, shrink: true },
     { title: 'UPDATED', of: (cr) => out.time(cr.updated_at) },

@@ -89,6 +89,11 @@ function guided(error: ServiceError, cr: ChangeRequest): Error {
       hint: `#${cr.number} stays open. On its branch: merge ${cr.base_ref}, resolve and commit, push, look again.`,
       next: recoverySteps(cr),
     })
+  if (error.detail.draft === true)
+    return new Guided(error, {
+      hint: 'A draft is not merged. Mark it as ready first.',
+      next: [`svc cr ready ${cr.number}`, `svc cr merge ${cr.number}`],
+    })
   if (error.code === 'head_moved')
     return new Guided(error, {
       hint: 'Commits arrived after it was shown, so nothing was merged. Look again, then merge.',

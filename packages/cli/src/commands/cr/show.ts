@@ -1,3 +1,4 @@
+import { isDraft } from '@svc/contract/change-request-moves'
 import type { ChangeRequest, MergePreview } from '../../wire.ts'
 import { reply } from '../../api.ts'
 import { command } from '../../command.ts'
@@ -6,13 +7,14 @@ import { projectPage, openPage, webFlag } from '../../dashboard.ts'
 import { bold } from '../../output.ts'
 import { getChecksIfKnown, printChecks, verdictOf } from './checks-words.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
+import { printReviews, reviewsOf } from './review.ts'
 import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
 
 export const show = command({
   summary: 'Show a change request, and whether it merges',
   scope: 'project',
   args: { cr: crArg },
-  flags: { web: webFlag },
+  flags: { web: webFlag, comments: { kind: 'switch', summary: 'Show its reviews and comments, too' } },
   examples: ['svc cr show 3', 'svc cr show @ --json'],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
@@ -27,9 +29,17 @@ export const show = command({
           )
         : null
     const checks = await getChecksIfKnown(api, cr)
+    const reviews = flags.comments ? await reviewsOf(api, cr) : null
     const { out } = ctx
-    if (out.json) return out.document({ change_request: cr, merge_preview: preview, checks })
+    if (out.json)
+      return out.document({
+        change_request: cr,
+        merge_preview: preview,
+        checks,
+        ...(reviews === null ? {} : { reviews }),
+      })
     printChangeRequest(ctx, cr)
+    if (reviews !== null) printReviews(ctx, reviews)
     if (preview === null) return
     if (checks !== null && checks.state !== 'none') {
       out.line()
@@ -46,7 +56,8 @@ export const show = command({
     if (files.length > 0) {
       out.note('On the head branch, merge the base, resolve and push; then look again:')
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))
-    } else if (!preview.is_up_to_date)
+    } else if (isDraft(cr)) out.note(`A draft is not merged: ${ctx.next(`svc cr ready ${cr.number}`)} ends it.`)
+    else if (!preview.is_up_to_date)
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
 })
@@ -66,7 +77,7 @@ function printEffects({ line }: Context['out'], { effects }: MergePreview): void
 export function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
   out.line(bold(`#${cr.number} ${cr.title}`))
   out.fields([
-    ['status', statusPiece(cr.status)],
+    ['status', statusPiece(cr)],
     ['branches', `${branch(cr.head_ref, out.terminal)} → ${cr.base_ref}`],
     ['head', shortSha(cr.head_commit_sha)],
     ['base', shortSha(cr.base_commit_sha)],

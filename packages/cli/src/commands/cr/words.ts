@@ -1,4 +1,5 @@
 /** How a change request is said, the same everywhere. */
+import { isDraft } from '@svc/contract/change-request-moves'
 import type { ChangeRequest, MergePreview } from '../../wire.ts'
 import { cyan, dim, green, type Piece, red, yellow } from '../../output.ts'
 import { quote } from '../../shell.ts'
@@ -12,7 +13,9 @@ export function shortSha(sha: string | null): string {
   return sha === null ? 'unknown' : sha.slice(0, 10)
 }
 
-export function statusPiece(status: ChangeRequest['status']): Piece {
+export function statusPiece(cr: Pick<ChangeRequest, 'status' | 'metadata'>): Piece {
+  const { status } = cr
+  if (status === 'open' && isDraft(cr)) return dim('draft')
   if (status === 'open') return green(status)
   return status === 'merged' ? cyan(status) : dim(status)
 }
@@ -46,7 +49,8 @@ export function collisionLines({ collisions = [], collisions_truncated }: MergeP
 export function recoverySteps(cr: Pick<ChangeRequest, 'number' | 'base_ref' | 'head_ref'>): readonly string[] {
   return [
     `git fetch origin && git switch ${quote(cr.head_ref)} && git merge ${quote(`origin/${cr.base_ref}`)}`,
-    'git add --all && git commit',
+    // `git add --all` would add untracked files, such as a link file, to the merge.
+    'git commit --all',
     'git push origin HEAD',
     `svc cr show ${cr.number}`,
   ]

@@ -7,6 +7,7 @@ import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
 import { readStdin } from '../../read-stdin.ts'
+import { sentToSessions } from '../secrets/set.ts'
 
 const bytesMax = 1024 * 1024
 /** The service's own limit of one value. */
@@ -36,7 +37,7 @@ export const push = command({
     const { out } = ctx
     if (out.json) return out.document({ set, skipped })
     if (skipped.length > 0) out.note(`Without a value, so left alone: ${skipped.join(', ')}`)
-    out.note(`Running sessions keep what they started with: ${ctx.next('svc sessions restart <id>')} brings it in.`)
+    out.note(sentToSessions(ctx))
   },
 })
 

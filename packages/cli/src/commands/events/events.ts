@@ -3,7 +3,7 @@ import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { dim } from '../../output.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitWhenGiven } from '../../limit.ts'
 import type { ProjectEvent } from '../../wire.ts'
 import { follow } from './follow.ts'
 import { typeOf, what, who } from './words.ts'
@@ -19,17 +19,16 @@ export const events = command({
   flags: {
     follow: { kind: 'switch', summary: 'Go on telling what happens' },
     after: { kind: 'text', summary: 'Only what came after this event; 0: everything that is kept', value: 'id' },
-    limit: limitFlag,
+    limit: limitWhenGiven,
   },
   examples: ['svc events', 'svc events --follow', 'svc events --follow --after 41 --json'],
   async run(ctx, { flags }) {
     const after = idOf(flags.after)
-    const limit = limitOf(flags.limit)
     const { api, projectId } = await ctx.project()
-    if (flags.follow) return tell(ctx, follow(ctx, api, { projectId, after }), flags.limit === undefined ? null : limit)
+    if (flags.follow) return tell(ctx, follow(ctx, api, { projectId, after }), flags.limit ?? null)
     const found = await reply(
       api.GET('/v1/projects/{projectId}/events', {
-        params: { path: { projectId }, query: { limit, ...(after === null ? {} : { after }) } },
+        params: { path: { projectId }, query: { limit: flags.limit ?? 100, ...(after === null ? {} : { after }) } },
         headers: { Accept: 'application/json' },
       }),
     )

@@ -3,7 +3,7 @@ import { pick } from '../../ask.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { writeLink } from '../../link-file.ts'
+import { excludeFromCommits, writeLink } from '../../link-file.ts'
 import { bold, green } from '../../output.ts'
 import { allProjects, resolveProject } from './find.ts'
 
@@ -41,12 +41,19 @@ async function pickProject(ctx: Context): Promise<Project> {
   })
 }
 
-export async function linkFolder(ctx: Context, project: Project): Promise<string> {
+/** Writes the link, and keeps it out of the commits of the repository the folder is in. */
+export async function linkFolder(
+  ctx: Pick<Context, 'host' | 'io'>,
+  project: Project,
+  folder = ctx.io.cwd,
+): Promise<string> {
   const host = await ctx.host()
-  return writeLink(ctx.io.cwd, {
+  const path = await writeLink(folder, {
     project_id: project.project_id,
     account_id: project.account_id,
     host: host.name,
     host_url: host.base,
   })
+  await excludeFromCommits(folder, ctx.io.env)
+  return path
 }

@@ -1,6 +1,6 @@
 import { replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitFlag } from '../../limit.ts'
 import { green } from '../../output.ts'
 import type { Project } from '../../wire.ts'
 
@@ -11,7 +11,7 @@ export const ls = command({
   flags: { limit: limitFlag },
   examples: ['svc projects ls', 'svc projects ls --json'],
   async run(ctx, { flags }) {
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const api = await ctx.api()
     const { data, cursor } = await replyPage(api.GET('/v1/projects', { params: { query: { limit } } }))
     const { out } = ctx

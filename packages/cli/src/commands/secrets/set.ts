@@ -1,11 +1,12 @@
 import { replyWarned } from '../../api.ts'
 import { command } from '../../command.ts'
+import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../output.ts'
 import { readStdin } from '../../read-stdin.ts'
 
 export const set = command({
-  summary: 'Set secrets; sandboxes started from now on see them',
+  summary: 'Set secrets; running sessions get them, too',
   about: ['NAME=- reads the value from stdin, which keeps it out of the history of your shell.'],
   scope: 'project',
   args: { pairs: { summary: 'NAME=VALUE, or NAME=- for stdin', many: true } },
@@ -27,12 +28,14 @@ export const set = command({
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))
     }
     if (ctx.out.json) ctx.out.document({ items })
-    else
-      ctx.out.note(
-        `Running sessions keep what they started with: ${ctx.next('svc sessions restart <id>')} brings it in.`,
-      )
+    else ctx.out.note(sentToSessions(ctx))
   },
 })
+
+/** The service sends a change on to sessions that run. */
+export function sentToSessions({ next }: Pick<Context, 'next'>): string {
+  return `Running sessions get it within seconds, for what their agents start from then on. A program that runs already keeps its environment: ${next('svc sessions restart <id>')} starts it again.`
+}
 
 /** Never repeats the value in a message. */
 function splitPair(pair: string): { name: string; value: string } {

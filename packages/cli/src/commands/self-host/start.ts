@@ -3,7 +3,9 @@ import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
 import { knownHosts } from '../../hosts.ts'
 import { bold, cyan, green } from '../../output.ts'
-import { launchServer } from '../../self-host/launch.ts'
+import { Refusal } from '../../errors.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
+import { changedSettings, launchServer, unkeptSettings } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
@@ -25,12 +27,28 @@ export const start = command({
       await register(ctx, running.url)
       if (out.json) return out.document({ ...running, started: false, owner_link: null })
       out.line(green('✓ '), 'The server runs already: ', bold(running.url), ` (process ${running.pid})`)
+      const changed = await changedSettings(ctx, running)
+      if (changed.length > 0)
+        out.warn(
+          `It was started with other settings: ${changed.join(', ')}. They apply after svc self-host stop and start.`,
+        )
       return out.note('Next: svc self-host status · svc self-host owner-link')
     }
+    const other = await askServer(ctx)
+    if (other !== null)
+      throw new Refusal(
+        'not_available',
+        `A server uses ${other.data_dir} already: ${other.url} (process ${other.pid})`,
+        {
+          hint: 'Something else started it. Stop it there, or give this one a data folder of its own by SVC_DATA_DIR.',
+          next: ['svc self-host status'],
+        },
+      )
     if ((await readSettings(ctx)) === null)
       await writeSettings(ctx, ctx.interactive && !flags.yes ? await askSettings(ctx) : {})
     const { state, ownerLink } = await launchServer(ctx)
     await register(ctx, state.url)
+    const unkept = await unkeptSettings(ctx)
     if (out.json) return out.document({ ...state, started: true, owner_link: ownerLink })
     out.line(green('✓ '), 'The server runs: ', bold(state.url), ` (process ${state.pid})`)
     if (ownerLink !== null) {
@@ -39,6 +57,10 @@ export const start = command({
       out.line('  ', cyan(ownerLink))
       out.line()
     } else out.note('To sign a browser in: svc self-host owner-link')
+    if (unkept.length > 0)
+      out.warn(
+        `${unkept.join(', ')} came from this shell and ${unkept.length === 1 ? 'is' : 'are'} not kept for the next start: svc self-host env set keeps ${unkept.length === 1 ? 'it' : 'them'}.`,
+      )
     out.note('Next: svc tour · svc self-host logs · svc self-host stop')
   },
 })

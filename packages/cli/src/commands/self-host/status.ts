@@ -1,6 +1,7 @@
 import { command } from '../../command.ts'
 import { green, red, yellow } from '../../output.ts'
-import { dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
+import { changedSettings, dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
 import { runningServer, type ServerState } from '../../self-host/state.ts'
 
 const askMs = 3000
@@ -13,9 +14,15 @@ export const status = command({
   examples: ['svc self-host status', 'svc self-host status --json'],
   async run(ctx) {
     const { out } = ctx
-    const server = await runningServer(ctx)
+    const started = await runningServer(ctx)
+    const server: Found | null = started ?? (await askServer(ctx))
+    const changed = started === null ? [] : await changedSettings(ctx, started)
     const ready = server === null ? null : await askReady(server)
-    if (out.json) return out.document({ running: server !== null, ready: ready !== null, server, facts: ready })
+    if (out.json)
+      return out.document({
+        ...{ running: server !== null, ready: ready !== null, server, facts: ready },
+        ...{ started_by_self_host: started !== null, changed_settings: changed },
+      })
     if (server === null) {
       out.fields([
         ['server', red('not running')],
@@ -27,7 +34,7 @@ export const status = command({
       ['server', ready === null ? yellow('running, does not answer') : green('running')],
       ['address', server.url],
       ['process', String(server.pid)],
-      ['started', out.time(server.started_at)],
+      ['started', started === null ? 'not by svc self-host' : out.time(started.started_at)],
       ['version', ready?.version ?? null],
       [
         'sandboxes',
@@ -37,10 +44,15 @@ export const status = command({
       ['apps', ready?.providers.apps ?? null],
       ['connectors', ready?.providers.connectors ?? null],
       ['data', server.data_dir],
-      ['log', server.log],
+      ['log', started?.log ?? null],
     ])
+    if (changed.length > 0)
+      out.warn(`Started with other settings: ${changed.join(', ')}. They apply after svc self-host stop and start.`)
   },
 })
+
+/** By its state file, or by the socket of its data folder. */
+type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'>
 
 interface Ready {
   version: string
@@ -50,7 +62,7 @@ interface Ready {
 }
 
 /** Null when it does not answer in time: it starts, stops or hangs. */
-async function askReady(server: ServerState): Promise<Ready | null> {
+async function askReady(server: Found): Promise<Ready | null> {
   try {
     const reply = await fetch(`${server.url}/v1/ready`, { redirect: 'manual', signal: AbortSignal.timeout(askMs) })
     return reply.ok ? ((await reply.json()) as Ready) : null

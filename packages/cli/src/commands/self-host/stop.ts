@@ -1,6 +1,7 @@
 import { command } from '../../command.ts'
 import { Refusal } from '../../errors.ts'
 import { green } from '../../output.ts'
+import { askServer } from '../../self-host/ask-owner-link.ts'
 import { forgetServer, runningServer } from '../../self-host/state.ts'
 
 /** It drains within ten seconds; a database that writes its last takes a moment more. */
@@ -18,7 +19,10 @@ export const stop = command({
     const server = await runningServer(ctx)
     if (server === null) {
       await forgetServer(ctx)
-      if (out.json) return out.document({ stopped: false, pid: null })
+      const other = await askServer(ctx)
+      if (out.json) return out.document({ stopped: false, pid: other?.pid ?? null })
+      if (other !== null)
+        return out.note(`Process ${other.pid} serves ${other.url}. Something else started it: stop it there.`)
       return out.note('No server runs that svc self-host started.')
     }
     process.kill(server.pid, 'SIGTERM')

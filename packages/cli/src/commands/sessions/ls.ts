@@ -2,7 +2,7 @@ import type { Session } from '../../wire.ts'
 import { reply, replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
 import type { Context } from '../../context.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitFlag } from '../../limit.ts'
 import { type Column, yellow } from '../../output.ts'
 import { sessionPiece, shortId, unfinishedWords } from './words.ts'
 
@@ -20,7 +20,7 @@ export const ls = command({
   },
   examples: ['svc sessions ls', 'svc sessions ls --status running --json'],
   async run(ctx, { flags }) {
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const { api, projectId } = await ctx.project()
     const listing = replyPage(
       api.GET('/v1/projects/{projectId}/sessions', {

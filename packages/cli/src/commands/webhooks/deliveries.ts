@@ -1,6 +1,6 @@
 import { replyPage } from '../../api.ts'
 import { command } from '../../command.ts'
-import { limitFlag, limitOf } from '../../limit.ts'
+import { limitFlag } from '../../limit.ts'
 import { findWebhook, shortId, webhookArg } from './find.ts'
 import { deliveryColumns } from './words.ts'
 
@@ -12,7 +12,7 @@ export const deliveries = command({
   flags: { limit: limitFlag },
   examples: ['svc webhooks deliveries', 'svc webhooks deliveries 0a1b2c3d --limit 5 --json'],
   async run(ctx, { args, flags }) {
-    const limit = limitOf(flags.limit)
+    const { limit } = flags
     const at = await ctx.project()
     const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'deliveries' })
     const { data, cursor } = await replyPage(

@@ -116,7 +116,7 @@ function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
         {cr.status !== 'merged' && <Button onClick={() => setEdits(true)}>Edit</Button>}
       </div>
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
-        <ChangeRequestStatus status={cr.status} />
+        <ChangeRequestStatus cr={cr} />
         <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
         <Time at={cr.updated_at} />
         {cr.origin_session_id !== null && (

@@ -1,4 +1,4 @@
-import { refuseMove } from '@svc/contract/change-request-moves'
+import { isDraft, refuseMove } from '@svc/contract/change-request-moves'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
@@ -16,6 +16,7 @@ import { Time } from '../../ui/time.tsx'
 import { ChecksOf, doubtOf } from './checks.tsx'
 import { CloseOrReopen } from './close-or-reopen.tsx'
 import { Conflicts } from './conflicts.tsx'
+import { MarkAsReady } from './mark-as-ready.tsx'
 import { Collisions, isProtected, MergeFailure, Unknown, Warnings, whyUnknown } from './merge-notices.tsx'
 import { ProtectedBase } from './protected-base.tsx'
 
@@ -130,6 +131,7 @@ function Merge({
   const refusal =
     refuseMove('merge', cr.status) ??
     away ??
+    (isDraft(cr) ? 'this is a draft' : null) ??
     (can_merge
       ? isBroken && settings.manifest_gate === 'on'
         ? 'svc.toml is broken in it, and this project refuses that'
@@ -137,7 +139,9 @@ function Merge({
       : `${conflicts.length} ${conflicts.length === 1 ? 'file conflicts' : 'files conflict'}`)
   const makesCommit = can_merge && !can_fast_forward && !is_up_to_date
   return (
-    <Box title={can_merge ? (is_up_to_date ? 'Nothing to merge' : 'Ready to merge') : 'Conflicts'}>
+    <Box
+      title={isDraft(cr) ? 'Draft' : can_merge ? (is_up_to_date ? 'Nothing to merge' : 'Ready to merge') : 'Conflicts'}
+    >
       {unknown}
       {is_up_to_date ? (
         <p>{cr.base_ref} holds all of it already. Merging only marks it as merged.</p>
@@ -190,6 +194,7 @@ function Merge({
             ? 'Its checks have passed by now.'
             : `${doubt}. What fails there would fail on ${cr.base_ref}, too.`}
         </ConfirmDialog>
+        {isDraft(cr) && <MarkAsReady projectId={projectId} cr={cr} />}
         {makesCommit && !writes && (
           <Button kind="quiet" onClick={() => setWrites(true)}>
             Write a message

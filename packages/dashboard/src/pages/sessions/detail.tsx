@@ -89,7 +89,7 @@ function ItsChangeRequests({ session }: { session: Session }) {
     <ul aria-label="Its change requests" className="flex flex-col gap-1">
       {own.map((cr) => (
         <li key={cr.cr_id} className="flex flex-wrap items-center gap-2">
-          <ChangeRequestStatus status={cr.status} />
+          <ChangeRequestStatus cr={cr} />
           <Link
             to={paths.changeRequest}
             params={{ project: slug, number: String(cr.number) }}

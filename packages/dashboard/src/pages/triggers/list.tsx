@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Answer } from '../../components/answer.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
 import { useProject } from '../../components/project-shell.tsx'
-import { triggers } from '../../queries.ts'
+import { triggers } from './queries.ts'
 import { Card, Empty } from '../../ui/card.tsx'
 import { TriggerCard } from './trigger.tsx'
 

@@ -1,0 +1,19 @@
+import { command } from '../../command.ts'
+import { changeConfig } from '../../config-file.ts'
+import { Refusal } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+
+export const rm = command({
+  summary: 'Remove an alias',
+  scope: 'nothing',
+  args: { name: { summary: 'Its name' } },
+  flags: {},
+  examples: ['svc alias rm co', 'svc alias rm co --json'],
+  async run(ctx, { args: { name } }) {
+    if (!Object.hasOwn((await ctx.config()).aliases ?? {}, name))
+      throw new Refusal('not_found', `There is no alias ${JSON.stringify(name)}`, { next: ['svc alias ls'] })
+    await changeConfig(ctx.configPath(), ({ aliases = {} }) => delete aliases[name])
+    if (ctx.out.json) return ctx.out.document({ removed: name })
+    ctx.out.line(green('✓ '), 'Removed ', bold(name))
+  },
+})

@@ -1,0 +1,28 @@
+import { replyPage } from '../../api.ts'
+import { command } from '../../command.ts'
+import { limitFlag } from '../../limit.ts'
+import { dim } from '../../output.ts'
+import { shortSha } from '../cr/words.ts'
+
+export const ls = command({
+  summary: 'List the branches of the project by name, as they are now',
+  scope: 'project',
+  args: {},
+  flags: { limit: limitFlag },
+  examples: ['svc branches ls', 'svc branches ls --json name,sha'],
+  async run(ctx, { flags: { limit } }) {
+    const { api, projectId } = await ctx.project()
+    const { data, cursor } = await replyPage(
+      api.GET('/v1/projects/{projectId}/branches', { params: { path: { projectId }, query: { limit } } }),
+    )
+    const { out } = ctx
+    if (out.json) return out.document(data)
+    if (data.branches.length === 0) return out.note('The repository has no branches yet.')
+    out.table(data.branches, [
+      { title: 'BRANCH', of: (branch) => branch.name, shrink: true },
+      { title: 'HEAD', of: (branch) => (out.terminal ? shortSha(branch.sha) : branch.sha) },
+      { title: '', of: (branch) => (branch.is_default ? dim('default') : '') },
+    ])
+    if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
+  },
+})

@@ -1,0 +1,41 @@
+import { reply } from '../api.ts'
+import { command } from '../command.ts'
+import { UsageError } from '../errors.ts'
+import { bold, dim } from '../output.ts'
+import { quote } from '../shell.ts'
+import { previewLines, shortSha } from './cr/words.ts'
+
+export const compare = command({
+  summary: 'Compare two branches: what merging one into the other would bring',
+  scope: 'project',
+  args: { range: { summary: 'base..head, or a head to compare with the default branch' } },
+  flags: {},
+  examples: ['svc compare main..greeting', 'svc compare greeting --json ahead,can_merge'],
+  async run(ctx, { args }) {
+    const parts = args.range.split(/\.{2,3}/)
+    const head = parts.at(-1)!
+    if (parts.length > 2 || head === '')
+      throw new UsageError(`${JSON.stringify(args.range)} is no range of branches`, {
+        next: ['svc compare main..<head>'],
+      })
+    const base = parts.length === 2 && parts[0] !== '' ? parts[0] : undefined
+    const { api, projectId } = await ctx.project()
+    const query = { head, ...(base === undefined ? {} : { base }) }
+    const found = await reply(api.GET('/v1/projects/{projectId}/compare', { params: { path: { projectId }, query } }))
+    const { out } = ctx
+    if (out.json) return out.document(found)
+    out.line(bold(`${found.base_ref}..${found.head_ref}`), `  ${found.ahead} ahead, ${found.behind} behind`)
+    const { verdict, files } = previewLines(found)
+    out.line(verdict)
+    for (const file of files) out.line(`  conflict: ${file}`)
+    for (const commit of found.commits)
+      out.line(dim(`${shortSha(commit.sha)}  `), commit.subject, dim(`  ${commit.author_name}`))
+    out.table(found.files, [
+      { title: 'FILE', of: (file) => file.path, shrink: true },
+      { title: 'STATUS', of: (file) => file.status },
+      { title: '+', of: (file) => (file.binary ? 'binary' : `+${file.additions}`) },
+      { title: '-', of: (file) => (file.binary ? '' : `-${file.deletions}`) },
+    ])
+    if (found.ahead > 0) out.note(`Next: ${ctx.next(`svc cr open --fill --head ${quote(found.head_ref)}`)}`)
+  },
+})

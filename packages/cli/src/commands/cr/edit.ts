@@ -1,0 +1,51 @@
+import { reply } from '../../api.ts'
+import { command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { bold, green } from '../../output.ts'
+import { valueOrStdin } from '../../read-stdin.ts'
+import { crArg, resolveChangeRequest } from './find.ts'
+
+export const edit = command({
+  summary: 'Change title and description of a change request',
+  about: ['Without a flag it opens your editor (VISUAL, EDITOR) on a terminal.'],
+  scope: 'project',
+  args: { cr: crArg },
+  flags: {
+    title: { kind: 'text', summary: 'The new title', value: 'text' },
+    description: { kind: 'text', summary: 'The new description; - reads stdin', value: 'text', aliases: ['body'] },
+  },
+  examples: ['svc cr edit 3 --title "Greet visitors"', 'svc cr edit @ --body -'],
+  async run(ctx, { args, flags }) {
+    const given = {
+      ...(flags.title === undefined ? {} : { title: flags.title }),
+      ...(flags.description === undefined
+        ? {}
+        : { description: await valueOrStdin(ctx.io, flags.description, 'the description') }),
+    }
+    const isGiven = Object.keys(given).length > 0
+    if (!isGiven && !ctx.interactive)
+      throw new UsageError('Missing --title or --description', {
+        next: ["svc cr edit <cr> --title '<text>'", 'svc cr edit <cr> --body -'],
+      })
+    const { api, projectId } = await ctx.project()
+    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const body = isGiven ? given : await written(ctx, cr)
+    const edited = await reply(
+      api.PATCH('/v1/projects/{projectId}/change-requests/{crId}', {
+        params: { path: { projectId, crId: cr.cr_id } },
+        body,
+      }),
+    )
+    if (ctx.out.json) return ctx.out.document(edited)
+    ctx.out.line(green('✓ '), 'Edited ', bold(`#${edited.number} ${edited.title}`))
+  },
+})
+
+async function written(
+  ctx: Parameters<typeof resolveChangeRequest>[0],
+  cr: { title: string; description: string },
+): Promise<{ title: string; description: string }> {
+  const editor = await import('../../editor.ts')
+  const text = await editor.edit(ctx, `${cr.title}\n\n${cr.description}`, 'First line: title. Below: description.')
+  return editor.titleAndDescription(text)
+}

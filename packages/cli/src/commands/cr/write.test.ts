@@ -1,0 +1,197 @@
+/** Writing change requests: drafts, text from commits and an editor, edits, reviews; and every way to name one. */
+import { describe, expect, test } from 'bun:test'
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError } from '@svc/contract/errors'
+import { aCommit, aComparison } from '../../testing-browse.ts'
+import { aChangeRequest, aProject, ids, sha, startService, svc, temporaryFolder } from '../../testing.ts'
+
+const env = { SVC_PROJECT_ID: ids.project }
+
+/** An editor that keeps what it was shown and writes `text`. */
+async function editorThat(folder: string, text: string): Promise<string> {
+  const path = join(folder, 'editor.sh')
+  await writeFile(path, `#!/bin/sh\ncp "$1" ${folder}/shown\nprintf '${text}' > "$1"\n`)
+  await chmod(path, 0o755)
+  return path
+}
+
+describe('svc cr open', () => {
+  test('--fill takes the title and the description of the only commit', async () => {
+    await using service = startService()
+    const { code } = await svc(['cr', 'new', '--fill', '--head', 'greeting'], { service, env })
+    expect(code).toBe(0)
+    expect(service.of('compareRefs')[0]!.query).toEqual({ head: 'greeting' })
+    expect(service.of('openChangeRequest')[0]!.body).toEqual({
+      ...{ title: 'Add a greeting', head_ref: 'greeting', description: 'It greets.' },
+    })
+  })
+
+  test('--fill lists several commits, oldest first, below the name of the branch', async () => {
+    await using service = startService({ compareRefs: () => aComparison([aCommit('Second'), aCommit('First')]) })
+    await svc(['cr', 'new', '--fill', '--head', 'greeting', '--base', 'release'], { service, env })
+    expect(service.of('compareRefs')[0]!.query).toEqual({ head: 'greeting', base: 'release' })
+    expect(service.of('openChangeRequest')[0]!.body).toMatchObject({
+      title: 'greeting',
+      description: '- First\n- Second',
+    })
+  })
+
+  test('--fill without a commit says that there is none', async () => {
+    await using service = startService({ compareRefs: () => aComparison([]) })
+    const { code, stderr } = await svc(['cr', 'new', '--fill', '--head', 'greeting'], { service, env })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('greeting has no commit that main does not have')])
+    expect(service.of('openChangeRequest')).toEqual([])
+  })
+
+  test('--draft opens a draft and names the command that ends it', async () => {
+    await using service = startService()
+    const { stderr } = await svc(['cr', 'new', '--draft', '--title', 'x', '--head', 'greeting'], { service, env })
+    expect(service.of('openChangeRequest')[0]!.body).toMatchObject({ metadata: { draft: true } })
+    expect(stderr).toContain('svc cr ready 3')
+    expect(stderr).not.toContain('svc cr merge')
+  })
+
+  test('--web opens the page on which it is written', async () => {
+    await using service = startService()
+    const { stdout } = await svc(['cr', 'new', '--web', '--head', 'a/b'], { service, env })
+    expect(stdout).toBe(`${service.url}/projects/${ids.project}/change-requests/new?head=a%2Fb\n`)
+    expect(service.of('openChangeRequest')).toEqual([])
+  })
+
+  test('without a title on a terminal opens the editor', async () => {
+    await using service = startService()
+    await using folder = await temporaryFolder()
+    const EDITOR = await editorThat(folder.path, 'Greet all\n\nWith care.\n')
+    const ran = await svc(['cr', 'new', '--head', 'greeting'], { service, env: { ...env, EDITOR }, terminal: true })
+    expect(ran.code).toBe(0)
+    expect(await Bun.file(join(folder.path, 'shown')).text()).toStartWith('Add a greeting\n\nIt greets.')
+    const [sent] = service.of('openChangeRequest')
+    expect(sent!.body).toEqual({ title: 'Greet all', description: 'With care.', head_ref: 'greeting' })
+    const VISUAL = await editorThat(folder.path, '')
+    const empty = await svc(['cr', 'new', '--head', 'greeting'], { service, env: { ...env, VISUAL }, terminal: true })
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('The title is empty')])
+    const failed = await svc(['cr', 'new', '--head', 'h'], {
+      service,
+      env: { ...env, EDITOR: 'false' },
+      terminal: true,
+    })
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('The editor "false" ended with 1')])
+    expect(service.of('openChangeRequest')).toHaveLength(1)
+  })
+})
+
+test('a draft is shown as one, refused by merge with the way out, and ended by ready', async () => {
+  const draft = aChangeRequest({ metadata: { draft: true, note: 1 } })
+  await using service = startService({
+    listChangeRequests: () => ({ change_requests: [draft] }),
+    mergeChangeRequest: () => {
+      throw new ServiceError('conflict', 'This change request is a draft', { detail: { draft: true } })
+    },
+  })
+  expect((await svc(['cr', 'ls'], { service, env })).stdout).toContain('#3\tdraft\t')
+  expect((await svc(['cr', 'show', '3'], { service, env })).stderr).toContain('svc cr ready 3')
+  const merge = await svc(['cr', 'merge', '3', '--json'], { service, env })
+  expect(merge.problem()).toMatchObject({ next: ['svc cr ready 3', 'svc cr merge 3'] })
+  expect((await svc(['cr', 'ready', '3'], { service, env })).code).toBe(0)
+  expect((await svc(['cr', 'ready', '3', '--undo'], { service, env })).code).toBe(0)
+  expect(service.of('editChangeRequest').map(({ body }) => body)).toEqual([
+    { metadata: { note: 1 } },
+    { metadata: { note: 1, draft: true } },
+  ])
+})
+
+test('svc cr edit sends what is given, else what the editor wrote', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  await svc(['cr', 'edit', '3', '--title', 'New'], { service, env })
+  await svc(['cr', 'edit', '3', '--body', '-'], { service, env, stdin: 'Why\n' })
+  const EDITOR = await editorThat(folder.path, 'T\n\nD')
+  await svc(['cr', 'edit', '3'], { service, env: { ...env, EDITOR }, terminal: true })
+  expect(service.of('editChangeRequest').map(({ body }) => body)).toEqual([
+    ...[{ title: 'New' }, { description: 'Why' }, { title: 'T', description: 'D' }],
+  ])
+  expect((await svc(['cr', 'edit', '3'], { service, env })).code).toBe(2)
+})
+
+test('a review goes to the session, a comment is only kept, and show prints both', async () => {
+  await using service = startService()
+  await svc(['cr', 'review', '3', '--body', 'Why 30?', '--at', 'src/a.ts:12'], { service, env })
+  await svc(['cr', 'comment', '3', '--body', '-'], { service, env, stdin: 'On Monday\n' })
+  expect(service.of('createReview').map(({ body }) => body)).toEqual([
+    { head_sha: sha('a'), send: true, comments: [{ path: 'src/a.ts', line: 12, side: 'new', text: 'Why 30?' }] },
+    { head_sha: sha('a'), send: false, body: 'On Monday' },
+  ])
+  expect((await svc(['cr', 'review', '3', '--body', 'x', '--at', 'a.ts'], { service, env })).code).toBe(2)
+  expect((await svc(['cr', 'show', '3', '--comments'], { service, env })).stdout).toContain('Please add a test')
+})
+
+test('svc cr diff --name-only prints a file a line', async () => {
+  await using service = startService()
+  expect((await svc(['cr', 'diff', '3', '--name-only'], { service, env })).stdout).toBe('page.html\n')
+})
+
+test('svc cr ls filters by author, head and base on the server', async () => {
+  await using service = startService()
+  await svc(['cr', 'ls', '--author', '@me', '--base', 'main', '-L', '5'], { service, env })
+  await svc(['cr', 'ls', '--author', 'bo@example.com', '--head', 'greeting'], { service, env })
+  expect(service.of('listChangeRequests').map(({ query }) => query)).toEqual([
+    { status: 'open', limit: '5', created_by: ids.user, base_ref: 'main' },
+    { status: 'open', limit: '100', created_by: ids.token, head_ref: 'greeting' },
+  ])
+})
+
+test('a change request is named by its branch and by the address of its page', async () => {
+  await using service = startService()
+  const show = (named: string) => svc(['cr', 'show', named], { service, env })
+  for (const named of ['greeting', `${service.url}/projects/app/change-requests/3/files`])
+    expect((await show(named)).stdout).toContain('#3 Add a greeting')
+  expect(await show('https://other.example.com/projects/app/change-requests/3')).toMatchObject({ code: 2 })
+  expect((await show(`${service.url}/projects/app/sessions/3`)).code).toBe(2)
+  await using ofSession = startService({
+    getChangeRequest: () => {
+      throw new ServiceError('not_found', 'There is no such change request')
+    },
+    listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: ids.session })] }),
+  })
+  expect((await svc(['cr', 'show', ids.session], { service: ofSession, env })).code).toBe(0)
+})
+
+describe('the project of a clone', () => {
+  async function clone(remote: string) {
+    const folder = await temporaryFolder()
+    Bun.spawnSync(['git', 'init', '--quiet', folder.path])
+    Bun.spawnSync(['git', '-C', folder.path, 'remote', 'add', 'origin', remote])
+    return folder
+  }
+  const other = aProject({ project_id: ids.sandbox, slug: 'other', repo_url: 'https://git.example.com/team/other' })
+
+  test.each([
+    'https://git.example.com/team/app',
+    'git@git.example.com:team/app.git',
+    'ssh://git@GIT.example.com/team/app',
+  ])('is found by the remote %s', async (remote) => {
+    await using folder = await clone(remote)
+    await using service = startService({ listProjects: () => [other, aProject()] })
+    const { code, stderr } = await svc(['cr', 'ls'], { service, cwd: folder.path })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Project app, by the git remote') })
+    expect(service.of('listChangeRequests')[0]!.params.projectId).toBe(ids.project)
+  })
+
+  test('is found by the gateway of the service, without a list', async () => {
+    await using service = startService()
+    await using folder = await clone(`${service.url}/v1/projects/${ids.project}/git`)
+    expect((await svc(['cr', 'ls'], { service, cwd: folder.path })).code).toBe(0)
+    expect(service.of('listProjects')).toEqual([])
+  })
+
+  test('is not guessed when none or several fit, and -R names one', async () => {
+    await using folder = await clone('https://git.example.com/team/app.git')
+    await using none = startService({ listProjects: () => [other] })
+    expect((await svc(['cr', 'ls'], { service: none, cwd: folder.path })).stderr).toContain('svc projects link')
+    await using two = startService({ listProjects: () => [aProject({ slug: 'app-2' }), aProject()] })
+    const { code, stderr } = await svc(['cr', 'ls'], { service: two, cwd: folder.path })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('2 projects have the repository of this clone')])
+    expect((await svc(['-R', 'app-2', 'cr', 'ls'], { service: two, cwd: folder.path })).code).toBe(0)
+  })
+})

@@ -1,0 +1,57 @@
+/** `svc self-host` beside a server that it did not start, and beside one that was started with other settings. */
+import { expect, test } from 'bun:test'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { ownerSocketName, serverInfoPath } from '@svc/contract/owner-socket'
+import { startService, svc, temporaryFolder } from '../testing.ts'
+import { fingerprints } from './settings.ts'
+import { bornAt } from './state.ts'
+
+/** Answers at the socket of a data folder as a server does. */
+async function serverOf(dataDir: string, url: string) {
+  const server = createServer(({ method, url: path }, response) => {
+    response.statusCode = method === 'GET' && path === serverInfoPath ? 200 : 404
+    response.end(JSON.stringify({ pid: 4242, url, data_dir: dataDir }))
+  })
+  await new Promise<void>((resolve) => server.listen(join(dataDir, ownerSocketName), resolve))
+  return { [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
+}
+
+test('sees a server of the same data folder, however it was started', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const env = { SVC_DATA_DIR: folder.path }
+  expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
+  {
+    await using _server = await serverOf(folder.path, service.url)
+    const shown = await svc(['self-host', 'status'], { env })
+    expect(shown.stdout).toMatch(/server: +running\n/)
+    for (const fact of [service.url, '4242', 'not by svc self-host', folder.path]) expect(shown.stdout).toContain(fact)
+    const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
+    expect(asJson).toMatchObject({ running: true, ready: true, started_by_self_host: false, server: { pid: 4242 } })
+    const start = await svc(['self-host', 'start', '--yes'], { env })
+    expect([start.code, start.stderr]).toEqual([1, expect.stringContaining(`uses ${folder.path} already`)])
+    expect((await svc(['self-host', 'stop'], { env })).stderr).toContain('Something else started it')
+  }
+  expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
+})
+
+test('says which settings differ from those the server was started with', async () => {
+  await using service = startService()
+  await using folder = await temporaryFolder()
+  const config = join(folder.path, 'config')
+  await mkdir(config)
+  const env = { SVC_CONFIG_FILE: join(config, 'config.json'), SVC_PORT: '8421', SVC_LLM_MODEL: 'large' }
+  const state = {
+    ...{ pid: process.pid, born: await bornAt(process.pid), program: 'svc', url: service.url, log: 'x' },
+    ...{ data_dir: folder.path, started_at: '2026-11-21T11:00:00.000Z', settings: fingerprints(env) },
+  }
+  await writeFile(join(config, 'self-host.json'), JSON.stringify(state))
+  expect((await svc(['self-host', 'status'], { env })).stderr).not.toContain('other settings')
+  const changed = { ...env, SVC_PORT: null, SVC_LLM_MODEL: 'small' }
+  for (const verb of ['status', 'start'])
+    expect((await svc(['self-host', verb], { env: changed })).stderr).toContain(
+      'tarted with other settings: SVC_LLM_MODEL, SVC_PORT. They apply after svc self-host stop and start.',
+    )
+})
