@@ -150,7 +150,7 @@ const isComplete = (line: string) =>
 
 /** Ids in examples, and what the service of these tests knows instead. */
 const exampleId: Record<string, Record<string, string>> = {
-  sessions: { '8f3a1c20': ids.session, '8f3a': ids.session, '3f2a': ids.session },
+  sessions: { '8f3a1c20': ids.session, '8f3a': ids.session, '3f2a': ids.session, '1c5f09aa': '99999999' },
   tokens: { '8f3a1c20': ids.cr },
   browsers: { '8f3a1c20': ids.cr },
   webhooks: { '0a1b2c3d': 'aaaa', '4e5f6a7b': 'bbbb' },
@@ -175,7 +175,14 @@ test.each(complete)('%s succeeds', async (line) => {
     listProjects: () => ['app', 'my-app', 'other'].map((slug) => aProject({ slug })),
     projectUsage: () => ({
       ...aUsage(),
-      storage: { repository_bytes: 1, unfinished_work_bytes: 1, transcript_bytes: 1, limit_bytes: 2 },
+      storage: {
+        repository_bytes: 1,
+        unfinished_work_bytes: 1,
+        transcript_bytes: 1,
+        check_log_bytes: 1,
+        limit_bytes: 2,
+        sessions_limit_bytes: 2,
+      },
     }),
     capAccountUsage: () => ({ model_tokens_per_month: 20_000_000 }),
     listChangeRequests: () => ({ change_requests: [aChangeRequest({ head_ref: 'work' })] }),

@@ -95,6 +95,11 @@ export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequ
 })
 
 const anAccount = { account_id: ids.account, name: 'Home', plan: 'selfhost', role: 'owner' }
+const accountNamed = (name: string, index: number) => ({
+  ...anAccount,
+  account_id: index === 0 ? ids.account : `${index}`.repeat(8) + ids.account.slice(8),
+  name,
+})
 
 export const aMember = (changes: Partial<Member> = {}): Member => ({
   user_id: ids.user,
@@ -161,6 +166,9 @@ export const usual: Answers = {
     account: anAccount,
     accounts: [anAccount],
   }),
+  listAccounts: () => ({ accounts: ['Home', 'Research', 'Trial', 'Personal'].map(accountNamed) }),
+  createAccount: ({ body }) => ({ ...anAccount, ...(body as object) }),
+  updateAccount: ({ body }) => ({ ...anAccount, ...(body as object) }),
   listInvitations: () => ({ invitations: [] }),
   listMembers: () => [aMember(), aMember({ user_id: ids.token, name: 'Bo', email: 'bo@example.com', role: 'viewer' })],
   addMember: ({ body }) => ({

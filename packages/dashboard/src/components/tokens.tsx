@@ -5,12 +5,24 @@ import type { Token } from '../queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../ui/card.tsx'
 import { Command } from '../ui/copy.tsx'
-import { Form, Input } from '../ui/field.tsx'
+import { Form, Input, Select } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Time } from '../ui/time.tsx'
 import { Answer } from './answer.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
 import { Failure } from './failure.tsx'
+
+const daysByDefault = '90'
+const lifetimes = [
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+  ['', 'Never'],
+] as const
+
+const inDays = (days: string) =>
+  days === '' ? null : new Date(Date.now() + Number(days) * 24 * 60 * 60_000).toISOString()
 
 /** Tokens of a person or a project: made, seen once, revoked. */
 export function Tokens<Key extends readonly unknown[]>({
@@ -21,13 +33,14 @@ export function Tokens<Key extends readonly unknown[]>({
   refusal = null,
 }: {
   list: UseQueryOptions<Token[], Error, Token[], Key> & { queryKey: Key }
-  mint: (name: string) => Promise<{ secret_key: string }>
+  mint: (token: { name: string; expires_at: string | null }) => Promise<{ secret_key: string }>
   revoke: (tokenId: string) => Promise<unknown>
   /** That makes one in a terminal. */
   command: string
   refusal?: string | null
 }) {
   const [name, setName] = useState('')
+  const [days, setDays] = useState(daysByDefault)
   const queries = useQueryClient()
   const found = useQuery(list)
   const settle = { onSettled: askAgain(queries, list.queryKey) }
@@ -41,8 +54,15 @@ export function Tokens<Key extends readonly unknown[]>({
         </Notice>
       )}
       {(make.error ?? end.error) !== null && <Failure error={make.error ?? end.error} />}
-      <Card title="Make a token">
-        <Form onSubmit={() => refusal === null && name.trim() !== '' && !make.isPending && make.mutate(name.trim())}>
+      <Card title="Create a token">
+        <Form
+          onSubmit={() =>
+            refusal === null &&
+            name.trim() !== '' &&
+            !make.isPending &&
+            make.mutate({ name: name.trim(), expires_at: inDays(days) })
+          }
+        >
           <Input
             label="Name"
             hint="What it is for"
@@ -50,13 +70,14 @@ export function Tokens<Key extends readonly unknown[]>({
             maxLength={100}
             onChange={(event) => setName(event.target.value)}
           />
+          <Select label="Expires" options={lifetimes} value={days} onChange={(event) => setDays(event.target.value)} />
           <Button
             type="submit"
             kind="primary"
             busy={make.isPending}
             disabledReason={refusal ?? (name.trim() === '' ? 'Give it a name first' : null)}
           >
-            Make
+            Create token
           </Button>
         </Form>
       </Card>
@@ -64,7 +85,7 @@ export function Tokens<Key extends readonly unknown[]>({
         <Answer of={found} what="tokens">
           {(tokens) =>
             tokens.length === 0 ? (
-              <Empty command={command}>No token. Make one above, or in a terminal:</Empty>
+              <Empty command={command}>No tokens yet. Create one above, or in a terminal:</Empty>
             ) : (
               <Rows label="Tokens">
                 {tokens.map((token) => (
@@ -84,10 +105,10 @@ export function Tokens<Key extends readonly unknown[]>({
                       {token.expires_at !== null && (
                         <>
                           {' '}
-                          · ends <Time at={token.expires_at} />
+                          · expires <Time at={token.expires_at} />
                         </>
                       )}{' '}
-                      · made <Time at={token.created_at} />
+                      · created <Time at={token.created_at} />
                     </span>
                     <ConfirmButton
                       verb="Revoke"
@@ -97,7 +118,7 @@ export function Tokens<Key extends readonly unknown[]>({
                       disabledReason={refusal}
                       onConfirm={() => end.mutate(token.token_id)}
                     >
-                      Whoever uses it is refused from then on.
+                      Requests with it fail from now on, and so do those with tokens that were created with it.
                     </ConfirmButton>
                   </Row>
                 ))}

@@ -4,7 +4,7 @@ import { chosenAccountId } from '../members/account.ts'
 
 export const ls = command({
   summary: 'List your accounts',
-  about: ['The account that commands are about is marked; `svc accounts use` chooses another.'],
+  about: ['The account that commands are about is marked; `svc accounts use <name>` chooses another.'],
   scope: 'host',
   args: {},
   flags: {},

@@ -10,7 +10,7 @@ import { uuid } from '../projects/find.ts'
 
 export const accountFlag = {
   kind: 'text',
-  summary: 'Which account (default: the one of `svc accounts use`, else the one you started in)',
+  summary: 'Which account (default: the one of `svc accounts use <name>`, else the one you started in)',
   value: 'id|name',
 } as const satisfies Flag
 
@@ -28,7 +28,7 @@ export async function resolveAccountId(ctx: Context, named: string | undefined):
   return (await findAccount(api, named)).account_id
 }
 
-/** The one of `svc accounts use`, on this host. */
+/** The one of `svc accounts use <name>`, on this host. */
 export async function chosenAccountId(ctx: Context): Promise<string | undefined> {
   const { origin } = await ctx.host()
   return (await ctx.config()).accounts?.[origin]

@@ -7,7 +7,7 @@ import { findToken, projectFlag, projectOf, whoAmI } from './find.ts'
 
 export const revoke = command({
   summary: 'End a token; the next request with it fails',
-  about: ['It asks before it ends the token you are using.'],
+  about: ['Tokens that were created with it end, too. It asks before it ends the token you are using.'],
   scope: 'host',
   args: { token: { summary: 'Its id, the first characters of it, or its name', names: 'token' } },
   flags: { project: projectFlag, yes: { kind: 'switch', summary: 'Do not ask' } },
@@ -28,6 +28,6 @@ export const revoke = command({
         : api.DELETE('/v1/projects/{projectId}/cli-token/{tokenId}', { params: { path: { projectId, tokenId } } }),
     )
     if (ctx.out.json) return ctx.out.document({ token_id: tokenId, revoked: true })
-    ctx.out.line(green('✓ '), 'Revoked ', bold(name))
+    ctx.out.line(green('✓ '), 'Revoked ', bold(name), ' and every token that was created with it')
   },
 })

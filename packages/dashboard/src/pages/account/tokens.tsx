@@ -9,7 +9,7 @@ export function UserTokensPage() {
       <Tokens
         list={userTokens}
         command="svc tokens create --name laptop"
-        mint={(name) => reply(api.POST('/v1/accounts/tokens', { body: { name } }))}
+        mint={(body) => reply(api.POST('/v1/accounts/tokens', { body }))}
         revoke={(tokenId) => reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } }))}
       />
     </div>

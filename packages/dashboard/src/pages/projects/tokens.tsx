@@ -13,8 +13,8 @@ export function ProjectTokensPage() {
         list={projectTokens(projectId)}
         command={`svc tokens create --name ci --project ${slug}`}
         refusal={useWriteRefusal(accountId)}
-        mint={(name) =>
-          reply(api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body: { name } }))
+        mint={(body) =>
+          reply(api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body }))
         }
         revoke={(tokenId) =>
           reply(
