@@ -30,7 +30,7 @@ test.skipIf(!browserPath)(
       expect(await page.getByRole('link', { name: 'first' }).count()).toBe(0)
 
       await page.getByRole('link', { name: 'New project' }).click()
-      await page.getByLabel('Name', { exact: true }).fill('third')
+      await page.getByLabel(/^Name/).fill('third')
       await page.getByRole('button', { name: 'Make the project' }).click()
       await page.getByRole('heading', { name: 'third' }).waitFor()
       const [, ...accounts] = await server.json<{ account_id: string }[]>(['accounts', 'ls'])
