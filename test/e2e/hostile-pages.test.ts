@@ -21,7 +21,8 @@ beforeAll(async () => {
   // A browser calls itself what it likes, and that is shown among the sign-ins.
   const userAgent = `<img src=x onerror=window.__canary=1> Mozilla/5.0`
   story = await beginPageStory(
-    { SVC_SLACK_API_URL: slack.apiUrl },
+    // A model that is away: sessions begin, and none gets an answer.
+    { SVC_SLACK_API_URL: slack.apiUrl, SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1', SVC_LLM_MODEL: 'away' },
     { userAgent, viewport: { width: 360, height: 900 } },
   )
   planted = await plantHostileContent(story.server, stranger.url, slack)
