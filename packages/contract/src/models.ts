@@ -1,6 +1,6 @@
 /** The models an operator configured: their names, and the upstream that is set from the dashboard. */
 import { z } from 'zod'
-import { ok, route, timestamp } from './route.ts'
+import { ok, pageOfWhole, route, timestamp } from './route.ts'
 
 const modelId = z
   .string()
@@ -18,6 +18,8 @@ export const listModelsRoute = route({
   method: 'GET',
   path: '/v1/models',
   access: 'token',
+  query: pageOfWhole,
+  pages: { list: 'models', by: 'id' },
   reply: z.object({ models: z.array(configuredModel) }),
 })
 

@@ -30,7 +30,7 @@ describe('the table of routes', () => {
   const wholeAnswers = [
     ...['getMe', 'compareRefs', 'getTimeline', 'accountUsage', 'projectUsage', 'sessionUsage', 'getUnfinishedWork'],
     ...['diffChangeRequest', 'previewChangeRequest', 'getChecks', 'readCheckLog', 'getTrigger', 'getChannel'],
-    ...['getApp', 'readAppLogs', 'getConnector'],
+    ...['getApp', 'readAppLogs', 'getConnector', 'getModelUpstream'],
   ]
   const isList = ({ method, reply, stream }: Route) =>
     method === 'GET' &&
@@ -118,7 +118,7 @@ const document = z.strictObject({
   info: z.strictObject({ title: z.string(), version: z.string() }),
   paths: z.record(
     z.string().startsWith('/v1/'),
-    z.partialRecord(z.enum(['get', 'post', 'patch', 'delete']), operation),
+    z.partialRecord(z.enum(['get', 'put', 'post', 'patch', 'delete']), operation),
   ),
   components: z.strictObject({
     schemas: z.record(z.string(), z.record(z.string(), z.json())),

@@ -6,7 +6,13 @@ export function patternOf({ path }: Pick<Route, 'path'>): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`)
 }
 
-const known = routes.map((route) => ({ method: route.method, pattern: patternOf(route) }))
+const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
+
+/** A part that cannot be an id is no id of ours, so its path is unknown. */
+const known = routes.map((route) => ({
+  method: route.method,
+  pattern: patternOf({ path: route.path.replaceAll(/:[A-Za-z]+Id\b/g, uuid) }),
+}))
 
 export function methodsOf(path: string): Method[] {
   return [...new Set(known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
