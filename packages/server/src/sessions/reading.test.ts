@@ -11,8 +11,9 @@ afterAll(() => app.close())
 describe('reading and renaming', () => {
   test('tells the fields of a session, and whether its agent is at work to who asks for that', async () => {
     const { session_id } = await app.running()
-    const fields = `session_id account_id project_id name branch_name base_ref agent_name model status error sandbox_url
-      sandbox created_by parent_session_id metadata created_at updated_at last_active_at`.split(/\s+/)
+    const fields = `session_id account_id project_id name branch_name base_ref agent_name model status error
+      last_turn_error sandbox_url sandbox created_by parent_session_id metadata created_at updated_at last_active_at
+      waiting_for`.split(/\s+/)
     const asked = '?include=activity'
     for (const path of [app.path(session_id), app.path()]) {
       const one = async (query: string) => {
