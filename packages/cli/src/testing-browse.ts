@@ -1,5 +1,6 @@
 /** Reviews, branches, files and comparisons, as the service of tests answers them. */
-import { aChangeRequest, type Answers } from './testing.ts'
+import type { Answers } from './testing.ts'
+import { aChangeRequest } from './testing-change-request.ts'
 
 const at = '2026-11-21T11:00:00.000Z'
 const sha = (digit: string) => digit.repeat(40)

@@ -8,3 +8,6 @@ export const ids = {
   token: '77777777-7777-4777-8777-777777777777',
 } as const
 export const sha = (digit: string) => digit.repeat(40)
+
+export const now = Date.parse('2026-11-21T12:00:00.000Z')
+export const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString()

@@ -18,16 +18,16 @@ import { usualConnectors } from './testing-connector.ts'
 import { aSlot, aTrigger } from './testing-trigger.ts'
 import { webhookAnswers } from './testing-webhook.ts'
 import { aDiff, cleanPreview } from './testing-diff.ts'
-import { ids, sha } from './testing-ids.ts'
+import { at, ids, now, sha } from './testing-ids.ts'
+import { aChangeRequest } from './testing-change-request.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
 import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
 
-export { ids, sha }
+export { ids, now, sha }
+export { aChangeRequest }
 export * from './testing-diff.ts'
-export const now = Date.parse('2026-11-21T12:00:00.000Z')
 export const token = makeToken((count) => new Uint8Array(count).fill(7))
-const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString()
 
 export const aProject = (changes: Partial<Project> = {}): Project => ({
   project_id: ids.project,
@@ -66,31 +66,6 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   created_at: at(600),
   updated_at: at(60),
   last_active_at: at(60),
-  ...changes,
-})
-
-export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequest => ({
-  cr_id: ids.cr,
-  account_id: ids.account,
-  project_id: ids.project,
-  number: 3,
-  title: 'Add a greeting',
-  description: '',
-  base_ref: 'main',
-  head_ref: 'greeting',
-  status: 'open',
-  head_commit_sha: sha('a'),
-  base_commit_sha: sha('b'),
-  origin_session_id: null,
-  created_by: ids.user,
-  merged_at: null,
-  merged_by: null,
-  merge_commit_sha: null,
-  closed_at: null,
-  closed_by: null,
-  metadata: {},
-  created_at: at(180),
-  updated_at: at(120),
   ...changes,
 })
 
