@@ -6,6 +6,7 @@ import type { Caller, ProjectActor, UserActor } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { protectionOf } from '../projects/protection.ts'
 import { locateRepository, unreachable } from '../projects/repository.ts'
+import { redactorOfSession } from '../secrets/redactor-for.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
 import { getHostLanding, saveHostLanding } from './host-landing-store.ts'
@@ -59,7 +60,7 @@ export async function openHostPullRequest(
     })
   const outcome = await openPullRequest(
     remote,
-    { base: cr.base_ref, head: cr.head_ref, ...textOf(deps, project, cr) },
+    { base: cr.base_ref, head: cr.head_ref, ...(await textOf(deps, project, cr)) },
     { signal },
   )
   switch (outcome.kind) {
@@ -86,12 +87,13 @@ export async function openHostPullRequest(
 }
 
 /** Title and description may be an agent's, and leave this server here. */
-function textOf(
-  { config, redaction }: Pick<Deps, 'config' | 'redaction'>,
+async function textOf(
+  deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
   cr: ChangeRequestRow,
-): { title: string; body: string } {
-  const page = `${config.publicUrl}/projects/${project.slug}/change-requests/${cr.number}`
-  const { text } = redaction.of(cr.origin_session_id)
+): Promise<{ title: string; body: string }> {
+  const page = `${deps.config.publicUrl}/projects/${project.slug}/change-requests/${cr.number}`
+  const redactor = await redactorOfSession(deps, project, cr.origin_session_id)
+  const text = (words: string) => redactor.text(words)
   return { title: text(cr.title), body: `${text(cr.description)}\n\nChange request #${cr.number}: ${page}`.trim() }
 }

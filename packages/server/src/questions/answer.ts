@@ -4,13 +4,15 @@ import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { decide } from '../connectors/approvals.ts'
+import { getProject } from '../projects/store.ts'
+import { redactorOfSession } from '../secrets/redactor-for.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from '../sessions/audit.ts'
 import { answerOpen, getQuestion, presentQuestion, type QuestionRow } from '../sessions/questions/store.ts'
 import type { SessionRow } from '../sessions/store.ts'
 
-type AnswerDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'redaction'>
+type AnswerDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'keyring' | 'redaction'>
 
 interface Answering {
   project: ProjectRow
@@ -51,7 +53,9 @@ async function answerAgent(deps: AnswerDeps, input: Answering, found: QuestionRo
   const values = optionsOf(found)
   if (found.kind === 'permission' && !values.includes(input.answer)) throw notOffered(values)
   const at = deps.now()
-  const answer = deps.redaction.of(session.session_id).text(input.answer)
+  const project = await getProject(deps.db, session.project_id)
+  if (project === null) throw new ServiceError('not_found', 'There is no such session.')
+  const answer = (await redactorOfSession(deps, project, session.session_id)).text(input.answer)
   await deps.db.transaction().execute(async (trx) => {
     const row = await answerOpen(trx, found.question_id, { answer, by: caller.actor.user_id, at })
     if (row === null) throw notOpen((await getQuestion(trx, session.session_id, found.question_id)) ?? found, at)

@@ -16,7 +16,28 @@ export async function redactorFor(
     await openSecrets(deps, project)
     return deps.redaction.ofProject(project.project_id)
   }
-  // Another server may keep the session, and this one may not know its values yet.
-  deps.redaction.given(sessionId, await givenSecrets(deps, project, sessionId))
+  return redactorOfSession(deps, project, sessionId)
+}
+
+/** For text of a session that may be kept by another server, so that this one may not know its values yet. */
+export async function redactorOfSession(
+  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  project: ProjectRow,
+  sessionId: string | null,
+): Promise<Redactor> {
+  if (sessionId !== null) deps.redaction.given(sessionId, await givenSecrets(deps, project, sessionId))
   return deps.redaction.of(sessionId)
+}
+
+/** For text of a session that a person may have typed, such as a prompt: what the session was given and what this caller may know. */
+export async function redactorOfPrompts(
+  deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
+  project: ProjectRow,
+  { sessionId, caller }: { sessionId: string; caller: Pick<Caller, 'actor'> },
+): Promise<Pick<Redactor, 'text'>> {
+  const [session, writer] = [
+    await redactorOfSession(deps, project, sessionId),
+    await redactorFor(deps, project, caller),
+  ]
+  return { text: (text) => writer.text(session.text(text)) }
 }

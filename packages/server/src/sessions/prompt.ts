@@ -4,6 +4,8 @@ import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import { requireModel } from '../model-catalog/require-model.ts'
+import { getProject } from '../projects/store.ts'
+import { redactorOfPrompts } from '../secrets/redactor-for.ts'
 import { requireAgentToStart } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { abortRun } from './daemon-client.ts'
@@ -56,15 +58,15 @@ export async function promptSession(
 
 /** `refusal`: why it is not delivered at all. */
 async function writePrompt(
-  deps: Pick<Deps, 'now' | 'redaction'>,
+  deps: Pick<Deps, 'now'>,
   trx: DbOrTransaction,
   { session, caller, promptId, text, instead }: PromptInput,
-  refusal: { error: PromptError; at: Date } | null,
+  refusal: { error: PromptError; at: Date; text: string } | null,
 ): Promise<void> {
   await insertPrompt(trx, {
     prompt_id: promptId,
     session_id: session.session_id,
-    text: refusal === null ? text : deps.redaction.of(session.session_id).text(text),
+    text: refusal?.text ?? text,
     status: refusal === null ? 'accepted' : 'failed',
     error: refusal?.error.message ?? null,
     error_code: refusal?.error.code ?? null,
@@ -86,10 +88,12 @@ async function refuse(
   const { session_id: sessionId, generation } = input.session
   const at = deps.now()
   const error = { code, message: hint === null ? message : `${message} ${hint}` }
-  const text = deps.redaction.of(sessionId).text(input.text)
+  const project = await getProject(deps.db, input.session.project_id)
+  if (project === null) throw new ServiceError('not_found', 'There is no such session.')
+  const text = (await redactorOfPrompts(deps, project, { sessionId, caller: input.caller })).text(input.text)
   const failed = promptMessage({ prompt_id: input.promptId, text, created_at: at.toISOString() }, error.message, at)
   await deps.db.transaction().execute(async (trx) => {
-    await writePrompt(deps, trx, input, { error, at })
+    await writePrompt(deps, trx, input, { error, at, text })
     const kept = (await TranscriptQuota.open(trx, deps.config, sessionId)).fit(failed)
     if (kept !== null) await upsertMessage(trx, sessionId, generation, kept)
   })

@@ -4,7 +4,7 @@ import type { Message, Prompt, Session } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { buildApp } from '../app.ts'
 import type { TestReply } from '../testing.ts'
-import { makeSessionApp, readEvents, type RunningSession, type SessionApp, until } from './testing.ts'
+import { makeSessionApp, readEvents, type RunningSession, secondServer, type SessionApp, until } from './testing.ts'
 
 interface Prompted {
   prompt_id: string
@@ -61,6 +61,23 @@ describe('the prompts of a session', () => {
     }
     expect(seen).toEqual(['two', 'one', 'Begin'])
     expect((await app.request('GET', `${app.path(session.session_id, 'prompts')}?cursor=x`)).status).toBe(400)
+  })
+
+  test('that wait show no secret to people, on no server', async () => {
+    const secret = 'another-secret-of-the-project'
+    await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
+      body: { name: 'TYPED', value: secret },
+    })
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: `Begin with ${secret}.` })
+    await prompt(body.session_id, `Go on with ${secret}.`)
+    const other = await secondServer(app)
+    const elsewhere = await other.request('GET', app.path(body.session_id, 'prompts'))
+    for (const shown of [JSON.stringify(await promptsOf(body.session_id)), JSON.stringify(elsewhere.body)]) {
+      expect(shown).not.toContain(secret)
+      expect(shown).toContain('Go on with [redacted TYPED].')
+    }
+    await other.close()
   })
 
   test('wait while the session starts, the first one too', async () => {
@@ -236,6 +253,28 @@ describe('a session whose agent left the default branch', () => {
     expect(await messagesOf(session.session_id)).toMatchObject([
       { message_id: body.prompt_id, role: 'user', error: body.error!.message, parts: [{ text: 'wake up' }] },
     ])
+  })
+
+  test('keeps no secret of a prompt that fails, on a server that does not know the session either', async () => {
+    const secret = 'a-third-secret-of-the-project'
+    await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
+      body: { name: 'THIRD', value: secret },
+    })
+    const session = await withoutAgent()
+    await app.request('POST', app.path(session.session_id, 'stop'))
+    const other = await secondServer(app)
+    const body = { text: `Use ${secret}.` }
+    const refused = await other.request<Prompted>('POST', app.path(session.session_id, 'prompt'), { body })
+    expect(refused.body).toMatchObject({ status: 'failed' })
+    const rows = await app.deps.db
+      .selectFrom('session_prompts')
+      .select('text')
+      .where('session_id', '=', session.session_id)
+      .execute()
+    const seen = [rows, await promptsOf(session.session_id), await messagesOf(session.session_id)]
+    expect(JSON.stringify(seen)).not.toContain(secret)
+    expect(JSON.stringify(seen)).toContain('Use [redacted THIRD].')
+    await other.close()
   })
 
   test('is restarted with another agent, and until then its sandbox is left alone', async () => {

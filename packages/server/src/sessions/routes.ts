@@ -28,6 +28,7 @@ import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
+import { redactorOfPrompts } from '../secrets/redactor-for.ts'
 import { auditOf } from './audit.ts'
 import { apiUrlInSandbox } from './boot-environment.ts'
 import { createSession } from './create.ts'
@@ -101,11 +102,11 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         text: body.text,
       }),
     ),
-    handle(listPromptsRoute, async ({ project, params, query }) => {
+    handle(listPromptsRoute, async ({ project, params, query, caller }) => {
       const { session_id: sessionId } = await find(project.project_id, params.sessionId)
       const { prompts, next } = await listPrompts(deps.db, sessionId, query)
       // One that waits is kept as it was typed.
-      const redactor = deps.redaction.of(sessionId)
+      const redactor = await redactorOfPrompts(deps, project, { sessionId, caller })
       const shown = prompts.map((prompt) => ({ ...prompt, text: redactor.text(prompt.text), attachments: [] }))
       return new Page({ prompts: shown }, next)
     }),
