@@ -25,6 +25,23 @@ test('refuses to merge a draft until it is marked as ready', async () => {
   expect((await at.merge(cr.cr_id)).status).toBe(200)
 })
 
+test('an agent changes whether its own change request is a draft, and of no other', async () => {
+  const managed = await app.managedProject()
+  const at = testProject(app, managed)
+  const own = await app.makeSession(managed.project)
+  const edit = (crId: string, metadata: object, token = own.token) =>
+    app.request<{ code: string }>('PATCH', at.path(crId), { token, body: { metadata } })
+  const draft = await at.open('people', { 'p.txt': 'p\n' }, { metadata: { draft: true } })
+  expect([(await edit(draft.cr_id, {})).status, (await edit(draft.cr_id, { draft: true, seen: 1 })).status]).toEqual([
+    403, 200,
+  ])
+  const ready = await at.open('ready', { 'r.txt': 'r\n' })
+  expect((await edit(ready.cr_id, { draft: true })).status).toBe(403)
+  const agents = await at.open('agents', { 'a.txt': 'a\n' }, { session_id: own.session_id, metadata: { draft: true } })
+  expect((await edit(agents.cr_id, {})).status).toBe(200)
+  expect((await edit(draft.cr_id, {}, app.ownerToken)).status).toBe(200)
+})
+
 test('lists change requests of one base branch and of one author', async () => {
   const at = testProject(app, await app.managedProject())
   await at.open('release', { 'r.txt': 'r\n' })

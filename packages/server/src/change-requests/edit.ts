@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isDraft, ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
-import type { Caller } from '../auth/actor.ts'
+import { type Actor, boundSession, type Caller } from '../auth/actor.ts'
+import { controlledOf } from '../auth/session-control.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { auditOf } from './audit.ts'
@@ -31,6 +34,7 @@ export async function editChangeRequest(
   return deps.db.transaction().execute(async (trx) => {
     const cr = await lockChangeRequest(trx, found.project_id, found.cr_id)
     requireMove('edit', cr)
+    await requireOwnDraft(trx, input.caller.actor, { cr, metadata })
     if (Object.keys(set).length === 0) return cr
     const after = await updateChangeRequest(trx, cr.cr_id, set, deps.now())
     const changed = (row: ChangeRequestRow) =>
@@ -44,5 +48,25 @@ export async function editChangeRequest(
     if (told.length > 0)
       await tellChangeRequest(trx, 'change_request.updated', after, input.caller.actor, { changed: told })
     return after
+  })
+}
+
+/** Whether a change request is a draft is for people, and for the agent whose session opened it. */
+async function requireOwnDraft(
+  db: DbOrTransaction,
+  actor: Actor,
+  { cr, metadata }: { cr: ChangeRequestRow; metadata: object | undefined },
+): Promise<void> {
+  if (
+    metadata === undefined ||
+    boundSession(actor) === null ||
+    isDraft({ metadata: metadata as Record<string, unknown> }) ===
+      isDraft({ metadata: cr.metadata as Record<string, unknown> })
+  )
+    return
+  if (cr.origin_session_id !== null && (await controlledOf(db, actor, [cr.origin_session_id]))(cr.origin_session_id))
+    return
+  throw new ServiceError('forbidden', 'An agent does not change whether a change request of others is a draft.', {
+    hint: 'Ask the user to mark it as ready or as a draft.',
   })
 }

@@ -75,7 +75,9 @@ async function landedOnHost(
   const tip = outcome.tips.get(cr.base_ref)
   if (tip === undefined) return null
   const pulled = await mergedByPullRequest(repository, landing)
-  if (pulled !== null) {
+  // A merged pull request says nothing of commits that were pushed to the head since.
+  const headTip = outcome.tips.get(cr.head_ref)
+  if (pulled !== null && (headTip === undefined || headTip === pulled.headSha)) {
     const base = pulled.baseSha ?? cr.base_commit_sha ?? tip
     const facts = { base_sha: base, head_sha: pulled.headSha, result_sha: pulled.mergeSha }
     const brought = await bringObjects(repository, [tip, ...Object.values(facts)])

@@ -92,6 +92,11 @@ describe('on a GitHub-style host', () => {
     await follow()
     expect((await at.get(cr.cr_id)).status).toBe('open')
     host.pulls[0]!.merge_commit_sha = squashed
+    // What is pushed to the head after the host merged it is not on the base.
+    await commit(repo, 'work', { later: '1\n' })
+    await follow()
+    expect((await at.get(cr.cr_id)).status).toBe('open')
+    await gitText(repo, 'update-ref', 'refs/heads/work', cr.head_commit_sha!)
     await follow()
     const merged = await at.get(cr.cr_id)
     expect(merged).toMatchObject({ status: 'merged', merge_commit_sha: squashed, merged_by: app.owner.user_id })
