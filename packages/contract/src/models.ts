@@ -56,7 +56,7 @@ export const setModelUpstreamRoute = route({
       .string()
       .trim()
       .max(2000)
-      .regex(/^https?:\/\/[^/\s@]+(\/\S*)?$/, 'has to be an http or https URL without credentials'),
+      .regex(/^https?:\/\/[^/\s@?#]+(\/[^\s?#]*)?$/, 'has to be an http or https URL without credentials or a query'),
     shape: z.enum(modelShapes).default('openai'),
     /** Left out, the saved key stays while the URL does; null removes it. */
     key: z.string().trim().min(1).max(4096).nullable().optional(),

@@ -26,7 +26,7 @@ export function eventRoutes(deps: Deps): Mounted[] {
 }
 
 /**
- * Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors,
+ * Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors or questions,
  * nor why an app failed whose log it may not read.
  */
 async function shownTo(
@@ -35,7 +35,9 @@ async function shownTo(
   events: ProjectEvent[],
 ): Promise<ProjectEvent[]> {
   const readable = events.filter(({ type }) => mayWrite(reader.role) || !/^(change_request|check)\./.test(type))
-  const withReason = readable.filter(isOfSession).filter(({ data }) => data.reason !== null)
+  const withReason = readable
+    .filter(isOfSession)
+    .filter(({ data }) => data.reason !== null || data.question !== undefined)
   const isControlled = await controlledOf(
     deps.db,
     reader.actor,
@@ -43,8 +45,11 @@ async function shownTo(
   )
   const mayRead = await readerOfDeploys(deps, reader.actor, readable)
   return readable.map((event) => {
-    if (isOfSession(event) && !isControlled(event.data.session_id))
-      return { ...event, data: { ...event.data, reason: null } }
+    if (isOfSession(event) && !isControlled(event.data.session_id)) {
+      const { question, ...data } = event.data
+      const shown = question === undefined ? {} : { question: { ...question, title: '' } }
+      return { ...event, data: { ...data, ...shown, reason: null } }
+    }
     if (isOfDeploy(event) && !mayRead(event.data.deploy_id)) return { ...event, data: { ...event.data, reason: null } }
     return event
   })

@@ -101,6 +101,8 @@ test.each([
   ['another token', { authorization: 'Bearer a-token-of-the-operatos' }, 403],
   ['a proxy of this machine that is not trusted', { 'x-forwarded-for': '192.0.2.7' }, 403],
   ['a proxy that writes Forwarded', { forwarded: 'for=192.0.2.7' }, 403],
+  ['a proxy that names the scheme alone', { 'x-forwarded-proto': 'https' }, 403],
+  ['a content delivery network', { 'cf-connecting-ip': '192.0.2.7' }, 403],
 ])('%s', async (_name, headers: Record<string, string>, status) => {
   expect((await scrape(headers)).status).toBe(status)
 })

@@ -19,13 +19,17 @@ export function metricsRoutes(app: App, deps: Deps): void {
 }
 
 const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/
-const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+const forwardingHeader = /^(forwarded|via|x-real-ip|x-forwarded-.+|cf-.+|true-client-ip)$/
+/** A proxy that adds no header passes the public name on, or its own upstream's. */
+const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/
 
 /** A request that a proxy on this machine passed on comes from elsewhere, whether or not the proxy is trusted. */
 function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void {
   const sent = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
   if (config.metricsToken !== null && sent !== undefined && isSame(sent, config.metricsToken)) return
-  const isProxied = forwardingHeaders.some((name) => c.req.header(name) !== undefined)
+  const isProxied =
+    !loopbackHost.test(c.req.header('host') ?? '') ||
+    Object.keys(c.req.header()).some((name) => forwardingHeader.test(name.toLowerCase()))
   if (sent === undefined && !isProxied && loopback.test(clientAddress(c))) return
   throw new ServiceError('forbidden', 'Metrics are for the operator of this server.', {
     hint: 'Ask from the machine it runs on, or set SVC_METRICS_TOKEN and send `Authorization: Bearer <token>`.',

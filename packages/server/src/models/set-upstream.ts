@@ -3,6 +3,7 @@ import { type ModelUpstream, ServiceError } from '@svc/contract'
 import { firstOwner, isOfInstance } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
+import { refuseExpiringToken } from '../auth/fresh-sign-in.ts'
 import type { Deps } from '../deps.ts'
 import { modelCatalog, shapeOfModel } from '../model-catalog/catalog.ts'
 import { deleteSavedUpstream, readSavedUpstream, writeSavedUpstream } from '../model-catalog/store.ts'
@@ -39,6 +40,7 @@ export async function setUpstream(
   const { caller, shape, signal } = input
   const accountId = await requireInstanceOwner(deps, caller)
   requireNoneInEnvironment(deps)
+  refuseExpiringToken(caller.actor, 'the model upstream')
   const url = input.url.replace(/\/+$/, '')
   const models = [...new Set(input.models)]
   const before = await readSavedUpstream(deps.db)

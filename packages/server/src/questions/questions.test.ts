@@ -1,6 +1,6 @@
 /** Questions of agents at the HTTP entry: how they open, who may answer, and what reaches the runtime. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ProjectEvent, Question, Session } from '@svc/contract'
+import type { ProjectEvent, ProjectEventPage, Question, Session } from '@svc/contract'
 import type { FakeReply } from '@svc/sandbox/testing'
 import { sql } from 'kysely'
 import { buildApp } from '../app.ts'
@@ -97,6 +97,21 @@ describe('a permission the agent asks for', () => {
       ['session.question_asked', null, { ...about, status: 'open' }],
       ['session.question_answered', app.owner.user_id, { ...about, status: 'answered' }],
     ] as never)
+  })
+
+  test('shows its title to the agent of another session in no event', async () => {
+    const { session, question } = await asking()
+    const other = await app.running()
+    const titlesFor = async (token?: string) => {
+      const path = `/v1/projects/${app.project.project_id}/events?limit=1000`
+      const { body } = await app.request<ProjectEventPage>('GET', path, token === undefined ? {} : { token })
+      const asked = body.events.filter(({ data }) => 'session_id' in data && data.session_id === session.session_id)
+      return asked.flatMap(({ data }) => ('question' in data && data.question ? [data.question.title] : []))
+    }
+    expect(await titlesFor(other.env.SVC_CLI_TOKEN!)).toEqual([''])
+    expect(await titlesFor(session.env.SVC_CLI_TOKEN!)).toEqual(['Run a command'])
+    expect(await titlesFor()).toEqual(['Run a command'])
+    await answer(session, question.question_id, 'reject')
   })
 
   test('takes none but its own answers', async () => {
