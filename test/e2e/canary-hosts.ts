@@ -1,4 +1,5 @@
 /** Hosts on loopback that a sandbox may reach by its way out: a page, the same with TLS, a git repository, an npm registry and a Python index. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { $ } from 'bun'
@@ -27,7 +28,10 @@ export async function startCanaryHosts(folder: string, origin: string): Promise<
     if (url.pathname === '/demo') return Response.json(npmPackage(url.origin))
     if (url.pathname === '/simple/demo/') return new Response(pythonIndex, { headers: { 'content-type': 'text/html' } })
     const found = files(url.pathname)
-    return found === null ? new Response('not here', { status: 404 }) : new Response(Bun.file(found))
+    // git asks for files that a repository may lack. A file that is not there breaks the connection, not the request.
+    return found === null || !existsSync(found)
+      ? new Response('not here', { status: 404 })
+      : new Response(Bun.file(found))
   }
   const plain = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
