@@ -149,6 +149,11 @@ describe('an owner of the instance', () => {
       'No such model: big',
     ],
     ['none of its key', () => new Response(`bad key ${key}`, { status: 401 }), 'holds its key'],
+    [
+      'none of its key, however it is written',
+      () => new Response(`{"error":{"message":"bad \\u006b${key.slice(1)}"}}`, { status: 401 }),
+      'holds its key',
+    ],
     ['that it is no model API', () => new Response('<html>'), 'not as a model API does'],
   ])('hears %s when the upstream refuses, and nothing is saved', async (_what, refusal, reason) => {
     answer = refusal

@@ -46,10 +46,11 @@ export async function tryUpstream(trial: Trial): Promise<void> {
     if (trial.signal.aborted) throw error
     throw refusal(`${url} does not answer: ${reasonOf(error)}.`, 'Check the URL, and that this server may reach it.')
   }
-  const shown = withholding(trial.key === null ? [] : [trial.key], withheldAnswer)(text)
+  const guard = withholding(trial.key === null ? [] : [trial.key], withheldAnswer)
   if (!response.ok)
+    // JSON may write the key's characters by their numbers, so the text is searched again once it is read.
     throw refusal(
-      `The model upstream refused a request for ${model} (status ${response.status}): ${reasonIn(shown)}`,
+      `The model upstream refused a request for ${model} (status ${response.status}): ${guard(reasonIn(guard(text)))}`,
       'Check the URL, the key and the name of the model. Nothing was saved.',
     )
   if (!isAnswer(text, shape))

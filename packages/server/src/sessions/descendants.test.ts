@@ -140,7 +140,8 @@ describe('the limits', () => {
   test('on starts within an hour count all descendants of a root together, those that were deleted too', async () => {
     await settings({ session_starts_per_hour_max: 3 })
     const token = await tokenFor(await made())
-    const childToken = await tokenFor(await made(token))
+    const child = await made(token)
+    const childToken = await tokenFor(child)
     for (const by of [childToken, token]) {
       const { body } = await app.create({}, { token: by })
       expect((await app.request('DELETE', app.path(body.session_id), { token: by })).status).toBe(200)
@@ -150,11 +151,14 @@ describe('the limits', () => {
       expect(refusal).toMatchObject({ status: 429, setting: 'session_starts_per_hour_max', limit: 3 })
       expect(refusal.retry_after_seconds).toBeWithin(1, 3601)
     }
+    const restart = app.path(child.session_id, 'restart')
+    expect((await app.request('POST', restart, { token })).status).toBe(429)
+    expect((await app.request('POST', restart)).status).toBe(202)
     // People, and agents of another first session, have their own count; an hour later a new one begins.
     expect((await app.create({}, { token: await tokenFor(await made()) })).status).toBe(201)
     const hourAgo = new Date(Date.now() - 3_600_000)
     await app.deps.db.updateTable('agent_session_starts').set({ began_at: hourAgo }).execute()
-    expect((await app.create({}, { token: childToken })).status).toBe(201)
+    expect((await app.create({}, { token })).status).toBe(201)
     await settings({ session_starts_per_hour_max: 60 })
   })
 })

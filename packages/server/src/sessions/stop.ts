@@ -1,12 +1,13 @@
 import { ServiceError, sessionMoves, type SessionStatus } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
-import type { Caller } from '../auth/actor.ts'
+import { boundSession, type Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { getProject } from '../projects/store.ts'
 import { agentNamed, requireAgentToStart } from './agents.ts'
 import { auditOf } from './audit.ts'
 import { requireRoom } from './create.ts'
-import { requireRoomBelowRoot } from './descendants.ts'
+import { countStart, requireRoomBelowRoot } from './descendants.ts'
 import {
   beginGeneration,
   deleteSessionRow,
@@ -85,6 +86,8 @@ export async function startAgain(
     if (now.generation !== session.generation) return false
     await requireRoom(deps, trx, session.account_id)
     await requireRoomBelowRoot(trx, session)
+    const project = boundSession(caller.actor) === null ? null : await getProject(trx, session.project_id)
+    if (project !== null) await countStart(trx, { ...session, settings: project.settings })
     await revokeCredentials(trx, session.session_id, deps.now())
     await endSandboxes(trx, session.session_id, 'stopped', null)
     if (agentName !== undefined) await updateSession(trx, session.session_id, { agent_name: agentName })
