@@ -62,12 +62,15 @@ test('a merge gets through past an outside pusher that never stops', async () =>
   let isOver = false
   const pusher = pushOn(at, () => isOver)
   let merges = 0
+  // A head that the pusher left ahead of main moves main without a merge commit.
+  let commits = 0
   // Most merges win sooner. One that loses its first three tries is what this is about.
   for (let most = 0; most <= 3; merges++) {
     const cr = await at.open(`work-${merges}`, { [`${merges}.txt`]: 'x\n' })
     const { status, body } = await at.merge(cr.cr_id)
     expect(status).toBe(200)
     expect(await isOnMain(at, body.merge.merge_commit_sha)).toBe(true)
+    if (!body.merge.fast_forward) commits++
     const attempts = app.deps.db.selectFrom('merge_attempts').select('attempt_id').where('cr_id', '=', cr.cr_id)
     most = Math.max(most, (await attempts.execute()).length)
   }
@@ -75,7 +78,7 @@ test('a merge gets through past an outside pusher that never stops', async () =>
   app.deps.config.mergeTriesMs = mergeTriesMs
   const pushed = await pusher
   expect(await gitText(at.repo, 'rev-list', '--count', '--no-merges', '--grep=-', 'main')).toBe(String(pushed))
-  expect(await gitText(at.repo, 'rev-list', '--count', '--merges', 'main')).toBe(String(merges))
+  expect(await gitText(at.repo, 'rev-list', '--count', '--merges', 'main')).toBe(String(commits))
 }, 120_000)
 
 describe.each(['managed', 'external'] as const)('at once, on two servers, in a %s project', (kind) => {
