@@ -5,15 +5,7 @@ import type { Caller, UserActor } from '../auth/actor.ts'
 import type { AuthorizedAccount } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
-import {
-  firstOwner,
-  getAccount,
-  getMember,
-  holdMembers,
-  insertAccount,
-  insertMember,
-  updateAccountRow,
-} from './store.ts'
+import { getAccount, holdMembers, insertAccount, insertMember, instanceOwnedBy, updateAccountRow } from './store.ts'
 
 export async function createAccount(
   deps: Pick<Deps, 'db'>,
@@ -53,7 +45,6 @@ export async function updateAccount(
 const of = (account_id: string) => ({ account_id, project_id: null, object_type: 'account', object_id: account_id })
 
 async function requireInstanceOwner(db: DbOrTransaction, userId: string, what: string): Promise<void> {
-  const first = await firstOwner(db)
-  if (first !== null && (await getMember(db, first.account_id, userId))?.role === 'owner') return
+  if ((await instanceOwnedBy(db, userId)) !== null) return
   throw new ServiceError('forbidden', `Only owners of this server's first account ${what}.`)
 }

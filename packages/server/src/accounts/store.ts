@@ -192,6 +192,13 @@ export async function isOfInstance(
   return owner === undefined || (await getMember(db, account_id, owner))?.role === 'owner'
 }
 
+/** The first account of this instance, when this user is one of its owners. */
+export async function instanceOwnedBy(db: DbOrTransaction, userId: string): Promise<string | null> {
+  const first = await firstOwner(db)
+  if (first === null || (await getMember(db, first.account_id, userId))?.role !== 'owner') return null
+  return first.account_id
+}
+
 export async function findPassword(
   db: DbOrTransaction,
   by: { email: string } | { user_id: string },

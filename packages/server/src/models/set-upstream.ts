@@ -1,6 +1,6 @@
 /** An owner of the instance sets the model upstream. It is asked once before it is saved, so that what is saved works. */
 import { type ModelUpstream, ServiceError } from '@svc/contract'
-import { firstOwner, isOfInstance } from '../accounts/store.ts'
+import { instanceOwnedBy } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import { refuseExpiringToken } from '../auth/fresh-sign-in.ts'
@@ -87,9 +87,8 @@ function auditOf(accountId: string, verb: 'set' | 'clear') {
 
 /** Answers with the account of the instance. */
 async function requireInstanceOwner({ db }: Pick<Deps, 'db'>, { actor }: ByUser): Promise<string> {
-  const accountId = (await firstOwner(db))?.account_id
-  if (accountId !== undefined && (await isOfInstance(db, { account_id: accountId, owner: actor.user_id })))
-    return accountId
+  const accountId = await instanceOwnedBy(db, actor.user_id)
+  if (accountId !== null) return accountId
   throw new ServiceError('forbidden', 'Only an owner of this server sees or changes where its models are reached.', {
     hint: 'Ask an owner of the first account of this server.',
   })
