@@ -35,9 +35,8 @@ export async function redactorOfPrompts(
   project: ProjectRow,
   { sessionId, caller }: { sessionId: string; caller: Pick<Caller, 'actor'> },
 ): Promise<Pick<Redactor, 'text'>> {
-  const [session, writer] = [
-    await redactorOfSession(deps, project, sessionId),
-    await redactorFor(deps, project, caller),
-  ]
+  const session = await redactorOfSession(deps, project, sessionId)
+  if (boundSession(caller.actor) === sessionId) return session
+  const writer = await redactorFor(deps, project, caller)
   return { text: (text) => writer.text(session.text(text)) }
 }
