@@ -1,4 +1,4 @@
-/** What a merge preview and a diff answer in tests. */
+/** A merge preview and a diff for tests. */
 import { ids, sha } from './testing-ids.ts'
 
 export const cleanPreview = {

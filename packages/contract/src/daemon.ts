@@ -7,7 +7,7 @@ export const runtimePort = 4096
 export const relayPort = 61080
 /** On loopback inside the sandbox: an HTTP proxy, by the same way, to the hosts its project allows. */
 export const egressPort = 61081
-/** What listens on these ports is the sandbox's own, so no preview leads there. */
+/** The sandbox itself listens on these ports, so no preview leads there. */
 export const reservedPorts: readonly number[] = [daemonPort, runtimePort, relayPort, egressPort]
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'

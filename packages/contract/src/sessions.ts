@@ -190,7 +190,7 @@ export const promptSessionRoute = route({
   }),
 })
 
-/** What a person or a program wrote to the agent. The first prompt of a session has the session's id. */
+/** A text that a person or a program wrote to the agent. The first prompt of a session has the session's id. */
 export const prompt = z.object({
   prompt_id: uuid,
   text: z.string(),

@@ -24,7 +24,7 @@ export interface NetworkLimits {
   /** Event streams and WebSockets, which count apart from other connections. */
   streams: number
   streamsPerAddress: number
-  /** What stays open is judged again this often. No setting: docs/operate/server.md names it. */
+  /** Open streams are judged again this often. No setting: docs/operate/server.md names it. */
   judgeEveryMs: number
 }
 

@@ -63,7 +63,7 @@ async function follow(deps: SettleDeps & Pick<Deps, 'newId'>, landing: HostLandi
 
 type Facts = Pick<MergeAttempt, 'base_sha' | 'head_sha' | 'result_sha'>
 
-/** What is on the base now decides, whatever the host's API says; null: not merged there yet. */
+/** The commits of the base decide, whatever the host's API says; null: not merged there yet. */
 async function landedOnHost(
   deps: SettleDeps,
   repository: Repository,

@@ -92,7 +92,7 @@ describe('on a GitHub-style host', () => {
     await follow()
     expect((await at.get(cr.cr_id)).status).toBe('open')
     host.pulls[0]!.merge_commit_sha = squashed
-    // What is pushed to the head after the host merged it is not on the base.
+    // The base does not have a commit that is pushed after the host merged.
     await commit(repo, 'work', { later: '1\n' })
     await follow()
     expect((await at.get(cr.cr_id)).status).toBe('open')
