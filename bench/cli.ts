@@ -1,4 +1,7 @@
-/** The client's start, as whole processes of the built program: each beside `git --version`, the start of a small native program on the same machine in the same minute. */
+/**
+ * Start time of the client as whole processes of the built program, each beside `git --version`: a small native program on the
+ * same machine in the same minute.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +9,7 @@ import { git, program, run, Server } from '../test/e2e/harness.ts'
 import { interleaved, median, printFigures } from './report/figures.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 40)
-/** What the client promises over its floor, in ms on an idle machine; a machine that is busy slows both. */
+/** How much longer than its floor the client may take, in ms on an idle machine; a busy machine slows both. */
 const promised = { version: 20, list: 60 }
 
 const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))

@@ -1,4 +1,7 @@
-/** How the pages bear what is large: long diffs, many files, long lists, long conversations. In the real program and a real browser. */
+/**
+ * How the pages handle large data: long diffs, many files, long lists, long conversations. Uses the real program and a real
+ * browser.
+ */
 import { printFigures } from './report/figures.ts'
 import { changes, type Report } from './pages/changes.ts'
 import { conversations } from './pages/conversations.ts'

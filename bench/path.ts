@@ -1,4 +1,7 @@
-/** The main path through the built program: create to running, reading, previewing and merging a change request, and the client's start. */
+/**
+ * The main path through the built program: create a session until it runs; read, preview and merge a change request; start the
+ * client.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +34,7 @@ try {
   await rm(dir, { recursive: true, force: true })
 }
 
-/** 200 files, 300 commits: small enough to make here, large enough that no figure is about nothing. */
+/** 200 files, 300 commits: small enough to make here, large enough for meaningful figures. */
 async function makeRepository(seed: string, bare: string): Promise<void> {
   await git(dir, 'init', '--quiet', '--initial-branch=main', seed)
   for (let file = 0; file < 200; file++)
@@ -113,7 +116,7 @@ async function changeRequests(project: string, seed: string, bare: string): Prom
   ]
 }
 
-/** The three commands a merge cannot do without; to a ref of its own, so that the measured merge finds the base as it was. */
+/** The three commands that any merge needs, to a ref of its own, so that the measured merge finds the base unchanged. */
 async function rawMerge(bare: string, head: string): Promise<void> {
   const env = {
     PATH: process.env.PATH ?? '',

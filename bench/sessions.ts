@@ -1,4 +1,7 @@
-/** How long a session takes to start, warm and from nothing, and to say its first word; what many at once and idle ones cost. */
+/**
+ * How long a session takes to start, warm and cold, and to produce its first word; the cost of many concurrent and of idle
+ * sessions.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +22,7 @@ interface Session {
 }
 type Phases = Map<string, number[]>
 
-/** The model: answers at once, so that what is measured is what lies around it. */
+/** A model that responds at once, so that the measurement covers everything around it. */
 const model = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => firstWord() })
 const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'))
 const environment = { SVC_LLM_UPSTREAM_URL: `http://127.0.0.1:${model.port}/v1`, SVC_LLM_MODEL: 'bench' }
@@ -88,7 +91,7 @@ async function warm(server: Server, project: string): Promise<void> {
   const first = await start(server, project)
   let cold = 0
   for (let n = 0; n < warms; n++) {
-    const waiting = () => server.output.split('a sandbox waits for a session').length - 1
+    const waiting = () => server.output.split('a warm sandbox is ready').length - 1
     await until('a sandbox to wait', async () => waiting() > n)
     asking.push(await timed(() => server.api('/v1/token')))
     const session = await start(server, project)
@@ -113,7 +116,7 @@ async function warm(server: Server, project: string): Promise<void> {
   if (cold > 0) console.log(`${cold} of them started from nothing.`)
 }
 
-/** As a client sees it: the answer, and then `running` on the event stream. */
+/** As a client sees it: the response, then `running` on the event stream. */
 async function start(server: Server, project: string) {
   const began = performance.now()
   const made = await server.api(`/v1/projects/${project}/sessions`, {
@@ -154,7 +157,7 @@ async function untilFirstWord(server: Server, project: string, id: string): Prom
   return performance.now() - began
 }
 
-/** Reads the events of a session until one fits. `once` happens when the stream is open. */
+/** Reads a session's events until one matches. Calls `once` when the stream is open. */
 async function onEvents(
   server: Server,
   project: string,
@@ -201,7 +204,7 @@ function firstWord(): Response {
   return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** Of every process in a sandbox below that server, shared pages counted by share. */
+/** Every process in a sandbox of this server; shared pages are divided by the number of sharers. */
 function sandboxBytes(serverPid: number): number {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -218,7 +221,7 @@ function sandboxBytes(serverPid: number): number {
   return kilobytes * 1024
 }
 
-/** A process may be gone by the time it is looked at. */
+/** The process may have ended meanwhile. */
 function readSafely(path: string): string {
   try {
     return readFileSync(path, 'utf8')

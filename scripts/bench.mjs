@@ -1,4 +1,4 @@
-// `npm run bench [-- name …]`: runs bench/<name>.ts one after the other, all of them when none is named.
+// `npm run bench [-- name …]` runs bench/<name>.ts for each name, or every benchmark without a name.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'

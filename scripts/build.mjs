@@ -1,4 +1,4 @@
-// Builds the one program, dist/svc, when its sources changed since it was built.
+// Builds the one program, dist/svc, when a source is newer than the last build.
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -14,21 +14,24 @@ import {
 import { dirname, join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { buildDashboard, pack } from './dashboard.mjs'
+import { buildDocs, docsPack } from './docs/build.mjs'
 import { isMain, main, root, runQuietly, step } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 export const program = join(root, 'dist/svc')
 const stampFile = join(root, 'dist/.svc-built-from')
 const pagesStampFile = join(root, 'dist/.pages-built-from')
+const docsStampFile = join(root, 'dist/.docs-built-from')
 
 export async function ensureBuilt() {
   await ensurePages()
+  await ensureDocs()
   const stamp = sourceStamp()
   if (existsSync(program) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   await step('Building dist/svc', () => build(stamp))
 }
 
-/** The program carries the pages within it, so they come first. */
+/** The program embeds the pages, so they are built first. */
 async function ensurePages() {
   const stamp = stampOf(['dashboard', 'contract'], ['scripts/dashboard.mjs', 'packages/dashboard/vite.config.ts'])
   if (existsSync(pack) && existsSync(pagesStampFile) && readFileSync(pagesStampFile, 'utf8') === stamp) return
@@ -39,7 +42,28 @@ async function ensurePages() {
   })
 }
 
-/** Built aside and renamed, so that a program that runs keeps its file and a failed build leaves the last good one. */
+/**
+ * The program carries the docs site too. */
+async function ensureDocs() {
+  const stamp = stampOf(['contract'], docsFiles())
+  if (existsSync(docsPack) && existsSync(docsStampFile) && readFileSync(docsStampFile, 'utf8') === stamp) return
+  await step('Building the docs site', async () => {
+    rmSync(docsStampFile, { force: true })
+    await buildDocs()
+    writeFileSync(docsStampFile, stamp)
+  })
+}
+
+function docsFiles() {
+  const inRoot = readdirSync(root).filter((name) => name.endsWith('.md'))
+  const inFolders = ['docs', 'scripts/docs'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`),
+  )
+  return ['package.json', ...inRoot, ...inFolders.filter((path) => !/\.test\.\w+$/.test(path))].sort()
+}
+
+/** Built under another name and renamed, so that a running program keeps its file and a failed build keeps the last good one.
+ */
 async function build(stamp) {
   mkdirSync(join(root, 'dist'), { recursive: true })
   const aside = mkdtempSync(join(root, 'dist/.build-'))
@@ -53,7 +77,7 @@ async function build(stamp) {
   }
 }
 
-/** The one program. `more` are flags for a platform that is not this one. */
+/** Builds the one program. `more` holds the flags for another platform. */
 export async function compile(outfile, more = []) {
   const flags = [
     '--compile',
@@ -61,10 +85,11 @@ export async function compile(outfile, more = []) {
     '--bytecode',
     '--splitting',
     '--minify',
-    // Otherwise the program would read .env and bunfig.toml of whatever folder it is called in.
+    // Without these flags the program would load .env and bunfig.toml from the current folder.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
-    // What only tests use: packages/server/src/failpoint.ts says what, test/torture/failpoints.test.ts that it is gone.
+    // Removes code for tests: packages/server/src/failpoint.ts lists it, test/torture/failpoints.test.ts checks that it is
+    // gone.
     '--define',
     'SVC_RELEASE=true',
     '--drop=failpoint',
@@ -75,7 +100,7 @@ export async function compile(outfile, more = []) {
   await runQuietly(findBun(), ['build', ...flags, '--outfile', outfile, entry], { cwd: dirname(outfile) })
 }
 
-/** What the program is told at build time; the hosts are left undefined in a build that does not know them. */
+/** Constants of the build. A build that does not know its hosts leaves them undefined. */
 export function buildValues() {
   const values = { SVC_VERSION: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version }
   for (const name of ['SVC_CLOUD_URL', 'SVC_INTERNAL_URL']) {
@@ -86,10 +111,10 @@ export function buildValues() {
 
 function sourceStamp() {
   const packages = readdirSync(join(root, 'packages')).filter((name) => name !== 'dashboard')
-  return stampOf(packages, ['scripts/build.mjs', 'dist/.pages-built-from'])
+  return stampOf(packages, ['scripts/build.mjs', 'dist/.pages-built-from', 'dist/.docs-built-from'])
 }
 
-/** Every source's size and time of change: reading the files themselves would cost more than it is worth on each start. */
+/** Compares sizes and modification times; hashing every source would slow each start down. */
 function stampOf(packages, otherFiles) {
   const hash = createHash('sha256')
   hash.update(JSON.stringify([buildValues(), process.platform, process.arch]))

@@ -1,4 +1,4 @@
-// What the scripts share about the terminal: progress lines, and one child in the foreground.
+// Terminal helpers of the scripts: progress lines, and one child process in the foreground.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** A step a person has to wait for: what it is, and when it is done how long it took. */
+/** Prints a step that takes a while, then how long it took. */
 export async function step(what, work) {
   const began = Date.now()
   process.stderr.write(`${what} …`)
@@ -21,7 +21,7 @@ export async function step(what, work) {
   }
 }
 
-/** Runs a program to its end; rejects with the last of what it said when it fails. */
+/** Runs a program to its end. Rejects with the last lines of its output when it fails. */
 export function runQuietly(program, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: root, ...options, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -38,7 +38,7 @@ export function runQuietly(program, args, options = {}) {
   })
 }
 
-/** Runs a program in the foreground until it ends, and answers its exit code. The first signal is handed on, once. */
+/** Runs a program in the foreground and returns its exit code. Forwards the first signal once. */
 export async function runInForeground(program, args) {
   const child = startProgram(program, args)
   const forget = onStop((signal) => child.stop(signal))
@@ -50,11 +50,11 @@ export async function runInForeground(program, args) {
 }
 
 /**
- * Starts a program on our own terminal. Ctrl-C reaches every process of a terminal, and npm hands it on once more: so the
- * program has a group of its own, and hears of it from here.
+ * Starts a program on this terminal. Ctrl-C reaches every process of a terminal and npm forwards it again, so the program runs
+ * in its own process group and gets signals from here only.
  */
 export function startProgram(program, args) {
-  // Should this script be killed with no chance to say so, the kernel tells the program to end.
+  // If this script is killed without a chance to react, the kernel ends the program.
   const guard = process.platform === 'linux' ? findProgram('setpriv') : null
   const [first, ...rest] = guard === null ? [program, ...args] : [guard, '--pdeathsig', 'TERM', program, ...args]
   const child = spawn(first, rest, { cwd: root, stdio: 'inherit', detached: true })
@@ -65,7 +65,7 @@ export function startProgram(program, args) {
   return { ended, stop: (signal) => child.kill(signal) }
 }
 
-/** Calls once with the first signal that asks this script to stop; answers how to stop listening. */
+/** Calls back once on the first signal that asks this script to stop. Returns a function that stops listening. */
 export function onStop(stop) {
   let asked = false
   const ask = (signal) => {
@@ -81,20 +81,20 @@ export function onStop(stop) {
   }
 }
 
-/** Started by npm, it ends with npm: a killed npm passes no signal on. */
+/** A killed npm forwards no signal, so watch for its end. */
 function watchNpm(gone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined
   const parent = process.ppid
   return setInterval(() => process.ppid !== parent && gone(), 500)
 }
 
-/** Where a program lies on PATH, or null. */
+/** Finds a program on PATH, or returns null. */
 export function findProgram(name) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].filter((folder) => folder !== '')
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
 }
 
-/** The errors of a script are sentences for a person; a stack would hide them. */
+/** Script errors are sentences for a person; a stack would bury them. */
 export async function main(work) {
   try {
     process.exitCode = (await work()) ?? 0

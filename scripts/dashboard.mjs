@@ -1,4 +1,4 @@
-// Builds the pages and packs them into one file, dist/dashboard.pack, which the program carries within it.
+// Builds the pages and packs them into dist/dashboard.pack, which the program embeds.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -12,12 +12,13 @@ const types = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
   '.json': 'application/json',
   '.wasm': 'application/wasm',
   '.woff2': 'font/woff2',
 }
 
-/** Packed aside and renamed, so that a failed build leaves the last good one. */
+/** Packed under another name and renamed, so that a failed build keeps the last good one. */
 export async function buildDashboard() {
   mkdirSync(join(root, 'dist'), { recursive: true })
   const aside = mkdtempSync(join(root, 'dist/.pages-'))
@@ -32,15 +33,14 @@ export async function buildDashboard() {
   }
 }
 
-/** `{ path: { type, gzip } }` as JSON, the contents compressed once here instead of at every request. */
-function packFolder(folder) {
+/** `{ path: { type, gzip } }` as JSON. Compressing here once saves compressing at every request. */
+export function packFolder(folder) {
   const files = {}
   for (const path of readdirSync(folder, { recursive: true }).sort()) {
     const file = join(folder, path)
     if (!statSync(file).isFile()) continue
     const type = types[extname(path)]
-    if (type === undefined)
-      throw new Error(`The pages hold ${path}, whose kind of file scripts/dashboard.mjs does not know.`)
+    if (type === undefined) throw new Error(`${path} has a type of file that scripts/dashboard.mjs does not know.`)
     files[`/${path}`] = { type, gzip: gzipSync(readFileSync(file), { level: 9 }).toString('base64') }
   }
   return JSON.stringify(files)

@@ -1,16 +1,16 @@
-// Debian packages that tests need and that must not be installed: installed, their services would start.
+// Debian packages that tests need without an installation, because installing one starts its service.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runQuietly } from './console.mjs'
 
-/** Downloads them into `dir` and unpacks them below `dir/files`, which it returns. */
+/** Downloads packages into `dir`, unpacks them below `dir/files` and returns that path. */
 export async function unpackDebianPackages(names, dir) {
   const download = () => runQuietly('apt-get', ['download', ...names], { cwd: dir, timeout: 300_000 })
   try {
     await download()
   } catch (error) {
     if (process.getuid() !== 0) throw error
-    // A fresh machine or container has no package lists yet.
+    // A new machine or container has no package lists yet.
     await runQuietly('apt-get', ['update'], { timeout: 300_000 })
     await download()
   }

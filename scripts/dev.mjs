@@ -1,5 +1,5 @@
-// `npm run dev`: the server from source, stopped and started again whenever a source changes. Not `bun --watch`: it replaces
-// the program without letting it stop, and a server has a database and sandboxes to put in order.
+// `npm run dev` runs the server from source and restarts it when a source changes. `bun --watch` replaces the process without
+// letting it stop, but the server has a database and sandboxes to shut down.
 import { watch } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -26,7 +26,7 @@ async function serveUntil(stopped, sources) {
   for (;;) {
     const changed = nextChange(sources)
     const server = startProgram(findBun(), [join(root, 'packages/svc/src/main.ts'), 'server', ...process.argv.slice(2)])
-    // A server that ends by itself has a mistake in its source: the next change starts it again.
+    // A server that exits by itself has a bug in its source, so the next change restarts it.
     void server.ended.then((code) => code !== 0 && console.error(`The server ended with exit code ${code}`))
     const signal = await Promise.race([stopped, changed])
     server.stop(signal ?? 'SIGTERM')
@@ -36,11 +36,13 @@ async function serveUntil(stopped, sources) {
   }
 }
 
-/** Settles with null when a source has changed and the editor is done writing. */
+/** Resolves with null once a source has changed and the editor has finished writing. */
 function nextChange(sources) {
   return new Promise((resolve) => {
     const look = async (_event, file) => {
-      if (file === null || !/\.(ts|tsx|sql|json)$/.test(file) || /\.test\.|node_modules/.test(file)) return
+      if (file === null || !/\.(ts|tsx|sql|json)$/.test(file)) return
+      // Neither tests nor the client and the pages run in the server.
+      if (/\.test\.|node_modules|^(cli|dashboard|sdk)\//.test(file)) return
       sources.removeListener('change', look)
       await delay(100)
       resolve(null)

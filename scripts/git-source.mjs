@@ -1,15 +1,15 @@
-// git's source package of this Debian, and of it what its tests need to run. Kept in the user's cache folder.
+// Fetches Debian's source package of git and the files its tests need. Kept in the user's cache folder.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findProgram, runQuietly, step } from './console.mjs'
 
-/** Only the harness is built. The git that is tested is the installed one, so what those would add is left out. */
+/** Builds the test harness only. The tests run the installed git, so skip what a full build would add. */
 const leftOut = ['NO_OPENSSL', 'NO_GETTEXT', 'NO_EXPAT', 'NO_PYTHON', 'NO_TCLTK']
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
-/** Answers the version and the folder of a source tree that is ready to run tests. */
+/** Returns the version and the folder of a source tree that is ready to run tests. */
 export async function fetchGitSource() {
   if (findProgram('apt-get') === null || findProgram('dpkg-query') === null)
     throw new Error("This runs on Debian only: git's own tests come from Debian's source package of git.")
@@ -32,11 +32,13 @@ export async function fetchGitSource() {
   return { dir: join(dir, 'git'), cache: dir, version: description.replace(/^git_(.*)\.dsc$/, '$1') }
 }
 
-/** A source list of our own: most machines list no sources, and theirs is not ours to change. */
+/** One of several repositories may be unreachable; the next step finds out whether the source arrived. */
+function ignoreUnreachable() {}
+
+/** Uses its own source list: most machines list no source packages, and their list must not change. */
 async function download(room, version) {
   const apt = aptOptions(room)
-  // One repository of several may be away; whether the source was found is told by what follows.
-  await runQuietly('apt-get', [...apt, 'update'], { timeout: 300_000 }).catch(() => {})
+  await runQuietly('apt-get', [...apt, 'update'], { timeout: 300_000 }).catch(ignoreUnreachable)
   const found = ask('apt-cache', [...apt, 'showsrc', 'git'])
   const versions = [...found.matchAll(/^Version: (.*)$/gm)].map(([, one]) => one)
   if (versions.length === 0) throw new Error('apt found no source package of git.')
@@ -68,7 +70,7 @@ function aptOptions(room) {
     'Dir::Etc::SourceParts': '/dev/null',
     'Dir::State::Lists': join(room, 'lists'),
     'Dir::Cache': join(room, 'apt'),
-    // apt gives up its rights to a user who may not write here.
+    // apt drops its privileges to a user who cannot write here.
     'APT::Sandbox::User': 'root',
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
@@ -80,7 +82,7 @@ async function build(dir) {
   await make('-C', 'templates', 'SHELL_PATH=/bin/sh', 'PERL_PATH=/usr/bin/perl')
 }
 
-/** Some tests need a terminal and perl's word for it. Without it they skip themselves. */
+/** Some tests need a terminal and check for it with perl. Without one they skip themselves. */
 export async function unpackPty({ cache }) {
   if (spawnSync('perl', ['-MIO::Pty', '-e', '1']).status === 0) return null
   const folder = join(cache, 'pty')

@@ -1,5 +1,5 @@
-// `npm run test:git-suite`: git's own tests of smart HTTP, unmodified, against our git host in the place of Apache.
-// `-- --long` runs the one they call expensive too. What they are, and why some fail, is in docs/operate/git-suite.md.
+// `npm run test:git-suite` runs git's own smart HTTP tests, unmodified, against our git host instead of Apache. `-- --long`
+// adds the expensive ones. docs/engineering/git-suite.md explains them and the ones that fail.
 import { spawn, spawnSync } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -38,7 +38,7 @@ await main(async () => {
   return totals.unexplained > 0 ? 1 : 0
 })
 
-/** git's tests answer in TAP, one line a test. */
+/** git's tests print TAP, one line per test. */
 async function runSuite(name, source, { perlFolder, isLong }) {
   const room = mkdtempSync(join(tmpdir(), 'svc-git-suite-'))
   mkdirSync(join(root, 'dist'), { recursive: true })
@@ -53,7 +53,7 @@ async function runSuite(name, source, { perlFolder, isLong }) {
     GIT_TEST_INSTALLED: dirname(findProgram('git')),
     GIT_TEST_HTTPD: 'true',
     LIB_HTTPD_PATH: httpd,
-    // Apache's modules: the tests want a folder, and ours is never looked into.
+    // The tests require a folder of Apache modules and never read ours.
     LIB_HTTPD_MODULE_PATH: room,
     LIB_HTTPD_PORT: String(await freePort()),
     TEST_OUTPUT_DIRECTORY: room,
@@ -69,7 +69,7 @@ async function runSuite(name, source, { perlFolder, isLong }) {
   return readTap(readFileSync(log, 'utf8'), log)
 }
 
-/** The tests refuse to run as root. A user namespace makes root somebody else and leaves it its files. */
+/** The tests refuse to run as root. In a user namespace root keeps its files under another user id. */
 function asNobodyInParticular() {
   if (process.getuid() !== 0) return []
   const wrapped = ['unshare', '--user', '--map-user=1000', '--map-group=1000']
@@ -88,7 +88,7 @@ function runToEnd([program, ...args], { cwd, env, log }) {
       process.exitCode = 130
     })
     child.once('error', reject)
-    // The exit code says no more than the lines that are read afterwards.
+    // The lines read below hold everything the exit code says.
     child.once('close', () => {
       forget()
       output.end(resolve)
@@ -96,7 +96,7 @@ function runToEnd([program, ...args], { cwd, env, log }) {
   })
 }
 
-/** Tests that were stopped may leave their server running. */
+/** Interrupted tests may leave their server running. */
 function endServer(room, name) {
   const pidFile = join(room, `trash directory.${name}/httpd/httpd.pid`)
   if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM')
@@ -104,7 +104,7 @@ function endServer(room, name) {
 
 function readTap(text, log) {
   const results = []
-  // A test that git left out by itself is `ok 1 # skip its name (missing what it needs)`.
+  // A test that git itself skipped prints `ok 1 # skip its name (missing what it needs)`.
   for (const [, not, skip, name] of text.matchAll(/^(not )?ok \d+ (?:# (skip) )?(?:- )?(.*)$/gm)) {
     const outcome = skip !== undefined ? 'skipped' : not === undefined ? 'passed' : 'failed'
     results.push({ name, outcome })

@@ -1,4 +1,4 @@
-// Brings the npm packages to what package-lock.json says. Costs a few milliseconds when they are.
+// Installs the npm packages that package-lock.json lists. Takes a few milliseconds when they are already there.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'
@@ -7,14 +7,14 @@ import { isMain, main, root, runQuietly, step } from './console.mjs'
 export async function ensureInstalled() {
   const why = installReason()
   if (why === null) return
-  // No install script of a package ever runs; what the packages need of them is done at the first start.
+  // Never runs a package's install script; the first start does what the packages need.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error']
   await step(`Installing the packages (${why})`, () => npm(args))
   if (findBun() === null)
     throw new Error(`npm installed no Bun for ${process.platform}-${process.arch}: this platform is not supported.`)
 }
 
-/** npm leaves what it installed in node_modules/.package-lock.json, when it has finished. */
+/** npm writes node_modules/.package-lock.json when it has finished. */
 function installReason() {
   const installedFile = join(root, 'node_modules/.package-lock.json')
   if (!existsSync(installedFile)) return 'once, about a minute'
@@ -22,10 +22,10 @@ function installReason() {
   return missingPackage(wanted, JSON.parse(readFileSync(installedFile, 'utf8')).packages)
 }
 
-/** The first package that is not as wanted, or null. What is optional may be missing, as it is on other platforms. */
+/** The first package that differs from the lock file, or null. An optional package of another platform may be missing. */
 export function missingPackage(wanted, installed) {
   for (const [path, { version, integrity, optional, devOptional, link }] of Object.entries(wanted)) {
-    // The root itself is no package, and a workspace's folder is reached by its link.
+    // Skips the root, which is not a package, and workspaces, which are links.
     if (!path.startsWith('node_modules/') && !path.includes('/node_modules/')) continue
     const found = installed[path]
     const name = path.split('node_modules/').at(-1)
@@ -36,7 +36,7 @@ export function missingPackage(wanted, installed) {
   return findBun() === null ? 'Bun is missing' : null
 }
 
-/** The npm that runs us, or else the one on PATH. */
+/** The npm that runs this script, or else the one on PATH. */
 async function npm(args) {
   const own = process.env.npm_execpath
   if (own !== undefined && /npm-cli\.[cm]?js$/.test(own)) return await runQuietly(process.execPath, [own, ...args])

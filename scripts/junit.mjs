@@ -1,8 +1,8 @@
-// Reads the test report that Bun writes.
+// Parses the test report that Bun writes.
 
 const testcase = /<testcase ([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g
 
-/** One entry a test: its file, its full name, and whether it passed, failed or was skipped. */
+/** Returns one entry per test: its file, its full name, and whether it passed, failed or was skipped. */
 export function readReport(xml) {
   return [...xml.matchAll(testcase)].map(([, head, body = '']) => {
     const group = attribute(head, 'classname')

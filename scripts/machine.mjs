@@ -1,4 +1,4 @@
-// The programs of the machine that sessions need. On Debian as root they are installed; elsewhere the command is shown.
+// Programs that sessions need on the machine. As root on Debian this installs them; elsewhere it prints the command.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,17 +12,17 @@ const packages = {
   uidmap: { program: 'newuidmap', for: 'the sandbox of an unprivileged server needs it' },
 }
 
-/** Beside what sessions need. */
+/** Needed in addition to those of sessions. */
 const testPackages = {
   chromium: { program: 'chromium', for: 'the tests of the page drive it' },
 }
 
-/** What `npm test` needs of the machine; tests whose program is missing all the same are skipped and counted. */
+/** Programs that `npm test` needs. Tests whose program is still missing are skipped and counted. */
 export async function ensureTestMachine() {
   await ensurePrograms({ ...packages, ...testPackages })
 }
 
-/** Never fails: a server without sandboxes is still a server, and says so itself when a session is started. */
+/** Never fails: a server without sandboxes still works, and explains the gap when a session starts. */
 export async function ensureMachine() {
   await ensurePrograms(packages)
 }
@@ -45,12 +45,12 @@ async function ensurePrograms(wanted) {
   console.error(`Missing on this machine (${reasons}). As root: ${command}`)
 }
 
-/** Where packages/git/src/testing-sshd.ts looks for it. */
+/** packages/git/src/hosts/testing-sshd.ts looks here. */
 const sshdFolder = join(root, 'node_modules/.cache/openssh-server')
 
 /**
- * The tests of ssh start an sshd of their own. Debian's package is unpacked for them, not installed: installed, it would
- * start a server for everybody on this machine's network. Never fails: without it those tests are skipped and counted.
+ * The ssh tests start their own sshd from Debian's package, unpacked rather than installed, because an installation would start
+ * an ssh server on the machine's network. Never fails: without sshd those tests are skipped and counted.
  */
 export async function ensureSshd() {
   const isThere = findProgram('sshd') !== null || ['/usr/sbin', join(sshdFolder, 'usr/sbin')].some(hasSshd)
@@ -65,10 +65,10 @@ export async function ensureSshd() {
   }
 }
 
-/** Where packages/server/src/http/testing-proxies.ts looks for them. */
+/** packages/server/src/http/connections/testing-proxies.ts looks here. */
 const proxyFolder = join(root, 'node_modules/.cache/reverse-proxies')
 
-/** The tests of docs/operate/reverse-proxy.md start an nginx and a Caddy of their own, unpacked for the same reason as sshd. */
+/** The tests of docs/operate/reverse-proxy.md start their own nginx and Caddy, unpacked for the same reason as sshd. */
 export async function ensureReverseProxies() {
   const files = ['usr/sbin/nginx', 'usr/lib/nginx/modules/ngx_stream_module.so', 'usr/bin/caddy']
   const isThere = files.every((path) => existsSync(join(proxyFolder, path)))
@@ -95,7 +95,7 @@ async function unpackSshd(dir) {
   const libraries = join(files, 'usr/lib')
   for (const path of readdirSync(libraries, { recursive: true }).filter((name) => /\/libwrap\.so/.test(name)))
     cpSync(join(libraries, path), join(sshdFolder, 'lib', path.split('/').at(-1)), { verbatimSymlinks: true })
-  // Last: it is what tells that the rest is there.
+  // Written last, because its presence means that the rest is complete.
   cpSync(join(files, 'usr/sbin'), join(sshdFolder, 'usr/sbin'), { recursive: true })
 }
 
@@ -106,7 +106,7 @@ async function aptInstall(missing) {
   try {
     await install()
   } catch {
-    // A fresh machine or container has no package lists yet.
+    // A new machine or container has no package lists yet.
     await runQuietly('apt-get', ['update'], { env, timeout: 300_000 })
     await install()
   }

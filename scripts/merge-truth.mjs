@@ -1,5 +1,5 @@
-// `npm run test:merge-truth -- PATH [--limit N] [--jobs N]`: every merge in the history of a repository is made again, by us
-// and by `git merge` in a clean work tree, and the two answers compared. The repository is only read.
+// `npm run test:merge-truth -- PATH [--limit N] [--jobs N]` repeats every merge in a repository's history, once with our engine
+// and once with `git merge` in a clean work tree, and compares the results. It only reads the repository.
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { main, root, runInForeground } from './console.mjs'

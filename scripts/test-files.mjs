@@ -1,4 +1,4 @@
-// Runs test files: all of them beside each other, then once more, alone, each one that failed.
+// Runs test files in parallel, then once more, alone, each file that failed.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findBun } from './bun.mjs'
 import { readReport } from './junit.mjs'
 
-/** A test that hangs on chance fails now and then, never in so many files at once: those are broken. */
+/** Chance fails a few files at most. When more than this fail, the cause is a bug, so don't repeat them. */
 const filesAgainMax = 10
-/** How much of a file's output is kept, from its end. */
+/** The most output kept per file, from its end. */
 const outputMax = 40_000
 
 /**
- * Answers one entry a test, and the files that are flaky: they failed beside the others and passed alone, and count as
- * passed. `options` are Bun's for the first run only.
+ * Returns one entry per test, and the flaky files: those that failed in parallel and passed alone, which count as passed.
+ * `options` are Bun's, for the first run only.
  */
 export async function runTestFiles({ root, files, testMsMax, stuckMs, options = [], show = showLive }) {
   const first = await runOnce({ root, files, testMsMax, stuckMs, options, show })
@@ -39,7 +39,7 @@ export async function runTestFiles({ root, files, testMsMax, stuckMs, options = 
   return { results, flaky }
 }
 
-/** What a person needs to know of a flaky file: which tests failed and why, and what it printed both times. */
+/** Describes a flaky file: which tests failed and why, and both outputs. */
 export function describeFlaky({ file, messages, outputs: [first, second] }) {
   const lines = [`  ${file}`]
   for (const { name, message } of messages)
@@ -61,8 +61,8 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   const report = join(root, 'dist/test-report.xml')
   mkdirSync(join(root, 'dist'), { recursive: true })
   rmSync(report, { force: true })
-  // A folder of their own for everything they leave lying about. Short, since unix sockets lie in it, and open to the other
-  // users that some of them become.
+  // A temporary folder for everything the tests leave behind. The path is short, since unix sockets are created in it, and
+  // accessible to the other users that some tests run as.
   const temporary = mkdtempSync('/tmp/svct-')
   chmodSync(temporary, 0o755)
   const output = readOutput(files, show)
@@ -77,7 +77,7 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   if (wasStopped) show(`The tests were ended: ${ended}.\n`)
   await removeLeftovers(temporary)
   const results = existsSync(report) ? readReport(readFileSync(report, 'utf8')) : []
-  // A file that does not even load is missing from the report.
+  // The report leaves out a file that does not load.
   const seen = new Set(results.map(({ file }) => file))
   for (const file of files) {
     if (!seen.has(file)) results.push({ file, name: '(whole file)', outcome: 'failed', message: 'reported no test' })
@@ -87,23 +87,22 @@ async function runOnce({ root, files, testMsMax, stuckMs, options, show }) {
   return { results, wasStopped, outputOf: output.of }
 }
 
-/** What Bun sums up in the end is of no file. Its list of skipped tests is not shown, as they are counted below. */
+/** Bun's final summary belongs to no file. Its list of skipped tests is dropped, since the counts below include them. */
 const filesEnd = /^( \d+ pass|\d+ tests? \w+:)$/
 const skippedFollow = /^\d+ tests? skipped:$/
 const testPasses = /^\((?:pass|skip|todo)\) /
 const testEnds = /^\((?:pass|skip|todo|fail)\) /
 
 /**
- * Shows what Bun prints but for the tests that passed, and keeps it by file. Bun prints a line with a file's name above
- * what the file prints, again whenever another file came in between. Now and then it leaves that line out, so a file's
- * output can end with some of another's.
+ * Prints Bun's output without the tests that passed, and keeps it by file. Bun prints a file's name above its output, again
+ * after another file's output. Sometimes it omits that line, so a file's output can end with lines of another.
  */
 function readOutput(files, show) {
   const texts = new Map(files.map((file) => [file, '']))
-  // Bun names no file where there is only one.
+  // Bun names no file when it runs only one.
   let current = files.length === 1 ? files[0] : null
   let line = ''
-  /** A file's name is shown once it has something to show. */
+  /** Prints a file's name before its first output. */
   let heading = ''
   const take = () => {
     const named = line.endsWith(':') ? line.slice(0, -1) : null
@@ -118,7 +117,7 @@ function readOutput(files, show) {
     }
   }
   return {
-    /** Whether a test ended in it. */
+    /** Whether a test ended in this output. */
     add(text) {
       let hasEnd = false
       const [first, ...others] = text.split('\n')
@@ -134,24 +133,24 @@ function readOutput(files, show) {
   }
 }
 
-/** The shared test database ends a moment after the tests, and takes its folder with it. */
+/** The shared test database stops shortly after the tests and removes its folder. */
 async function removeLeftovers(folder) {
   const deadline = Date.now() + 10_000
   while (readdirSync(folder).some((name) => name.startsWith('svc-test-pg-')) && Date.now() < deadline) await delay(20)
-  // What is mounted there is not ours to empty.
+  // Leaves mounted folders alone; their contents are not ours.
   const mounts = existsSync('/proc/self/mountinfo') ? readFileSync('/proc/self/mountinfo', 'utf8') : ''
   if (mounts.includes(` ${folder}/`)) console.log(`Something is still mounted in ${folder}`)
-  // Databases of tests that were ended still write to it.
+  // Databases of interrupted tests still write here.
   else rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
 
-/** Something that outlives the program may keep its output open. */
+/** A process that outlives the program may keep its output open. */
 const drainMsMax = 1_000
 
 /**
- * Runs a program to its end, in a group of its own, so that nothing it started outlives it when it is stuck: `hear` gets
- * its output and answers whether it went on. Answers how it ended, empty when it ended well; `wasStopped` means that its
- * result says nothing.
+ * Runs a program to its end in its own process group, so that nothing survives when it hangs. `hear` receives its output and
+ * returns whether it made progress. Returns how the program ended, or an empty string after success; `wasStopped` means that
+ * its result is worthless.
  */
 export function run([program, ...args], { cwd, stuckMs, environment = {}, hear }) {
   return new Promise((resolve, reject) => {
@@ -194,7 +193,7 @@ export function run([program, ...args], { cwd, stuckMs, environment = {}, hear }
   })
 }
 
-/** What the shell of the developer or of npm carries must not change a test: no settings, tokens or switches of ours or Bun's. */
+/** Settings, tokens and switches in the developer's or npm's environment must not change a test. */
 function testEnvironment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(

@@ -12,7 +12,7 @@ afterAll(() => {
 const failing = `throw new Error('not today')`
 const dying = `process.kill(process.pid, 'SIGKILL')`
 
-/** A test file whose first run goes one way and every other one another way. */
+/** A test file whose first run ends one way and every later one another way. */
 function onceThen(first, then, { isLoading = false } = {}) {
   const body = `
     const { existsSync, writeFileSync } = await import('node:fs')

@@ -1,30 +1,30 @@
-// `npm test`: everything a change has to pass. `npm test -- packages/git` runs only the test files whose path contains that.
-// The last line of the output is `N passed, N failed`, and `, N skipped` when there are any; `N flaky` stands before it when
-// files failed beside the others and passed alone.
+// `npm test` runs every check. `npm test -- packages/git` runs only the test files whose path contains that text. The last line
+// is `N passed, N failed`, plus `, N skipped` when tests were skipped; `N flaky` precedes it when files failed in parallel and
+// passed alone.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { findBun } from './bun.mjs'
+import { findBun, testMsMax } from './bun.mjs'
 import { ensureBuilt } from './build.mjs'
 import { main, root } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 import { ensureReverseProxies, ensureSshd, ensureTestMachine } from './machine.mjs'
 import { describeFlaky, run, runTestFiles } from './test-files.mjs'
 
-/** The goal for all of it on two cores. Missing it is reported and is no failure: the machine may be slow. */
+/** The goal for the whole run on two cores. Missing it is reported and is no failure: the machine may be slow. */
 const goalMs = 20 * 60_000
-/** Longer than any test may take: when none ended for so long, all are. However slow the machine is, tests that end go on. */
+/** Longer than any test may take. If no test ends for this long, the run stops; a slow machine alone never triggers it. */
 const stuckMs = 25 * 60_000
-const testMsMax = 120_000
-/** How long each file takes, so that the longest begin first: as the last whole run here left it, else about what is usual. */
+/** How long each file takes, so that the longest start first: from the last complete run here, or typical times. */
 const timings = { own: 'dist/test-timings.json', usual: 'test/timings.json' }
 const began = Date.now()
 const bin = (name) => join(root, 'node_modules/.bin', name)
 
-/** Each counts as one test. */
+/** Each stage counts as one test. */
 const stages = [
   { name: 'types', command: () => [bin('tsc'), '-p', '.'] },
   { name: 'lint', command: () => [bin('oxlint'), '--quiet'] },
   { name: 'format', command: () => [bin('oxfmt'), '--check'] },
+  { name: 'unused code', command: () => [bin('knip'), '--no-progress', '--no-config-hints'] },
   { name: 'generated api', command: () => [findBun(), 'packages/contract/generate-api.ts', '--check'] },
 ]
 
@@ -67,7 +67,7 @@ async function runTests(filters) {
     return { results: [{ file: '', name: 'tests', outcome: 'failed', message }], flaky: [] }
   }
   const started = Date.now()
-  // The first is the one that is written, whether it is there or not.
+  // Bun writes to the first file, even if it does not exist yet.
   const options = [`--timings=${timings.own}`, '--update-timings']
   if (!existsSync(join(root, timings.own))) options.push(`--timings=${timings.usual}`)
   const ran = await runTestFiles({ root, files, testMsMax, stuckMs, options })

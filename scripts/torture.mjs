@@ -1,11 +1,11 @@
-// `npm run torture -- name …`: runs test/torture/<name>.ts, which kills servers and races clients for as long as it is told.
+// `npm run torture -- name …` runs test/torture/<name>.ts, which kills servers and races clients for the given time.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findBun } from './bun.mjs'
 import { main, root, runInForeground } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
-/** The others are parts of these. */
+/** The other files are parts of these. */
 const programs = [
   'merges',
   'races',

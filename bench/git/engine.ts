@@ -1,7 +1,7 @@
-/** The engine alone, in this process, beside the git commands it cannot do without. */
+/** The engine alone, in this process, beside the git commands it needs at least. */
 import { join } from 'node:path'
 import {
-  bringObjects,
+  fetchObjects,
   diffCommits,
   landMerge,
   openMirror,
@@ -11,8 +11,8 @@ import {
   type Repository,
   type Sha,
 } from '../../packages/git/src/index.ts'
-import { mergeBase } from '../../packages/git/src/refs.ts'
-import { doubtAboutMerge } from '../../packages/git/src/merge-check.ts'
+import { mergeBase } from '../../packages/git/src/refs/refs.ts'
+import { mergeVerificationFailure } from '../../packages/git/src/merge/check.ts'
 import { commit, makeRepo, serveHttpBackend, tempDir } from '../../packages/git/src/testing.ts'
 import { compare, type Figure, median, timed } from '../report/figures.ts'
 import { fill, type Pair, raw, rawMerge, rawPreview } from './repositories.ts'
@@ -57,7 +57,7 @@ export async function engineFigures(input: { commits: number; rounds: number }):
           await raw(mirror.dir, ['fetch', '--quiet', host.url, '+refs/heads/fetched:refs/heads/fetched'])
         },
       ],
-      ours: async (round) => bringObjects(mirror, [await commit(repo, 'fetched', { f: `${round}\n` })]),
+      ours: async (round) => fetchObjects(mirror, [await commit(repo, 'fetched', { f: `${round}\n` })]),
     }),
   ]
   await host.close()
@@ -66,13 +66,13 @@ export async function engineFigures(input: { commits: number; rounds: number }):
   return figures
 }
 
-/** The check of its own result is part of every merge; here it stands apart as well, since the floor has none. */
+/** Every merge checks its own result. The check is also measured alone, since the floor has none. */
 export async function checkAlone(repo: Repository, { baseSha, headSha }: Pair, resultSha: Sha): Promise<number> {
   const ancestor = (await mergeBase(repo, baseSha, headSha))!
-  return timed(() => doubtAboutMerge(repo, { baseSha, headSha, ancestor, resultSha }))
+  return timed(() => mergeVerificationFailure(repo, { baseSha, headSha, ancestor, resultSha }))
 }
 
-/** The rows of a merge, of its times with the check and of the check's alone. */
+/** The rows of a merge: with the check, and the check alone. */
 export function mergeRows(merge: Figure, checks: number[]): Figure[] {
   const { floor, floorMs } = merge
   const check = median(checks)

@@ -1,4 +1,7 @@
-/** A process of its own, so that what five hundred readers cost is not taken from whoever measures beside them: `url token readers milliseconds everyMs`. */
+/**
+ * A separate process, so that five hundred readers do not slow down the one who measures: `url token readers milliseconds
+ * everyMs`.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 
 const [url = '', token = '', readers = '', forMs = '', everyMs = ''] = process.argv.slice(2)
@@ -8,7 +11,7 @@ let failed = 0
 
 await Promise.all(
   Array.from({ length: Number(readers) }, async () => {
-    // People come within a second, not in one moment.
+    // Spreads the arrivals over a second.
     await delay(Math.random() * 1_000)
     while (performance.now() < until) {
       const began = performance.now()
@@ -16,7 +19,7 @@ await Promise.all(
       await response.arrayBuffer()
       taken.push(performance.now() - began)
       if (response.status !== 200) failed++
-      // As often as the clock says and not as fast as they are answered: with and without a host that hangs it is the same load.
+      // Sends by the clock rather than after each response, so that the load is the same with and without a hanging host.
       await delay(Math.max(0, began + Number(everyMs) - performance.now()))
     }
   }),

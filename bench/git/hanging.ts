@@ -1,15 +1,19 @@
-/** A git host that takes every question and answers none, five hundred who read a project on it, and somebody who reads another one. */
+/**
+ * A git host that accepts every request and never responds, five hundred readers of a project on it, and one reader of another
+ * project.
+ */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { commit, makeRepo, serveHttpBackend } from '../../packages/git/src/testing.ts'
 import type { Server } from '../../test/e2e/harness.ts'
 import { type Figure, median, percentile, timed } from '../report/figures.ts'
 import { Client, othersRead } from './http.ts'
+import { ignoreClosed } from '../../test/ignored.ts'
 
 const readerCount = 500
-/** How long a reader may have to wait for what is stored. */
+/** The longest acceptable wait for stored data. */
 const promisedMs = 2_000
-/** Each of them reads so often: no more often than those whose host hangs can. */
+/** The pause between a reader's requests: no shorter than for readers whose host hangs. */
 const everyMs = 1_600
 const turns = 4
 const turnMs = 6_000
@@ -23,7 +27,7 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
     before: async (request) => {
       if (!isHanging) return
       inFlightMax = Math.max(inFlightMax, ++inFlight)
-      await once(request.socket, 'close').catch(() => {})
+      await once(request.socket, 'close').catch(ignoreClosed)
       inFlight--
     },
   })
@@ -34,7 +38,7 @@ export async function hangingFigures(server: Server): Promise<Figure[]> {
     const healthy = new Client(server, await Client.project(server, { repo_url: answering.url, name: 'healthy' }))
     const healthyPath = await healthy.open({ base: 'main', head: 'work' })
     const other = await othersRead(server)
-    // By turns, so that a machine that slows down slows all.
+    // Alternates the cases, so that a slower machine slows all of them.
     const alone: number[] = []
     const besideHealthy: number[] = []
     const beside: number[] = []
@@ -89,7 +93,7 @@ async function readersOf(server: Server, path: string): Promise<number[]> {
       String(turnMs),
       String(everyMs),
     ],
-    // As many connections as readers; the client's own limit is half of that.
+    // Allows one connection per reader; the client's default limit is half of that.
     { stdout: 'pipe', env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(readerCount * 2) } },
   )
   const { taken, failed } = JSON.parse(await new Response(child.stdout).text()) as { taken: number[]; failed: number }

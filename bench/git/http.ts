@@ -1,12 +1,12 @@
-/** What a client sees, through the routes of the built program. */
+/** What a client measures through the routes of the built program. */
 import { join } from 'node:path'
 import { readTips, type Repository } from '../../packages/git/src/index.ts'
-import { lsRefsHttp } from '../../packages/git/src/ls-refs.ts'
+import { lsRefsHttp } from '../../packages/git/src/refs/ls-refs.ts'
 import { commit, makeRepo } from '../../packages/git/src/testing.ts'
 import type { Server } from '../../test/e2e/harness.ts'
 import { type Figure, interleaved, median, timed } from '../report/figures.ts'
 import { checkAlone, mergeRows } from './engine.ts'
-import { startHostApart } from './host-apart.ts'
+import { startSeparateHost } from './separate-host.ts'
 import { readerFigures } from './readers.ts'
 import { fill, type Pair, raw, rawMerge, rawPreview } from './repositories.ts'
 
@@ -46,11 +46,11 @@ async function send<T>(server: Server, method: string, path: string, body?: obje
   return JSON.parse(text) as T
 }
 
-/** A server that just started interprets what one that runs has compiled: its first merges are told apart. */
+/** A new server still interprets code that it compiles later, so its first merges are reported separately. */
 const firstMerges = 10
 const mergesBefore = 200
 
-/** One change request after the other, on a repository of the service itself. */
+/** Change requests one after another on a managed repository. */
 export async function managedFigures(
   server: Server,
   input: { commits: number; rounds: number; isFresh: boolean },
@@ -102,7 +102,10 @@ export async function managedFigures(
 
 const take = <T>(from: T[], count: number): T[] => from.splice(0, count)
 
-/** Cold previews and merges of every other pair; the floor has the ones between, since what it writes would be there for the service to find. */
+/**
+ * Cold previews and merges of every other pair. The floor uses the pairs in between, since the service would find the objects
+ * it writes.
+ */
 async function mergeTimes(client: Client, repo: Repository, pairs: Pair[]) {
   const times = { preview: [] as number[], rawPreview: [] as number[], merge: [] as number[], rawMerge: [] as number[] }
   const check: number[] = []
@@ -123,11 +126,11 @@ async function mergeTimes(client: Client, repo: Repository, pairs: Pair[]) {
   return { ...times, check }
 }
 
-/** Many of them, on a repository of another host. */
+/** Many change requests on an external repository. */
 export async function externalFigures(server: Server, input: { commits: number; rounds: number }): Promise<Figure[]> {
   const origin = await makeRepo({ main: {} })
   const { pairs } = await fill(origin, { commits: input.commits, pairs: 1000 })
-  const host = await startHostApart(origin.dir)
+  const host = await startSeparateHost(origin.dir)
   try {
     const project = await Client.project(server, { repo_url: host.url, name: `external-${input.commits}` })
     const client = new Client(server, project)
@@ -167,7 +170,7 @@ export async function externalFigures(server: Server, input: { commits: number; 
   }
 }
 
-/** A read of a small project of the service itself. */
+/** Reading a small managed project. */
 export async function othersRead(server: Server): Promise<() => Promise<unknown>> {
   const project = await Client.project(server, { name: 'beside' })
   const dir = join(server.env.SVC_DATA_DIR!, 'repositories', `${project.project_id}.git`)

@@ -1,4 +1,4 @@
-/** Fifty who read one project at once, each again as soon as it is answered. */
+/** Fifty concurrent readers of one project. Each reads again as soon as its response arrives. */
 import { type Figure, timed } from '../report/figures.ts'
 
 const readerCount = 50
@@ -7,7 +7,7 @@ export interface Readers {
   read: () => Promise<unknown>
   floor: string
   process: () => Promise<unknown>
-  /** Of a project behind a host. */
+  /** A project on an external host. */
   host?: { ask: () => Promise<unknown>; questions: () => Promise<number>; managed: () => Promise<unknown> }
 }
 
@@ -16,13 +16,13 @@ export async function readerFigures({ read, floor, process, host }: Readers): Pr
   const before = (await host?.questions()) ?? 0
   const slices: number[] = []
   const floors: number[] = []
-  // By turns, so that a machine that slows down slows both.
+  // Alternates the cases, so that a slower machine slows both.
   for (let turn = 0; turn < turns; turn++) {
     floors.push(await perAnswer(processes / turns, process))
     slices.push(await perAnswer(reads / turns, read))
   }
   const [ms, floorMs] = [mean(slices), mean(floors)]
-  // Each process asks the host as well: once for what it speaks, and once for the branches.
+  // Each process asks the host twice: for its protocol version and for the branches.
   const asked = ((await host?.questions()) ?? 0) - before - 2 * processes
   const note = `${Math.round(1000 / ms)} reads a second, ${(floorMs / ms).toFixed(0)} times as many`
   const figure = { what: `${readerCount} readers, a read each`, ms, floor, floorMs }
@@ -33,7 +33,7 @@ export async function readerFigures({ read, floor, process, host }: Readers): Pr
   ]
 }
 
-/** A server that just started interprets what one that runs has compiled. */
+/** A new server still interprets code that it compiles later. */
 const readsBefore = 8_000
 const reads = 4_000
 const processes = 200
@@ -42,8 +42,8 @@ const turns = 4
 const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * An answer is never older than its request, and a reader has one request at a time. So of fifty reads at least one
- * costs the host a question, and host, server and readers share this machine: less than this it cannot be.
+ * A response is never older than its request, and a reader has one request at a time, so at least one in fifty reads costs the
+ * host a request. Host, server and readers share this machine, which makes this the floor.
  */
 async function overTheLeast(
   ms: number,
@@ -62,7 +62,7 @@ async function overTheLeast(
   }
 }
 
-/** What one answer costs in time of the wall. */
+/** Wall time of one response. */
 async function perAnswer(count: number, ask: () => Promise<unknown>): Promise<number> {
   let left = count
   const reader = async () => {

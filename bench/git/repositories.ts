@@ -1,6 +1,6 @@
-/** The two repositories that everything is measured on: a middling one, and one with a long history. */
+/** The two repositories of every measurement: a medium one, and one with a long history. */
 import { tidyRepository, type Repository, type Sha } from '../../packages/git/src/index.ts'
-import { git } from '../../packages/git/src/git.ts'
+import { git } from '../../packages/git/src/process/git.ts'
 
 export interface Pair {
   base: string
@@ -11,7 +11,7 @@ export interface Pair {
 
 export interface Content {
   repo: Repository
-  /** Branches that merge cleanly, by mixing one file; each pair is for one round. */
+  /** Branches that merge cleanly and touch one file on both sides; each round uses one pair. */
   pairs: Pair[]
 }
 
@@ -19,8 +19,8 @@ const lines = (file: number) => Array.from({ length: 40 }, (_, line) => `line ${
 const pathOf = (file: number) => `src/${file % 40}/file-${file}.ts`
 
 /**
- * Fills a bare repository: 1,200 files, `commits` on main, and `pairs` of branches cut from a few commits below its tip.
- * Tidied as the service tidies: one pack, packed refs, a commit-graph.
+ * Fills a bare repository with 1,200 files, `commits` commits on main, and `pairs` pairs of branches cut a few commits below
+ * its tip. Packed the way the service packs: one pack, packed refs, a commit-graph.
  */
 export async function fill(repo: Repository, size: { commits: number; pairs: number }): Promise<Content> {
   const out: string[] = []
@@ -38,7 +38,7 @@ export async function fill(repo: Repository, size: { commits: number; pairs: num
     null,
     Array.from({ length: 1200 }, (_, file) => [pathOf(file), lines(file)]),
   )
-  // In folders apart from what the branches touch; small, so that a long history is made in seconds.
+  // In folders that the branches never touch, and small, so that a long history takes seconds to make.
   for (let n = 1; n < size.commits; n++) tip = commit('main', tip, [[`log/${n % 50}/${n % 1000}.txt`, `${n}\n`]])
   for (let n = 0; n < size.pairs; n++) {
     const start = lines(n % 1200)
@@ -67,7 +67,7 @@ export async function fill(repo: Repository, size: { commits: number; pairs: num
   return { repo, pairs }
 }
 
-/** The barest way to run git from here: no limits, no queue, no checks. */
+/** Runs git with no limits, queue or checks: the floor. */
 export async function raw(dir: string, args: string[], env: Record<string, string> = {}): Promise<string> {
   const child = Bun.spawn(['git', `--git-dir=${dir}`, ...args], {
     env: { PATH: process.env.PATH ?? '', GIT_CONFIG_NOSYSTEM: '1', HOME: '/nonexistent', ...env },
@@ -84,7 +84,7 @@ const identity = { GIT_AUTHOR_NAME: 'x', GIT_AUTHOR_EMAIL: 'x', GIT_COMMITTER_NA
 export const rawPreview = (dir: string, { baseSha, headSha }: Pair) =>
   raw(dir, ['merge-tree', '--write-tree', baseSha, headSha])
 
-/** The three commands that a merge cannot do without, onto a branch of its own. */
+/** The three commands that any merge needs, onto a branch of its own. */
 export async function rawMerge(dir: string, { baseSha, headSha, base }: Pair): Promise<void> {
   const tree = await raw(dir, ['merge-tree', '--write-tree', baseSha, headSha])
   const sha = await raw(dir, ['commit-tree', '-p', baseSha, '-p', headSha, '-m', 'm', tree], identity)

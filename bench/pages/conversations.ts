@@ -1,4 +1,4 @@
-/** A conversation of two thousand messages, most of them with tool calls, in a session that is at work. */
+/** A conversation of two thousand messages, most of them with tool calls, in a busy session. */
 import { type Figure, median } from '../report/figures.ts'
 import { type Server, until } from '../../test/e2e/harness.ts'
 import { insertMessages } from '../../test/e2e/large-fixtures.ts'
@@ -66,7 +66,7 @@ export async function conversations(world: World): Promise<Report> {
   return { figures, remarks }
 }
 
-/** What the agent says meanwhile, to one who reads further up. */
+/** The agent's output while a reader looks at earlier messages. */
 async function movedByNews({ server, page }: World, project: Project, session: string): Promise<string> {
   await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight / 2))
   const place = () =>

@@ -1,4 +1,4 @@
-/** A list of five thousand change requests, half of them open, each with its branch. */
+/** A list of five thousand change requests, half of them open, each with its own branch. */
 import { type Figure, median } from '../report/figures.ts'
 import { insertChangeRequests } from '../../test/e2e/large-fixtures.ts'
 import type { Report } from './changes.ts'

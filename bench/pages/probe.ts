@@ -1,4 +1,4 @@
-/** What runs in the page to tell when something was painted, how long tasks took, and how many nodes there are. */
+/** Runs in the page and measures paints, long tasks and the number of nodes. */
 import type { CDPSession, Page } from 'playwright-core'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,13 +11,13 @@ interface Task {
 
 interface Probe {
   tasks: Task[]
-  /** From a key or a click to the next frame that shows what came of it. */
+  /** From a key or a click to the next frame that shows its effect. */
   inputs: number[]
   paintedAt: number | null
-  /** Resolves when this fits, in the frame after it did. */
+  /** Resolves in the frame after this condition holds. */
   watch(selector: string): void
   nodes(): number
-  /** The box in which `selector` stands, by so many pixels a frame; `isAtEnd` is shown when nothing more will come. */
+  /** Scrolls the box of `selector` by this many pixels per frame until `isAtEnd` is visible. */
   scroll(selector: string | null, px: number, isAtEnd: string, framesMax?: number): Promise<Scrolled>
 }
 
@@ -36,7 +36,7 @@ declare global {
   }
 }
 
-/** Given to a document before its own scripts run. Looks into shadow roots, where the diff viewer draws. */
+/** Injected into a document before its own scripts. Looks into shadow roots, where the diff viewer renders. */
 function install(): void {
   const probe: Probe = {
     tasks: [],
@@ -64,7 +64,7 @@ function install(): void {
           const before = box.scrollTop
           box.scrollTop += px
           moved += Math.abs(box.scrollTop - before)
-          // A list that loads more as one comes near its end stands still while it waits.
+          // A list that loads more near its end does not scroll while it waits.
           still = box.scrollTop === before ? still + 1 : 0
           const isOver = still > 3 && (isAtEnd === '' || find(document, isAtEnd) !== null || still > 600)
           if (isOver || frames >= framesMax) resolve({ ms: now - began, frames, worstFrameMs, nodesMax, px: moved })
@@ -82,7 +82,7 @@ function install(): void {
       if (entry.name === 'keydown' || entry.name === 'input') probe.inputs.push(entry.duration)
   }).observe({ type: 'event', durationThreshold: 16, buffered: true } as PerformanceObserverInit)
 
-  /** The box around an element that scrolls, or the document. */
+  /** The scrolling box around an element, or the document. */
   function scrollerOf(element: Element | null): Element {
     if (element === null) return document.documentElement
     return getComputedStyle(element).overflowY === 'auto' ? element : scrollerOf(element.parentElement)
@@ -106,7 +106,7 @@ function install(): void {
 
 export const probeScript = `(${install.toString()})()`
 
-/** From the navigation to the frame that shows `selector`, in ms. */
+/** From navigation to the frame that shows `selector`, in ms. */
 export async function firstPaint(page: Page, address: string, selector: string): Promise<number> {
   await page.goto('about:blank')
   await page.goto(address, { waitUntil: 'commit' })
@@ -114,7 +114,7 @@ export async function firstPaint(page: Page, address: string, selector: string):
   return until(`${selector} to be painted`, () => page.evaluate(() => window.probe.paintedAt), 60_000)
 }
 
-/** From now on, for what is done next. */
+/** Resets the counters for the next action. */
 export async function forgetTasks(page: Page): Promise<void> {
   await page.evaluate(() => {
     window.probe.tasks.length = 0
@@ -127,21 +127,24 @@ export interface LongTasks {
   longestMs: number
 }
 
-/** Tasks over 50 ms, as the browser counts them, since they were forgotten. */
+/** Tasks over 50 ms by the browser's count, since the last reset. */
 export async function longTasks(page: Page): Promise<LongTasks> {
   const tasks = await page.evaluate(() => window.probe.tasks)
   return { count: tasks.length, longestMs: Math.max(0, ...tasks.map(({ ms }) => ms)) }
 }
 
-/** The slowest key or letter since then, to the frame that shows what came of it. Below 16 ms none is told, and it counts as that. */
+/**
+ * The slowest key press since the last reset, to the frame that shows its effect. The browser reports none below 16 ms, so that
+ * is the minimum.
+ */
 export async function inputsMs(page: Page): Promise<number> {
   return Math.max(16, ...(await page.evaluate(() => window.probe.inputs)))
 }
 
 export interface Memory {
-  /** What JavaScript holds once all that can go is gone. */
+  /** The JavaScript heap after a garbage collection. */
   heapMiB: number
-  /** The page's process with its workers, shared pages counted by share. */
+  /** The page's process with its workers; shared pages are divided by the number of sharers. */
   processMiB: number
 }
 
@@ -159,14 +162,14 @@ function proportionalKiB(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
   } catch {
-    // It has ended.
+    // The process has ended.
     return 0
   }
 }
 
 const profileDir = process.env.BENCH_PROFILE
 
-/** With `BENCH_PROFILE=<folder>` what the page's processor did meanwhile is written there, for the browser's own tools to open. */
+/** `BENCH_PROFILE=<folder>` writes a CPU profile there, for the browser's developer tools. */
 export async function profiled<T>(page: Page, name: string, work: () => Promise<T>): Promise<T> {
   if (profileDir === undefined) return work()
   const session = await page.context().newCDPSession(page)

@@ -1,4 +1,4 @@
-/** A server with its repository and a signed-in browser, as a person has them in front of them. */
+/** A server with a repository and a signed-in browser, as a person uses them. */
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
@@ -16,7 +16,7 @@ export interface World {
   server: Server
   browser: Browser
   context: BrowserContext
-  /** Speaks with the browser itself. */
+  /** Speaks the browser's own protocol. */
   whole: CDPSession
   page: Page
   end(): Promise<void>
@@ -30,7 +30,7 @@ export async function makeWorld(): Promise<World> {
   const page = await context.newPage()
   await page.goto(/(http:\/\/\S+\/sign-in#\S+)/.exec(server.output)?.[1] ?? '')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  // The page one comes to next has a heading, and so has this one.
+  // Both this page and the next have a heading, so wait for the next one's text.
   await page.waitForURL(`${server.url}/`)
   return {
     server,
@@ -45,7 +45,7 @@ export async function makeWorld(): Promise<World> {
   }
 }
 
-/** A managed project with these files on its default branch; answers with a clone to work in as well. */
+/** Creates a managed project with these files on its default branch, and returns a clone to work in. */
 export async function makeProject(
   server: Server,
   name: string,
@@ -62,7 +62,7 @@ export async function makeProject(
   return { project, clone }
 }
 
-/** null: the file goes. */
+/** null deletes the file. */
 export type Files = Record<string, string | null>
 
 async function write(clone: string, files: Files): Promise<void> {
@@ -71,7 +71,7 @@ async function write(clone: string, files: Files): Promise<void> {
     else await Bun.write(join(clone, path), text)
 }
 
-/** A branch with these changes and a change request for it; answers with its number. */
+/** Creates a branch with these changes and a change request for it, and returns its number. */
 export async function openChange(
   { server, project, clone }: { server: Server; project: Project; clone: string },
   branch: string,

@@ -1,4 +1,7 @@
-/** Medians and a table: each figure beside its floor of the same run, because machines are shared and only ratios travel. */
+/**
+ * Medians and a table: each figure beside its floor of the same run, because machines are shared and only ratios are
+ * comparable.
+ */
 
 export function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
@@ -6,7 +9,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** The value that so many percent of the others do not pass. */
+/** The value below which that percentage of the others lies. */
 export function percentile(values: number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.ceil((sorted.length * percent) / 100) - 1)]!
@@ -18,7 +21,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started
 }
 
-/** Runs several things in turn, so that a machine that slows down slows all of them. Answers with each one's times in ms. */
+/** Runs several measurements in turn, so that a slower machine slows all of them. Returns the times of each in ms. */
 export async function interleaved<Name extends string>(
   rounds: number,
   works: Record<Name, () => Promise<unknown>>,
@@ -33,8 +36,8 @@ export async function interleaved<Name extends string>(
 type Work = (round: number) => Promise<unknown>
 
 /**
- * Ours and its floor by turns, so that both see the same noise; the first three rounds warm up. What ours answers with a
- * function is run after the clock has stopped.
+ * Alternates ours and its floor, so that both see the same noise; the first three rounds warm up. A function that ours returns
+ * runs after the clock has stopped.
  */
 export async function compare(
   what: string,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { git, root, run, until } from '../../test/e2e/harness.ts'
 
-/** From spawn to the first answer of the agent runtime with nothing around it. */
+/** From spawning the bare agent runtime to its first response. */
 export async function runtimeBoot(home: string): Promise<number> {
   const port = 40_000 + Math.floor(Math.random() * 20_000)
   const binary = join(root, `node_modules/opencode-linux-${process.arch === 'arm64' ? 'arm64' : 'x64'}/bin/opencode`)

@@ -5,12 +5,12 @@ import { defineConfig, type Plugin, type Rolldown } from 'vite'
 
 const source = join(import.meta.dirname, 'src')
 
-/** The pages as files with their content's hash in their name. `scripts/dashboard.mjs` packs them for the server. */
+/** Builds the pages as files with a content hash in their names. `scripts/dashboard.mjs` packs them for the server. */
 export default defineConfig({
   root: 'src',
   base: '/',
-  // What is drawn is made visible on its way: src/drawn.
-  plugins: [react({ jsxImportSource: '@svc/dashboard/drawn' }), tailwind(), aheadFirst(), compiledWhole()],
+  // src/ui/sanitizing-jsx makes hidden characters visible.
+  plugins: [react({ jsxImportSource: '@svc/dashboard/sanitizing-jsx' }), tailwind(), prefetchFirst(), compiledWhole()],
   build: {
     outDir: '../../../dist/dashboard',
     emptyOutDir: true,
@@ -21,29 +21,31 @@ export default defineConfig({
     target: 'es2023',
     chunkSizeWarningLimit: 4000,
     rolldownOptions: {
-      input: { index: join(source, 'index.html'), ahead: join(source, 'ahead.ts') },
+      input: { index: join(source, 'index.html'), prefetch: join(source, 'prefetch/script.ts') },
     },
   },
   worker: { format: 'es' },
 })
 
 /**
- * Puts src/ahead.ts before everything else, and beside it the names of the files that draw a change request and its parts, of
- * which it asks for those that the address needs. They stand in the document, which is never kept: ahead's own name is.
+ * Puts prefetch/script.ts before everything else in the document, with the files that render a change request and its tabs as
+ * attributes. The document is never cached, so the attributes always name the current files. The page imports the script as
+ * well: both get the same instance.
  */
-function aheadFirst(): Plugin {
+function prefetchFirst(): Plugin {
   return {
-    name: 'ahead-first',
+    name: 'prefetch-first',
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle = {} }) {
-        const ahead = entries(bundle).find(({ name }) => name === 'ahead')
-        if (ahead === undefined) throw new Error('src/ahead.ts was not built.')
-        if (ahead.imports.length > 0) throw new Error(`src/ahead.ts would wait for ${ahead.imports.join(', ')}.`)
+        const prefetch = entries(bundle).find(({ name }) => name === 'prefetch')
+        if (prefetch === undefined) throw new Error('src/prefetch/script.ts was not built.')
+        if (prefetch.imports.length > 0)
+          throw new Error(`prefetch/script.ts must load alone, but imports ${prefetch.imports.join(', ')}.`)
         const filesOf = (page: string) => {
           const module = join(source, 'pages/change-requests', page)
           const chunk = Object.values(bundle).find((file) => 'moduleIds' in file && file.facadeModuleId === module)
-          if (chunk?.type !== 'chunk') throw new Error(`${page} is no file of its own.`)
+          if (chunk?.type !== 'chunk') throw new Error(`${page} has no chunk of its own.`)
           const chunks = withImports(bundle, [chunk], highlighter)
           const files = chunks.map(({ fileName }) => `/${fileName}`)
           return files.filter((file) => !html.includes(file)).join(' ')
@@ -52,9 +54,9 @@ function aheadFirst(): Plugin {
           type: 'module',
           async: true,
           crossorigin: true,
-          src: `/${ahead.fileName}`,
+          src: `/${prefetch.fileName}`,
           'data-detail': filesOf('detail.tsx'),
-          'data-conversation': filesOf('conversation-tab.tsx'),
+          'data-conversation': filesOf('conversation/conversation-tab.tsx'),
           'data-files': filesOf('files/files-tab.tsx'),
         }
         return [{ tag: 'script', attrs, injectTo: 'head-prepend' }]
@@ -64,8 +66,8 @@ function aheadFirst(): Plugin {
 }
 
 /**
- * What every page begins with is nearly all run at once, so the browser is told to compile it whole, beside the page's own
- * thread. Without that a third of what this thread does before the first paint is compiling one function after the other.
+ * A page runs nearly all of its first chunks at once, so this marks them for the browser to compile whole, off the main thread.
+ * Without it, compiling functions one by one takes a third of the main thread's time before the first paint.
  */
 function compiledWhole(): Plugin {
   return {
@@ -86,13 +88,13 @@ function entries(bundle: Bundle): Rolldown.OutputChunk[] {
   return Object.values(bundle).filter((file) => file.type === 'chunk' && file.isEntry) as Rolldown.OutputChunk[]
 }
 
-/** What the diff viewer loads before it draws, one file after the other. */
+/** The chunks that the diff viewer loads one after the other before it renders. */
 const highlighter = /^(themes|core|shiki|stream-tokenizer|engine-javascript|github-(dark|light)-high-contrast)$/
 
-/** What a file imports at its top comes with it, and of what it imports later that which is `soon`. */
+/** The chunks with their static imports, and those dynamic imports whose name matches `soon`. */
 function withImports(bundle: Bundle, chunks: Rolldown.OutputChunk[], soon?: RegExp): Rolldown.OutputChunk[] {
   const all = new Set(chunks)
-  // It grows while it is walked.
+  // The set grows while the loop walks it.
   for (const { imports, dynamicImports } of all)
     for (const file of [...imports, ...dynamicImports]) {
       const chunk = bundle[file]

@@ -1,4 +1,6 @@
-/** Each text that a request may carry is among what `hostile-planted.ts` puts into the pages, or is named here with the reason it need not be. */
+/**
+ * Every text field of the API either appears in `hostile-planted.ts`, which fills the pages, or is listed here with a reason.
+ */
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +9,7 @@ import type { z } from 'zod'
 
 const planted = readFileSync(join(import.meta.dir, '../e2e/hostile-planted.ts'), 'utf8')
 
-/** Never shown, or of a closed shape. A field that is neither belongs into the pages' corpus. */
+/** Never shown, or of a closed shape. Any other field belongs into the corpus of the pages. */
 const excused: Record<string, string> = {
   agent_name: 'checked against the names of agents before it is kept',
   base_ref: 'a branch that has to exist; names of branches are planted by git',
@@ -34,6 +36,7 @@ type Def = z.core.$ZodTypeDef & {
   valueType?: z.ZodType
   options?: z.ZodType[]
   in?: z.ZodType
+  out?: z.ZodType
   format?: string
 }
 
@@ -41,7 +44,7 @@ function* textsIn(schema: z.ZodType, name: string): Generator<string> {
   const def = schema.def as Def
   if (def.type === 'string' && def.format !== 'uuid' && def.format !== 'datetime') yield name
   for (const [key, inner] of Object.entries(def.shape ?? {})) yield* textsIn(inner, key)
-  for (const inner of [def.element, def.innerType, def.valueType, def.in, ...(def.options ?? [])])
+  for (const inner of [def.element, def.innerType, def.valueType, def.in, def.out, ...(def.options ?? [])])
     if (inner !== undefined) yield* textsIn(inner, name)
 }
 
@@ -55,6 +58,6 @@ test('every text of a request is shown to the pages as a stranger would write it
   const texts = new Set(bodies.flatMap((body) => [...textsIn(body, '')]))
   const isPlanted = (name: string) => new RegExp(`\\b${name}\\b`).test(planted)
   expect([...texts].filter((name) => name !== '' && !isPlanted(name) && !(name in excused))).toEqual([])
-  // An excuse goes with its field.
+  // A reason for a field that no longer exists must go.
   expect(Object.keys(excused).filter((name) => !texts.has(name) || isPlanted(name))).toEqual([])
 })

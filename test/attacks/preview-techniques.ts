@@ -1,6 +1,9 @@
-/** What a hostile program in a preview tries on the dashboard (D) and on a neighbour (N). Each answers with what it got; null is nothing. */
+/**
+ * Attacks of a hostile program in a preview on the dashboard (D) and on a neighbor (N). Each returns what it got; null is
+ * nothing.
+ */
 
-/** Headers that act on more than the page they come with. */
+/** Headers that affect more than their own page. */
 const reaching: Record<string, string> = {
   'clear-site-data': '"*"',
   'strict-transport-security': 'max-age=31536000; includeSubDomains; preload',

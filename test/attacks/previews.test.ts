@@ -1,6 +1,6 @@
 /**
- * A hostile program in a preview, in a real browser, in the layout that favours it most: behind https, with the dashboard and the
- * previews below one registrable domain, so that the browser counts them as one site and lets them share cookies.
+ * A hostile program in a preview, in a real browser, in the layout that favors it most: behind https, with the dashboard and
+ * the previews below one registrable domain, so that the browser counts them as one site and lets them share cookies.
  */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { execFileSync } from 'node:child_process'
@@ -13,8 +13,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { startDashboardSession } from '../../packages/server/src/auth/dashboard-session.ts'
 import { Listener } from '../../packages/server/src/listen.ts'
-import { sandboxDoor } from '../../packages/server/src/sessions/edge-upgrade.ts'
-import { previewDoor } from '../../packages/server/src/sessions/preview.ts'
+import { sandboxIngress } from '../../packages/server/src/sessions/edge/sandbox-url-upgrade.ts'
+import { previewIngress } from '../../packages/server/src/sessions/edge/preview.ts'
 import { makeSessionApp, type RunningSession, type SessionApp } from '../../packages/server/src/sessions/testing.ts'
 import { browserPath, openBrowser } from '../e2e/browser.ts'
 import { until } from '../e2e/harness.ts'
@@ -30,7 +30,7 @@ let tls: { server: TlsServer; port: number }
 let browser: Browser
 let context: BrowserContext
 let dashboard: string
-/** What the program on port 5000 serves by now. */
+/** The responses of the program on port 5000. */
 const program: { answer(port: number, request: Request): Response | Promise<Response> } = { answer: answerAsProgram }
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const served = buildApp(app.deps)
   listener.answerWith(
     (request, env) => served.fetch(request, env as never),
-    [previewDoor(app.deps), sandboxDoor(app.deps)],
+    [previewIngress(app.deps), sandboxIngress(app.deps)],
   )
   browser = await openBrowser([
     '--host-resolver-rules=MAP *.attack.test 127.0.0.1, MAP * ~NOTFOUND',
@@ -69,7 +69,7 @@ afterAll(async () => {
   await app?.close()
 }, 60_000)
 
-/** As a proxy in front has it. */
+/** As a reverse proxy does. */
 async function terminateTls(to: number): Promise<typeof tls> {
   const dir = mkdtempSync(join(tmpdir(), 'svc-tls-'))
   const [key, cert] = [join(dir, 'key'), join(dir, 'cert')]
@@ -103,7 +103,7 @@ async function open(port: number, of = session): Promise<Page> {
   return page
 }
 
-/** Who the browser is at the dashboard, as the API has it. */
+/** The user that the dashboard's API sees in this browser. */
 async function whoami(): Promise<string | number> {
   const page = await context.newPage()
   try {
@@ -132,14 +132,14 @@ test.skipIf(!browserPath)(
       N: new URL(neighbour.url()).origin,
       P: app.project.project_id,
       S: session.session_id,
-      // A ticket for another preview, and one that was redeemed.
+      // A ticket for another preview that has been redeemed.
       ticket: new URL(used).search,
     }
     const got: Record<string, unknown> = {}
     for (const [name, code] of Object.entries(techniques)) got[name] = await page.evaluate(attack(code, facts))
     expect(Object.keys(techniques).length).toBeGreaterThanOrEqual(40)
     expect(got).toEqual(Object.fromEntries(Object.keys(techniques).map((name) => [name, null])))
-    // The same code against its own origin gets hold of something, so it is no dud.
+    // The same code succeeds against its own origin, so the attack itself works.
     const own = { ...facts, D: new URL(page.url()).origin }
     for (const name of ['fetch with credentials', 'fetch, no-cors', 'worker of a shared kind'])
       expect([name, await page.evaluate(attack(techniques[name]!, own))]).not.toEqual([name, null])
@@ -155,7 +155,7 @@ test.skipIf(!browserPath)(
     await clean.goto(`${dashboard}/v1/ready`)
     expect(await clean.evaluate(`navigator.serviceWorker.getRegistrations().then((all) => all.length)`)).toBe(0)
     expect(await clean.evaluate(`localStorage.length`)).toBe(0)
-    // Back by the browser's own button, to a page it may have kept.
+    // The browser's back button may show a cached page.
     await page.goto(`${dashboard}/v1/ready`)
     await page.goBack()
     await page.goForward()
@@ -176,7 +176,7 @@ test.skipIf(!browserPath)('cookies for the whole site can sign a person out, and
     document.cookie = '$Version=1; domain=attack.test; path=/v1/accounts'
   })()`)
   expect(await whoami()).toBe(app.owner.user_id)
-  // As many as a browser keeps for a site: the oldest go, which may be the dashboard's.
+  // As many cookies as a browser keeps per site: the oldest go, possibly the dashboard's.
   await page.evaluate(`(() => {
     for (let n = 0; n < 400; n++) document.cookie = 'flood' + n + '=x; domain=attack.test; path=/never; secure'
     document.cookie = '=__Host-svc_session=' + ${JSON.stringify(forged)} + '; domain=attack.test; path=/; secure'
@@ -230,12 +230,12 @@ test.skipIf(!browserPath)('a service worker ends with the program that registere
     await tab.goto(tab.url())
     expect(await tab.textContent('h1')).toBe('the worker')
     program.answer = successor
+    // One visit, as a person makes it: the browser looks for a new script a second after the page loads, and each reload delays
+    // that.
+    await tab.goto(new URL('/', tab.url()).href)
     await until(
       `the worker to end, successor ${index}`,
-      async () => {
-        await tab.goto(new URL('/', tab.url()).href).catch(() => null)
-        return (await tab.textContent('h1').catch(() => '')) === `port ${port}`
-      },
+      async () => (await tab.textContent('h1').catch(() => '')) === `port ${port}`,
       60_000,
     )
     expect(await tab.evaluate(`navigator.serviceWorker.getRegistrations().then((all) => all.length)`)).toBe(0)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eventBody, signed, startSlack } from '../../packages/server/src/channels/testing-slack.ts'
+import { eventBody, signed, startSlack } from '../../packages/server/src/channels/slack/testing-slack.ts'
 import { browserPath, openBrowser } from './browser.ts'
 import { makeFirstCommit, Server } from './harness.ts'
 
@@ -97,15 +97,15 @@ test.skipIf(!browserPath)(
       await page.goto(url ?? '')
       await page.getByText('Ada <ada@example.test>').waitFor()
       await look('link-chat')
-      await page.getByRole('button', { name: 'Yes, that is me' }).click()
-      await page.getByText('Ada of Acme acts as you now.').waitFor()
+      await page.getByRole('button', { name: 'Link to me' }).click()
+      await page.getByText('Ada in Acme is now linked to you').waitFor()
 
       await page.goto(`${server.url}/projects/${project.slug}/channels`)
-      await page.getByRole('heading', { name: '#dev of Acme' }).waitFor()
-      await page.getByRole('list', { name: 'People linked in #dev' }).getByText('Ada', { exact: true }).waitFor()
+      await page.getByRole('heading', { name: '#dev in Acme' }).waitFor()
+      await page.getByRole('list', { name: 'Linked people in #dev' }).getByText('Ada', { exact: true }).waitFor()
       await look('channels-light-1280')
-      await page.getByRole('button', { name: 'Send a test' }).click()
-      await page.getByText('Written into #dev.').waitFor()
+      await page.getByRole('button', { name: 'Send test message' }).click()
+      await page.getByText('Test message sent to #dev').waitFor()
       await page.setViewportSize({ width: 360, height: 800 })
       await page.emulateMedia({ colorScheme: 'dark' })
       await look('channels-dark-360')

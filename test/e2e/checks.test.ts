@@ -95,7 +95,7 @@ test.skipIf(!browserPath)(
     // Mended by a push: the page hears of it by itself.
     await commit({ 'state.txt': 'good again\n' })
     await git(clone, 'push', '--quiet', 'origin', 'bad')
-    await page.getByText('Its check passed.').waitFor(slow)
+    await page.getByText('The check passed.').waitFor(slow)
     expect(await checks(number, '--log').then((now) => [now.code, said(now)])).toEqual([
       0,
       expect.stringContaining('all is well'),
@@ -120,8 +120,8 @@ test.skipIf(!browserPath)(
       ).change_request.status,
     ).toBe('open')
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByRole('button', { name: 'Merge all the same' }).click()
-    await page.getByText('is still there.').first().waitFor(slow)
+    await page.getByRole('button', { name: 'Merge anyway' }).click()
+    await page.getByText('still exists.').first().waitFor(slow)
     expect(story.complaints).toEqual([])
   },
   4 * minute,

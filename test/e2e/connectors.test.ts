@@ -1,9 +1,10 @@
-/** Real agents in real sandboxes: what they reach through connectors, what they never see, and what a merge gives the next of them. */
+/** Real agents in real sandboxes: what they reach through connectors, what they never see, and what a merge gives them. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import type { Session } from '@svc/contract'
 import { z } from 'zod'
 import { browserPath, openBrowser } from './browser.ts'
 import { git, makeFirstCommit, Server, until } from './harness.ts'
@@ -205,7 +206,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await page.getByText('Needs you').waitFor()
 
   await prompt('@svc_notes_write {"text":"mow the lawn"}', 'echo "AFTER THE LAWN"')
-  const waiting = page.getByRole('list', { name: 'Calls that wait for you' })
+  const waiting = page.getByRole('list', { name: 'Calls waiting for approval' })
   await page.getByRole('link', { name: 'Wants to call notes write' }).click()
   await waiting.getByText('mow the lawn').waitFor()
   await page.goto(`${server.url}/projects/connected/connectors`)
@@ -229,7 +230,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await said(session, /^AFTER THE LAWN/m)
   expect(notes.kept).toEqual(['buy seeds', 'mow the lawn'])
   await page.goto(`${server.url}/projects/connected/connectors`)
-  const write = page.getByLabel('Agents and write')
+  const write = page.getByLabel('Policy for write')
   await until('the decision to be shown', async () => (await write.inputValue()) === 'allow')
   await write.selectOption('block')
   await until('the tool to be blocked', async () => {
@@ -241,7 +242,7 @@ test.skipIf(!browserPath)('and in the pages, where what agents may do is decided
   await browser.close()
 })
 
-test('a skill and an agent that were merged reach the next session, and not the one before', async () => {
+test('a skill and an agent reach the next session and the one that runs once they are merged, and not before', async () => {
   const look = scripted(
     'echo "agent: $SVC_AGENT_NAME"; ls "$OPENCODE_CONFIG_DIR/agents" "$OPENCODE_CONFIG_DIR/skills" 2>/dev/null; true',
     '@skill {"name":"greet"}',
@@ -251,6 +252,9 @@ test('a skill and an agent that were merged reach the next session, and not the 
     ...['sessions', 'new', '--no-wait', '--agent', 'gardener', '--model', 'svc-scripted-demo', '--project', project],
   ])
   expect(unknown.code).toBe(1)
+  const before = await listed('THE OLD')
+  expect(before).not.toContain('gardener.md')
+  expect(before).not.toContain('greet')
   await merge('skills', {
     '.svc/runtime/skills/greet/SKILL.md':
       '---\nname: greet\ndescription: How to greet here\n---\nSay "a very good morning to the garden".\n',
@@ -261,10 +265,19 @@ test('a skill and an agent that were merged reach the next session, and not the 
   expect(text).toMatch(/^agent: gardener$/m)
   expect(text).toContain('gardener.md')
   expect(text).toContain('a very good morning to the garden')
-  const again = scripted('ls "$OPENCODE_CONFIG_DIR/skills" "$OPENCODE_CONFIG_DIR/agents"; true', 'echo "STILL THE OLD"')
-  const chat = await server.svc(['sessions', 'chat', session, '--project', project, '--prompt', again])
-  expect(chat.stdout + chat.stderr).toContain('STILL THE OLD')
-  const old = await said(session, /^STILL THE OLD/m)
-  expect(old.text).not.toContain('gardener.md')
-  expect(old.text).not.toContain('greet')
+  await until('the session that runs to be refreshed', async () => {
+    const found = await server.json<{ session: Session }>(['sessions', 'info', session, '--project', project])
+    return found.session.refresh?.applied.includes('agents') === true
+  })
+  const now = await listed('THE NEW')
+  expect(now).toContain('gardener.md')
+  expect(now).toContain('greet')
 })
+
+/** What the agent of the first session finds in its config dir; the conversation ends with `last`. */
+async function listed(last: string): Promise<string> {
+  const look = scripted('ls "$OPENCODE_CONFIG_DIR/skills" "$OPENCODE_CONFIG_DIR/agents"; true', `echo "${last}"`)
+  const chat = await server.svc(['sessions', 'chat', session, '--project', project, '--prompt', look])
+  expect(chat.stdout + chat.stderr).toContain(last)
+  return (await said(session, new RegExp(`^${last}`, 'm'))).text
+}

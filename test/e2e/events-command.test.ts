@@ -91,11 +91,11 @@ test(
       expect(added.stdout).toMatch(/^svc_whs_\S+\n$/)
       secret = added.stdout.trim()
       const pinged = await svc('webhooks', 'ping', '--wait')
-      expect([pinged.code, pinged.stdout]).toEqual([0, expect.stringMatching(/took ping: 204/)])
+      expect([pinged.code, pinged.stdout]).toEqual([0, expect.stringMatching(/accepted ping: 204/)])
       expect(heard.at(-1)).toMatchObject({ event: 'ping', isSigned: true })
       status = 500
       const refused = await svc('webhooks', 'ping', '--wait')
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('did not take it')])
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('did not accept it')])
       expect(refused.stderr).toContain('not today')
       status = 204
       const { deliveries } = JSON.parse((await svc('webhooks', 'deliveries', '--json')).stdout) as {

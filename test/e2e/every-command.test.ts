@@ -4,8 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
-import { makeToken } from '@svc/contract/token-format'
+import { makeToken } from '@svc/contract/schemas/token-format'
 import { git, program, type Ran, run, Server, until } from './harness.ts'
+import { callThatWaits } from './every-command-connector.ts'
 import { manifest } from './every-command-manifest.ts'
 
 const minutes = 60_000
@@ -46,42 +47,6 @@ function remote(): string {
   url.username = 'x-access-token'
   url.password = server.token
   return url.href
-}
-
-/** The id of a question that an agent's call left behind; the agent itself is gone. */
-async function callThatWaits(): Promise<string> {
-  await until('the connector to have its tool', async () => {
-    const found = await server.json<{ status: string }>(['connectors', 'show', 'shop', '--project', project])
-    return found.status === 'ready'
-  })
-  const path = `/call-${++count}`
-  const call = { name: 'shop_request', arguments: { method: 'POST', path } }
-  const leaving = new AbortController()
-  const calling = server
-    .api('/v1/mcp', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'x-svc-project': project,
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
-      signal: leaving.signal,
-    })
-    .then((response) => response.text())
-    .catch(() => '')
-  interface Asked {
-    approval_id: string
-    arguments: { path?: string }
-  }
-  const found = await until('the call to wait', async () => {
-    const asked = ['connectors', 'approvals', '--project', project]
-    const { approvals } = await server.json<{ approvals: Asked[] }>(asked)
-    return approvals.find((approval) => approval.arguments.path === path)
-  })
-  leaving.abort()
-  await calling
-  return found.approval_id
 }
 
 async function openOne(...more: string[]): Promise<string> {
@@ -174,6 +139,12 @@ const good: Record<string, () => Call | Promise<Call>> = {
     await server.json(['projects', 'create', '--name', name])
     return { args: [name, '--yes'] }
   },
+  'projects restore': async () => {
+    const name = freshName('deleted')
+    await server.json(['projects', 'create', '--name', name])
+    await server.json(['projects', 'rm', name, '--yes'])
+    return { args: [name] }
+  },
   'sessions new': () => ({ args: ['--no-wait', '--model', 'svc-scripted-demo'] }),
   'sessions ls': () => ({ args: [] }),
   'sessions info': () => ({ args: [session] }),
@@ -181,10 +152,15 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'sessions chat': () => ({
     args: [session, '--prompt', 'Do this.\n\n```svc-script\necho hello\n```'],
   }),
+  'sessions watch': () => ({ args: [session, '--once'] }),
+  'sessions log': () => ({ args: [session] }),
+  'sessions rename': () => ({ args: [session, freshName('named')] }),
+  'sessions abort': () => ({ args: [session] }),
   'sessions questions': () => ({ args: [] }),
   'sessions preview': () => ({ args: [session, '5173'] }),
   'sessions stop': () => ({ args: [newSession()] }),
   'sessions restart': () => ({ args: [stoppedSession()] }),
+  'sessions refresh': () => ({ args: [session] }),
   'sessions rm': () => ({ args: [newSession(), '--yes'] }),
   api: () => ({ args: ['/v1/projects'] }),
   password: () => ({ args: [] }),
@@ -245,8 +221,8 @@ const good: Record<string, () => Call | Promise<Call>> = {
   'connectors check': () => ({ args: ['shop'] }),
   'connectors policy': () => ({ args: ['shop', 'ask', '--tool', 'request'] }),
   'connectors approvals': () => ({ args: [] }),
-  'connectors approve': async () => ({ args: [await callThatWaits()] }),
-  'connectors deny': async () => ({ args: [await callThatWaits()] }),
+  'connectors approve': async () => ({ args: [await callThatWaits(server, project, `/call-${++count}`)] }),
+  'connectors deny': async () => ({ args: [await callThatWaits(server, project, `/call-${++count}`)] }),
   'secrets set': () => ({ args: ['A_SECRET=-'], input: 'value\n' }),
   'secrets ls': () => ({ args: [] }),
   'secrets unset': async () => {
@@ -309,7 +285,7 @@ const good: Record<string, () => Call | Promise<Call>> = {
 /** They start or stop servers, replace the program, or sign out this client: each has a story of its own. */
 const elsewhere: readonly string[] = [
   ...['logout', 'ship', 'tour', 'init', 'update', 'uninstall', 'browsers revoke'],
-  ...['sessions recover', 'sessions answer', 'cr pull-request'],
+  ...['sessions recover', 'sessions answer', 'sessions shell', 'cr pull-request'],
   ...names.filter((name) => /^(self-host (?!owner-link)|channels)/.test(name)),
 ]
 
@@ -364,7 +340,9 @@ describe.each(names.filter((name) => name in good))('svc %s', (name) => {
       const asJson = await call(name, ['--json'])
       expect([asJson.code, asJson.stderr.replace(/^\{"warning".*\n/gm, '')]).toEqual([0, ''])
       // A conversation is a stream: one document a line.
-      const documents = name === 'sessions chat' ? asJson.stdout.trim().split('\n') : [asJson.stdout]
+      const documents = ['sessions chat', 'sessions watch'].includes(name)
+        ? asJson.stdout.trim().split('\n')
+        : [asJson.stdout]
       for (const document of documents) expect(JSON.parse(document)).toBeDefined()
       await stopTheOthers()
     },
@@ -405,8 +383,10 @@ async function inert(name: string): Promise<{ args: string[]; input?: string }> 
     'projects link': { args: [project] },
     'projects open': { args: [project] },
     'projects rm': { args: [project, '--yes'] },
+    'projects restore': { args: [project] },
     'sessions stop': { args: [session] },
     'sessions restart': { args: [session] },
+    'sessions refresh': { args: [session] },
     'sessions rm': { args: [session, '--yes'] },
     'cr open': { args: ['--title', 'x', '--head', 'y'] },
     'models set': { args: ['http://127.0.0.1:9/v1', '--model', 'x'] },

@@ -139,7 +139,7 @@ export class Server {
     this.url = await until(
       'the server to say where it listens',
       async () => {
-        if (exited) throw new Error(`The server ended at its start:\n${this.output}`)
+        if (exited) throw new Error(`The server ended during its start:\n${this.output}`)
         return /Dashboard\s+(http:\/\/\S+)/.exec(this.output)?.[1]
       },
       60_000,

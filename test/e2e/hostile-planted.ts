@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
-import type { SlackServer } from '../../packages/server/src/channels/testing-slack.ts'
+import type { SlackServer } from '../../packages/server/src/channels/slack/testing-slack.ts'
 import { run, type Server, until } from './harness.ts'
 import { fileNames, longText, picture, shortText, terminal, tinyText, turned } from './hostile-corpus.ts'
 import { gatewayOf, script } from './page-story.ts'
@@ -30,7 +30,63 @@ interface Project {
 export async function plantHostileContent(server: Server, far: string, slack: SlackServer): Promise<Planted> {
   const long = longText(far)
   const short = shortText(far)
-  const post = async <T>(path: string, body: object, status = 201): Promise<T> => {
+  const post = posterOf(server)
+  const helper = serveHelper(long)
+  const project = await post<Project>('/v1/projects', { name: short.slice(0, 100) })
+  const base = `/v1/projects/${project.project_id}`
+  const planting = { server, far, post, base, long, short }
+  const numbers = await plantChangeRequests(planting, project, helper.url)
+  const session = await plantSession(planting)
+  const failed = await plantFailedSession(server, post)
+  await plantNames(planting)
+  const hook = await post<{ webhook_id: string }>(`${base}/webhooks`, {
+    url: `${helper.url}/receive?<img/src=x/onerror=alert(1)>=${encodeURIComponent(turned)}`,
+    events: ['*'],
+  })
+  await post(`${base}/webhooks/${hook.webhook_id}/ping`, {}, 202)
+
+  // A chat whose names are chosen by strangers.
+  slack.team.name = short
+  slack.bot.name = short
+  slack.channels.set('C0DEVTEAM', { name: short, is_member: true })
+  await post(`${base}/channels`, {
+    platform: 'slack',
+    conversation_id: 'C0DEVTEAM',
+    bot_token: slack.token,
+    signing_secret: slack.secret,
+  })
+
+  const has = async (what: string, path: string, fits: (text: string) => boolean) =>
+    until(what, async () => fits(await (await server.api(path)).text()), 240_000)
+  await has('the tools of the connector', `${base}/connectors`, (text) => text.includes('"name":"write"'))
+  await post(`${base}/triggers/hook/fire`, { message: long }, 202)
+  await has('the failed delivery', `${base}/webhooks/${hook.webhook_id}/deliveries`, (text) => text.includes('500'))
+  await has('the failed deploy', `${base}/apps`, (text) => text.includes('"failed"'))
+  await has('the session that fails', failed.path, (text) => text.includes('"status":"failed"'))
+  await has('the call that waits', `${base}/connector-approvals`, (text) => text.includes('onerror'))
+  return {
+    slug: project.slug,
+    sessionId: session.session_id,
+    failed: { slug: failed.slug, sessionId: failed.sessionId },
+    ...numbers,
+    end: async () => helper.stop(),
+  }
+}
+
+type Post = <T>(path: string, body: object, status?: number) => Promise<T>
+
+interface Planting {
+  server: Server
+  far: string
+  post: Post
+  /** The path of the project in the API. */
+  base: string
+  long: string
+  short: string
+}
+
+function posterOf(server: Server): Post {
+  return async <T>(path: string, body: object, status = 201): Promise<T> => {
     const response = await server.api(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -40,11 +96,14 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
     strictEqual(response.status, status, `${path}: ${text}`)
     return JSON.parse(text) as T
   }
-  const helper = serveHelper(long)
-  const project = await post<Project>('/v1/projects', { name: short.slice(0, 100) })
-  const base = `/v1/projects/${project.project_id}`
-  const { account } = (await (await server.api('/v1/accounts/me')).json()) as { account: { account_id: string } }
+}
 
+/** Branches with hostile names, lines and pictures, and the change requests that show them. */
+async function plantChangeRequests(
+  { server, far, post, base, long, short }: Planting,
+  project: Project,
+  helperUrl: string,
+): Promise<Pick<Planted, 'clean' | 'conflict' | 'broken'>> {
   const clone = await mkdtemp(join(server.dir, 'hostile-'))
   const git = gitAsStranger(clone)
   await git('init', '--quiet', '--initial-branch=main')
@@ -58,7 +117,7 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
     await git('commit', '--quiet', '--cleanup=verbatim', '-m', message)
   }
   await commit({
-    'svc.toml': manifest(helper.url, long),
+    'svc.toml': manifest(helperUrl, long),
     'both.txt': 'one\n',
     'two\nlines <b>.txt': 'one\n',
     '.gitattributes': 'before.svg binary\n',
@@ -105,9 +164,12 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
   await git('push', '--quiet', 'origin', 'ahead')
   const ahead = await post<{ cr_id: string }>(`${base}/change-requests`, { title: `${short} 4`, head_ref: 'ahead' })
   await post(`${base}/change-requests/${ahead.cr_id}/merge`, { message: long }, 200)
+  return { clean: cr.number, conflict: conflict.number, broken: broken.number }
+}
 
-  // An agent says and does it all; its last step waits for a person.
-  const session = await post<{ session_id: string }>(`${base}/sessions`, {
+/** An agent that writes hostile text everywhere it can, and then waits for a person. */
+async function plantSession({ far, post, base, long, short }: Planting): Promise<{ session_id: string }> {
+  return await post<{ session_id: string }>(`${base}/sessions`, {
     name: short,
     model: 'svc-scripted-demo',
     initial_prompt: `${long.replaceAll('```', "'''")}\n\n${script(
@@ -116,10 +178,16 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
       `svc cr open --title '<img src=x onerror=window.__canary=1>${turned}' --description '<script>alert(1)</script>'; echo '<iframe src=javascript:alert(1)>'`,
       `@svc_notes_write ${JSON.stringify({ text: `<img src=x onerror=window.__canary=1>${turned}` })}`,
     )}`,
+    attachments: [short, '<img src=x onerror=window.__canary=1>.svg', 'x.png'].map((name) => ({
+      name,
+      content_base64: btoa('<svg xmlns="http://www.w3.org/2000/svg" onload="window.__canary=1"></svg>'),
+    })),
   })
+}
 
-  const failed = await plantFailedSession(server, post)
-
+/** Names of people, tokens and secrets. */
+async function plantNames({ server, post, base, short }: Planting): Promise<void> {
+  const { account } = (await (await server.api('/v1/accounts/me')).json()) as { account: { account_id: string } }
   const email = `"<img/src=x/onerror=alert(1)>"@example.test`
   for (const body of [
     { email, name: short.slice(0, 100) },
@@ -140,43 +208,7 @@ export async function plantHostileContent(server: Server, far: string, slack: Sl
     })
     strictEqual([200, 400].includes(set.status), true)
   }
-  const hook = await post<{ webhook_id: string }>(`${base}/webhooks`, {
-    url: `${helper.url}/receive?<img/src=x/onerror=alert(1)>=${encodeURIComponent(turned)}`,
-    events: ['*'],
-  })
-  await post(`${base}/webhooks/${hook.webhook_id}/ping`, {}, 202)
-
-  // A chat whose names are chosen by strangers.
-  slack.team.name = short
-  slack.bot.name = short
-  slack.channels.set('C0DEVTEAM', { name: short, is_member: true })
-  await post(`${base}/channels`, {
-    platform: 'slack',
-    conversation_id: 'C0DEVTEAM',
-    bot_token: slack.token,
-    signing_secret: slack.secret,
-  })
-
-  const has = async (what: string, path: string, fits: (text: string) => boolean) =>
-    until(what, async () => fits(await (await server.api(path)).text()), 240_000)
-  await has('the tools of the connector', `${base}/connectors`, (text) => text.includes('"name":"write"'))
-  await post(`${base}/triggers/hook/fire`, { message: long }, 202)
-  await has('the failed delivery', `${base}/webhooks/${hook.webhook_id}/deliveries`, (text) => text.includes('500'))
-  await has('the failed deploy', `${base}/apps`, (text) => text.includes('"failed"'))
-  await has('the session that fails', failed.path, (text) => text.includes('"status":"failed"'))
-  await has('the call that waits', `${base}/connector-approvals`, (text) => text.includes('onerror'))
-  return {
-    slug: project.slug,
-    sessionId: session.session_id,
-    failed: { slug: failed.slug, sessionId: failed.sessionId },
-    clean: cr.number,
-    conflict: conflict.number,
-    broken: broken.number,
-    end: async () => helper.stop(),
-  }
 }
-
-type Post = <T>(path: string, body: object, status?: number) => Promise<T>
 
 /** Its runtime is a program of the repository, which says what it likes before it ends. */
 async function plantFailedSession(

@@ -1,7 +1,7 @@
 /** From `curl … | sh` to `svc uninstall`, each in a home of its own, and nothing that was cut short or changed on the way. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { lstat, mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run, Server } from './harness.ts'
 
@@ -70,9 +70,32 @@ describe('the install script', () => {
     expect(ran.stderr).toContain('is not on your PATH')
     expect(ran.stderr).toContain('Next: svc login')
     // Nothing else, and no temporary folder.
-    expect((await readdir(home)).toSorted()).toEqual(['.config', '.svc', 'bin'])
+    expect((await readdir(home)).toSorted()).toEqual(['.config', '.svc', 'bin', 'share'])
     // Twice is as good as once.
     expect((await sh(script, { ...server.env, HOME: home, SVC_BIN_DIR: join(home, 'bin') })).code).toBe(0)
+  }, 120_000)
+
+  test('puts a manual page of every command where man looks, and takes away those of an earlier version', async () => {
+    const { home, env, svc } = await installed()
+    const pages = join(home, 'share/man/man1')
+    const { pages: names } = JSON.parse((await svc('man', '--out', join(home, 'all'), '--json')).stdout) as {
+      pages: string[]
+    }
+    expect((await readdir(pages)).toSorted()).toEqual(names.map((name) => `${name}.1`).toSorted())
+    expect(await readFile(join(pages, 'svc-cr-merge.1'), 'utf8')).toContain('Merge an open change request')
+    if (Bun.which('man') !== null) {
+      const found = await run(['man', '-w', 'svc-cr-merge'], { env: { ...env, PATH: `${home}/bin:${env.PATH}` } })
+      expect(found.stdout.trim()).toBe(join(home, '.svc/share/man/man1/svc-cr-merge.1'))
+    }
+    const theirs = join(pages, 'svc-theirs.1')
+    const earlier = join(pages, 'svc-earlier.1')
+    await writeFile(theirs, 'of another program\n')
+    await symlink(join(home, '.svc/share/man/man1/svc-earlier.1'), earlier)
+    expect((await sh(script, env)).code).toBe(0)
+    expect([await there(theirs), await there(earlier)]).toEqual([true, false])
+    expect((await svc('uninstall', '--keep-home')).stdout).toContain(`the manual pages in ${pages}`)
+    expect(await readdir(pages)).toEqual(['svc-theirs.1'])
+    expect(await there(join(home, '.svc/share/man'))).toBe(false)
   }, 120_000)
 
   test.skipIf(Bun.which('bwrap') === null)(
@@ -168,7 +191,7 @@ describe('svc update', () => {
   test('of a program that was not installed says so', async () => {
     const { env, home } = await makeHome()
     const { code, stderr } = await run([join(import.meta.dir, '../../dist/svc'), 'update'], { env, cwd: home })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('was not installed by the install script')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The install script did not install this svc')])
   })
 })
 

@@ -59,7 +59,7 @@ test.skipIf(!browserPath)(
     await other.getByRole('link', { name: /The first/ }).waitFor(soon)
     await open('The second', 'second')
     await other.getByRole('link', { name: /The second/ }).click()
-    await other.getByText('It merges cleanly').waitFor()
+    await other.getByText('Merges cleanly').waitFor()
 
     await server.json(['cr', 'merge', '1', '--project', project.project_id])
     await other.getByText('This file conflicts').first().waitFor(soon)

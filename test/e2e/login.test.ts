@@ -68,7 +68,7 @@ async function inBrowser(act: (page: Page, context: BrowserContext) => Promise<v
 
 async function signIn(page: Page, url: string): Promise<void> {
   await page.goto(url)
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Sign in this terminal?' }).waitFor()
@@ -80,15 +80,15 @@ test.skipIf(!browserPath)(
     const { home, said, exited, url, code } = await terminal('first')
     await inBrowser(async (page) => {
       await page.goto(url)
-      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password').fill('wrong horse battery')
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByText('E-mail or password is wrong.').waitFor()
+      await page.getByText('The e-mail address or password is wrong.').waitFor()
       await signIn(page, url)
       await page.getByText(code, { exact: true }).waitFor()
       await page.getByText(/svc on ada@/).waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
-      await page.getByRole('button', { name: 'Sign it in' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('Your terminal is signed in. You can close this page.').waitFor()
       expect(page.url()).toBe(`${server.url}/authorize`)
     })
@@ -115,11 +115,11 @@ test.skipIf(!browserPath)(
     await inBrowser(async (page) => {
       // As a terminal shows it to somebody who may open it elsewhere.
       await signIn(page, `${url}&elsewhere=1`)
-      await page.getByRole('button', { name: 'Sign it in' }).click()
-      const link = (await page.getByRole('link', { name: 'Hand it over' }).getAttribute('href'))!
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      const link = (await page.getByRole('link', { name: 'Finish signing in' }).getAttribute('href'))!
       await page.getByText(new URL(link).searchParams.get('code')!, { exact: true }).waitFor()
       const wrong = await fetch(link.replace(/state=[^&]+/, 'state=x'))
-      expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('not the address')])
+      expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('does not match the sign-in')])
       const handed = await fetch(link, { redirect: 'manual' })
       expect([handed.status, handed.headers.get('location')]).toEqual([303, `${server.url}/authorize#done`])
       const twice = await fetch(link, { redirect: 'manual' }).catch(() => null)
@@ -137,11 +137,11 @@ test.skipIf(!browserPath)(
     const { home, said, exited, url } = await terminal('third')
     await inBrowser(async (page) => {
       await signIn(page, url)
-      await page.getByRole('button', { name: 'No', exact: true }).click()
-      await page.getByText('Nothing was signed in').waitFor()
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      await page.getByText('Sign-in canceled').waitFor()
     })
     expect(await exited).toBe(1)
-    expect(said.stderr).toContain('refused on the page')
+    expect(said.stderr).toContain('denied in the browser')
     expect(await Bun.file(join(home, '.config/svc/config.json')).exists()).toBe(false)
   },
   120_000,
@@ -153,11 +153,11 @@ test.skipIf(!browserPath)(
     const next = `${password} again`
     await inBrowser(async (page) => {
       await page.goto(`${server.url}/account/profile`)
-      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.waitForURL(`${server.url}/account/profile`)
-      await page.getByText('this one').waitFor()
+      await page.getByText('this browser').waitFor()
       for (const [before, after] of [
         [password, next],
         [next, password],
@@ -172,7 +172,7 @@ test.skipIf(!browserPath)(
       expect(await page.evaluate('document.documentElement.scrollWidth <= 360')).toBe(true)
       await page.getByRole('banner').getByRole('button').click()
       await page.getByRole('menuitem', { name: 'Sign out' }).click()
-      await page.getByText('You are not signed in.').waitFor()
+      await page.getByText('Sign in to svc').waitFor()
     })
   },
   120_000,

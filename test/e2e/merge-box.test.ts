@@ -59,15 +59,15 @@ test.skipIf(!browserPath)(
     const number = await propose('unfinished', { 'draft.txt': 'd\n' })
     await story.server.json(['cr', 'ready', String(number), '--undo', '--project', project.project_id])
     await show(number)
-    await page.getByText('Merging is off: this is a draft.').waitFor(slow)
+    await page.getByText("Can't merge: this is a draft.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
     await page.getByText('Draft', { exact: true }).first().waitFor()
     await picture('draft')
     await page.getByRole('button', { name: 'Mark as ready' }).click()
-    await page.getByText('moves forward to').waitFor(slow)
+    await page.getByText('fast-forwards to').waitFor(slow)
     await page.getByRole('button', { name: 'Mark as ready' }).waitFor({ state: 'detached' })
     await mergeButton().click()
-    await page.getByText(/^Owner merged it into main as/).waitFor(slow)
+    await page.getByText(/^Owner merged this into main as/).waitFor(slow)
   },
   120_000,
 )
@@ -83,15 +83,15 @@ test.skipIf(!browserPath)(
       await route.continue()
     })
     await show(number)
-    await page.getByText('Loading whether it merges').waitFor()
+    await page.getByText('Checking mergeability').waitFor()
     await picture('checking')
     held.resolve()
-    await page.getByText('moves forward to').waitFor(slow)
+    await page.getByText('fast-forwards to').waitFor(slow)
     await page.unrouteAll({ behavior: 'wait' })
-    expect(await page.getByRole('button', { name: 'Write a message' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Edit message' }).count()).toBe(0)
     await picture('forward')
     await mergeButton().click()
-    await page.getByText(/^Owner merged it into main as/).waitFor(slow)
+    await page.getByText(/^Owner merged this into main as/).waitFor(slow)
     await picture('merged')
     const sha = await mainSays('%H')
     await page.getByText(sha).first().waitFor()
@@ -119,7 +119,7 @@ test.skipIf(!browserPath)(
     objects = 380_000
     await page.getByText('380,000 of 400,000 objects').waitFor(slow)
     objects = 400_001
-    await page.getByText('moves forward to').waitFor(slow)
+    await page.getByText('fast-forwards to').waitFor(slow)
     await page.unrouteAll({ behavior: 'wait' })
   },
   120_000,
@@ -162,37 +162,37 @@ test.skipIf(!browserPath)(
     const other = await propose('three', { 'd.txt': 'd\n' }, 'The third')
     await show(other)
     await mergeButton().click()
-    await page.getByText('is still there.').first().waitFor(slow)
+    await page.getByText('still exists.').first().waitFor(slow)
 
     await show(first)
-    await page.getByText('with a merge commit of').waitFor(slow)
+    await page.getByText('a merge commit adds').waitFor(slow)
     await page.getByText(`Collides with #${second}`).waitFor(slow)
     await page.getByText('it will conflict in a.txt.').waitFor()
-    await page.getByRole('button', { name: 'Write a message' }).click()
-    await page.getByLabel('Message of the merge commit').fill('Take the first\n\nIt is better.')
+    await page.getByRole('button', { name: 'Edit message' }).click()
+    await page.getByLabel('Merge commit message').fill('Take the first\n\nIt is better.')
     await picture('collides')
     await mergeButton().click()
-    await page.getByText('is still there.').first().waitFor(slow)
+    await page.getByText('still exists.').first().waitFor(slow)
     expect(await mainSays('%B')).toStartWith('Take the first\n\nIt is better.')
 
     // What it collided with conflicts now, with its files, what to do, and why the button is off.
     await show(second)
-    await page.getByRole('list', { name: 'Files that conflict' }).getByText('a.txt').waitFor(slow)
+    await page.getByRole('list', { name: 'Conflicting files' }).getByText('a.txt').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
-    expect(await mergeButton().getAttribute('title')).toBe('1 file conflicts')
-    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
-    await page.getByText('Resolve them yourself').click()
+    expect(await mergeButton().getAttribute('title')).toBe('1 file conflicts with main')
+    await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
+    await page.getByText('Resolve conflicts yourself').click()
     await page.getByText('git merge origin/main').waitFor()
     await page.getByText(`svc cr show ${second}`).waitFor()
     await picture('conflicts')
     await mergeButton().click({ force: true })
-    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+    await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
 
     await page.getByRole('button', { name: 'Close without merging' }).click()
-    await page.getByText(/^Owner closed it without a merge/).waitFor(slow)
+    await page.getByText(/^Owner closed this without merging/).waitFor(slow)
     await picture('closed')
     await page.getByRole('button', { name: 'Reopen' }).click()
-    await page.getByRole('list', { name: 'Files that conflict' }).waitFor(slow)
+    await page.getByRole('list', { name: 'Conflicting files' }).waitFor(slow)
   },
   120_000,
 )
@@ -203,7 +203,7 @@ test.skipIf(!browserPath)(
     const { page } = story
     const number = await propose('moving', { 'e.txt': 'e\n' })
     await show(number)
-    await page.getByText('moves forward to').waitFor(slow)
+    await page.getByText('fast-forwards to').waitFor(slow)
     // The page asks again every few seconds; here it does not hear the answers, so it shows what was.
     const held = Promise.withResolvers<void>()
     await page.route('**/change-requests?*', async (route) => {
@@ -217,14 +217,14 @@ test.skipIf(!browserPath)(
     await commit('moving', { 'e.txt': 'e, later\n' })
     await git(clone, 'push', '--quiet', 'origin', 'moving')
     await mergeButton().click()
-    await page.getByText('The branch moved before the merge, so nothing was merged.').waitFor(slow)
+    await page.getByText('Not merged: the branch has new commits').waitFor(slow)
     await picture('head-moved')
     held.resolve()
     await page.unrouteAll({ behavior: 'wait' })
     const head = await git(clone, 'rev-parse', 'moving')
     await page.getByText(head.slice(0, 10)).first().waitFor(slow)
     await mergeButton().click()
-    await page.getByText('is still there.').first().waitFor(slow)
+    await page.getByText('still exists.').first().waitFor(slow)
   },
   120_000,
 )
@@ -236,23 +236,23 @@ test.skipIf(!browserPath)(
     const number = await propose('empty', { 'f.txt': 'f\n' })
     await show(number)
     await mergeButton().click()
-    await page.getByText('is still there.').first().waitFor(slow)
+    await page.getByText('still exists.').first().waitFor(slow)
     const again = await server.json<{ number: number }>([
       ...['cr', 'open', '--title', 'Again', '--head', 'empty', '--project', project.project_id],
     ])
     await show(again.number)
-    await page.getByText('main holds all of it already.').waitFor(slow)
+    await page.getByText('main already contains these commits.').waitFor(slow)
     await picture('nothing')
 
     const needy = await propose('needy', { 'svc.toml': 'svc_version = 1\n\n[env]\nrequired = ["API_KEY"]\n' })
     await show(needy)
-    await page.getByText('Secrets are missing: API_KEY').waitFor(slow)
+    await page.getByText('Missing secrets: API_KEY').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
     await picture('secrets')
 
     const broken = await propose('broken', { 'svc.toml': 'svc_version = 1\n\n[[triggers]]\nslug = "x"\n' })
     await show(broken)
-    await page.getByText('svc.toml is broken in this change').waitFor(slow)
+    await page.getByText('svc.toml is invalid in this change').waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBeNull()
     const gate = await server.api(`/v1/projects/${project.project_id}`, {
       method: 'PATCH',
@@ -261,7 +261,7 @@ test.skipIf(!browserPath)(
     })
     expect(gate.status).toBe(200)
     await page.reload()
-    await page.getByText('Merging is off: svc.toml is broken in it, and this project refuses that.').waitFor(slow)
+    await page.getByText("Can't merge: svc.toml is invalid, and this project requires a valid one.").waitFor(slow)
     expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
     await picture('broken-manifest')
   },
@@ -285,20 +285,20 @@ test.skipIf(!browserPath)(
       ])
       await server.json(['cr', 'open', '--title', 'Far', '--head', 'broken', '--project', away.project_id])
       await page.goto(`${server.url}/projects/${away.slug}/change-requests/1`)
-      await page.getByText('moves forward to').waitFor(slow)
+      await page.getByText('fast-forwards to').waitFor(slow)
       isAway = true
-      await page.getByText('The repository cannot be reached, so nobody can say whether it merges now.').waitFor(slow)
-      await page.getByText('What is shown is from').waitFor()
-      await page.getByText('Merging is off: the repository cannot be reached.').waitFor()
+      await page.getByText("Can't reach the repository").waitFor(slow)
+      await page.getByText('Last updated').waitFor()
+      await page.getByText("Can't merge: the repository can't be reached.").waitFor()
       expect(await mergeButton().getAttribute('aria-disabled')).toBe('true')
       await picture('unreachable')
       // Opened while it is away, the page shows what is stored, and the same words.
       await page.reload()
-      await page.getByText('The repository cannot be reached, so nobody can say whether it merges now.').waitFor(slow)
+      await page.getByText("Can't reach the repository").waitFor(slow)
       expect(await mergeButton().count()).toBe(0)
       isAway = false
       await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByText('moves forward to').waitFor(slow)
+      await page.getByText('fast-forwards to').waitFor(slow)
     } finally {
       await host.close()
     }

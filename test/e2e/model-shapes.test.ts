@@ -3,8 +3,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asChat, messagesAnswer, type MessagesRequest } from '../../packages/server/src/models/anthropic-wire.ts'
-import { nextMove } from '../../packages/server/src/models/scripted.ts'
+import {
+  asChat,
+  messagesAnswer,
+  type MessagesRequest,
+} from '../../packages/server/src/models/scripted/anthropic-format.ts'
+import { nextMove } from '../../packages/server/src/models/scripted/scripted.ts'
 import { makeFirstCommit, Server, until } from './harness.ts'
 
 setDefaultTimeout(300_000)

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keys, Screen } from '../../packages/cli/src/testing-screen.ts'
-import { type ChatRequest, scriptedCompletion } from '../../packages/server/src/models/scripted.ts'
+import { keys, Screen } from '../../packages/cli/src/testing/screen.ts'
+import { type ChatRequest, scriptedCompletion } from '../../packages/server/src/models/scripted/scripted.ts'
 import { git, layDatabase, program, Server, until } from './harness.ts'
 
 setDefaultTimeout(300_000)

@@ -31,7 +31,7 @@ test.skipIf(!browserPath)(
 
       await page.getByRole('link', { name: 'New project' }).click()
       await page.getByLabel(/^Name/).fill('third')
-      await page.getByRole('button', { name: 'Make the project' }).click()
+      await page.getByRole('button', { name: 'Create project' }).click()
       await page.getByRole('link', { name: 'Change requests' }).waitFor()
       expect(new URL(page.url()).pathname).toBe('/projects/third/sessions')
       const [, ...accounts] = await server.json<{ account_id: string }[]>(['accounts', 'ls'])

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ChatRequest, scriptedCompletion } from '../../packages/server/src/models/scripted.ts'
+import { type ChatRequest, scriptedCompletion } from '../../packages/server/src/models/scripted/scripted.ts'
 import { browserPath } from './browser.ts'
 import { git } from './harness.ts'
 import { beginPageStory, gatewayOf, type PageStory, pictures, script } from './page-story.ts'
@@ -62,7 +62,7 @@ test.skipIf(!browserPath)(
 
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)
     await page
-      .getByLabel(/What the agent is to do/)
+      .getByLabel(/Task/)
       .fill(
         script(
           "sed -i 's/Wait/Wait a week/' plan.md && git commit -qam 'A week' && git push -q origin HEAD",
@@ -79,14 +79,14 @@ test.skipIf(!browserPath)(
     await page.getByText('1 conflict').waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'home-needs-you-1280.png') })
     await page.getByRole('link', { name: '#1 How long to wait' }).click()
-    await page.getByRole('list', { name: 'Files that conflict' }).getByText('plan.md').waitFor({ timeout: slow })
-    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+    await page.getByRole('list', { name: 'Conflicting files' }).getByText('plan.md').waitFor({ timeout: slow })
+    await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
     await page.screenshot({ path: join(pictures, 'merge-box-conflict-1280.png') })
-    await page.getByRole('button', { name: 'Ask the agent to resolve them' }).click()
+    await page.getByRole('button', { name: 'Ask the agent to resolve' }).click()
     // What the page offers by itself once the agent has pushed.
-    await page.getByText('It merges cleanly').waitFor({ timeout: slow })
+    await page.getByText('Merges cleanly').waitFor({ timeout: slow })
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('is still there.').first().waitFor()
+    await page.getByText('still exists.').first().waitFor()
     await git(clone, 'fetch', '--quiet', gatewayOf(server, project), 'main')
     expect(await git(clone, 'show', 'FETCH_HEAD:plan.md')).toBe('Plant beans.\nWater them.\nWait a week, or a month.')
     expect(complaints).toEqual([])

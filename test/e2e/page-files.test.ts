@@ -93,10 +93,18 @@ async function axe(): Promise<void> {
 async function openCommentOn(line: string): Promise<void> {
   const { page } = story
   const button = page.locator('[data-utility-button]')
-  for (let tries = 0; tries < 50 && (await button.count()) === 0; tries++) {
+  const deadline = Date.now() + 60_000
+  const appears = () =>
+    button
+      .first()
+      .waitFor({ timeout: 500 })
+      .then(() => true)
+      .catch(() => false)
+  do {
+    if (Date.now() > deadline) throw new Error(`No button to comment appeared at "${line}".`)
     await page.mouse.move(5, 5)
     await page.getByText(line).last().hover()
-  }
+  } while (!(await appears()))
   await button.first().click()
 }
 
@@ -117,7 +125,7 @@ test.skipIf(!browserPath)(
     await whitespace.focus()
     await page.keyboard.press('Enter')
     await page.getByText('0 of 5 files viewed').waitFor(slow)
-    await page.getByText('1 file changes nothing else and is left out: src/only.ts.').waitFor()
+    await page.getByText('1 file has no other changes: src/only.ts.').waitFor()
     expect(await whitespace.getAttribute('aria-pressed')).toBe('true')
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Ignore whitespace')
     expect(
@@ -165,7 +173,7 @@ test.skipIf(!browserPath)(
     await openCommentOn('const line30 = 30')
     await page.getByLabel('Comment on line 30 of src/long.ts').fill('Why not thirty-one?')
     await page.keyboard.press('Control+Enter')
-    await page.getByText('Not sent yet, on line 30').waitFor()
+    await page.getByText('Pending comment on line 30').waitFor()
     const kept = JSON.parse(
       (await page.evaluate('Object.entries(localStorage).find(([key]) => key.startsWith("svc-review-"))[1]')) as string,
     )
@@ -202,7 +210,7 @@ test.skipIf(!browserPath)(
       .click()
     await page.keyboard.press('v')
     await page.getByText('1 of 6 files viewed').waitFor()
-    const toggle = page.getByRole('button', { name: 'Since you last looked' })
+    const toggle = page.getByRole('button', { name: 'Since your last visit' })
     expect(await toggle.count()).toBe(0)
 
     // The base moves, the branch takes it in and goes on.
@@ -217,8 +225,8 @@ test.skipIf(!browserPath)(
     await git(clone, 'push', '--quiet', 'origin', 'work')
     await toggle.waitFor(slow)
     await toggle.press('Enter')
-    await page.getByText(/Only what came after .*, which you saw/).waitFor(slow)
-    await page.getByText('What it took in from main is left out.').waitFor()
+    await page.getByText(/Changes since .*, which you viewed/).waitFor(slow)
+    await page.getByText('Changes merged from main are left out.').waitFor()
     await page.getByText('0 of 1 files viewed').waitFor()
     expect(await tree().getByRole('button').allTextContents()).toEqual([expect.stringContaining('indent.ts')])
     await picture('since')
@@ -232,15 +240,15 @@ test.skipIf(!browserPath)(
     await git(clone, 'push', '--quiet', '--force', 'origin', 'work')
     await page.getByText('0 of 6 files viewed').waitFor(slow)
     await toggle.press('Enter')
-    await page.getByText('The branch was rewritten since, and that commit is no longer part of it.').waitFor(slow)
+    await page.getByText('The branch was rewritten and no longer contains that commit.').waitFor(slow)
     expect(await tree().getByRole('button').allTextContents()).toEqual([expect.stringContaining('long.ts')])
-    await page.getByRole('link', { name: 'See all of the change' }).click()
+    await page.getByRole('link', { name: 'See all changes' }).click()
     await page.getByText('0 of 6 files viewed').waitFor(slow)
 
     await files(`&since=${'a'.repeat(40)}`)
     await page.getByText('That commit is not part of the head branch.').waitFor(slow)
     await picture('since-gone')
-    await page.getByRole('link', { name: 'See all of the change' }).click()
+    await page.getByRole('link', { name: 'See all changes' }).click()
     await page.getByText('0 of 6 files viewed').waitFor(slow)
     expect(story.complaints).toEqual([])
   },

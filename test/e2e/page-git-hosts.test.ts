@@ -11,6 +11,7 @@ import {
   type Sshd,
   type TestRepository,
 } from '@svc/git/testing'
+import type { Route } from 'playwright-core'
 import { browserPath } from './browser.ts'
 import { until } from './harness.ts'
 import { axeViolations, beginPageStory, type PageStory, pictures } from './page-story.ts'
@@ -44,19 +45,19 @@ test.skipIf(!browserPath)(
   async () => {
     const { page, server, complaints } = story
     await page.goto(`${server.url}/projects/new`)
-    await page.getByLabel('Address of the repository').fill(host.url)
-    await page.getByLabel('Token of the git host').fill(auth.password)
-    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.getByLabel('Repository URL').fill(host.url)
+    await page.getByLabel('Git access token').fill(auth.password)
+    await page.getByRole('button', { name: 'Create project' }).click()
     await page.waitForURL(/\/sessions$/)
     await settings().click()
     auth.password = 'second-token'
-    const token = page.getByLabel('New token of the git host')
+    const token = page.getByLabel('New git access token')
     await token.fill('third-token')
-    await page.getByRole('button', { name: 'Replace the token' }).click()
-    await said('This credential may not push')
+    await page.getByRole('button', { name: 'Replace token' }).click()
+    await said('This credential cannot push')
     await token.fill('second-token')
-    await page.getByRole('button', { name: 'Replace the token' }).click()
-    await said('It may push, and is used from now on.')
+    await page.getByRole('button', { name: 'Replace token' }).click()
+    await said('Saved. The new token can push and is now in use.')
     await until('the field to be empty', async () => (await token.inputValue()) === '')
 
     await page.getByLabel('Default branch', { exact: true }).fill('nowhere')
@@ -73,17 +74,50 @@ test.skipIf(!browserPath)(
   120_000,
 )
 
+test.skipIf(!browserPath)(
+  'shows the saved default branch when an older list of branches arrives after the save',
+  async () => {
+    const { page, server } = story
+    const created = await server.api('/v1/projects', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ repo_url: host.url, git_token: auth.password, name: 'late answer' }),
+    })
+    const { slug } = (await created.json()) as { slug: string }
+    const [answered, release, delivered] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    const holdFirst = async (route: Route) => {
+      const response = await route.fetch()
+      answered!.resolve()
+      await release!.promise
+      // The page may have aborted this request by now.
+      await Promise.allSettled([route.fulfill({ response })])
+      delivered!.resolve()
+    }
+    await page.route(/\/branches\?/, holdFirst, { times: 1 })
+    await page.goto(`${server.url}/projects/${slug}/settings`)
+    await answered!.promise
+    await page.getByLabel('Default branch', { exact: true }).fill('next')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await said('Saved.')
+    release!.resolve()
+    await delivered!.promise
+    await page.getByRole('navigation').getByRole('link', { name: 'Branches' }).first().click()
+    await page.getByRole('listitem').filter({ hasText: 'next' }).getByText('default').waitFor({ timeout: 20_000 })
+  },
+  120_000,
+)
+
 test.skipIf(!browserPath || findSshd() === null)(
   'over ssh: a key that is shown, works once the host knows it, and is replaced',
   async () => {
     const { page, server } = story
     await page.goto(`${server.url}/projects/new`)
-    await page.getByLabel('Address of the repository').fill(`${sshd!.origin}${origin.dir}`)
+    await page.getByLabel('Repository URL').fill(`${sshd!.origin}${origin.dir}`)
     await page.getByLabel('Name').fill('by ssh')
     await page.getByLabel('Default branch').fill('main')
     expect(await axeViolations(page)).toEqual([])
     await page.screenshot({ path: join(pictures, 'new-project-ssh-light-1280.png') })
-    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.getByRole('button', { name: 'Create project' }).click()
     await page.waitForURL(/\/settings$/)
     const key = page.getByText(/^ssh-ed25519 \S+ svc by-ssh$/)
     const first = await key.innerText()
@@ -93,9 +127,9 @@ test.skipIf(!browserPath || findSshd() === null)(
     await page.getByRole('navigation').getByRole('link', { name: 'Branches' }).first().click()
     await page.getByRole('listitem').filter({ hasText: 'main' }).getByText('default').waitFor()
     await settings().click()
-    await page.getByRole('button', { name: 'Make another key' }).click()
+    await page.getByRole('button', { name: 'Replace key' }).click()
     expect(await axeViolations(page)).toEqual([])
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Replace key' }).click()
     await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     await key.filter({ hasNotText: first }).waitFor()
   },

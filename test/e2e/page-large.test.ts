@@ -59,7 +59,7 @@ test.skipIf(!browserPath)(
     })
     let pages = 0
     let elementsSeen = 0
-    const beginning = page.getByText('The beginning of the conversation')
+    const beginning = page.getByText('Start of the conversation')
     while ((await beginning.count()) === 0) {
       expect(++pages).toBeLessThan(40)
       await page.evaluate(() => scrollTo(0, 0))
@@ -104,7 +104,7 @@ test.skipIf(!browserPath)(
     })
     await page.goto(`${list}?status=all`)
     await page.getByRole('link', { name: '#5000 Change 5000' }).waitFor(slow)
-    await page.getByText('The newest 100; more come as you scroll').waitFor(slow)
+    await page.getByText('Showing the newest 100. Scroll to load more.').waitFor(slow)
     expect(asked.size).toBe(1)
     await page.screenshot({ path: join(pictures, 'change-requests-large-1280.png') })
 
@@ -138,7 +138,7 @@ test.skipIf(!browserPath)(
     await page.reload()
     await page.getByText('1 change request', { exact: true }).waitFor(slow)
     await filter.fill('no such thing')
-    await page.getByText('Nothing with “no such thing” in its title or branch.').waitFor(slow)
+    await page.getByText('No change requests match “no such thing”.').waitFor(slow)
     expect(complaints).toEqual([])
   },
   240_000,
@@ -172,7 +172,7 @@ test.skipIf(!browserPath)(
       await git(clone, 'push', '--quiet', gatewayOf(server, changed), branch)
     }
     await server.json(['cr', 'open', '--title', 'Large', '--head', 'work', '--project', changed.project_id])
-    // Begun before the page's own code is there, and not asked for again by it.
+    // Prefetched before the page's own code is there, and not asked for again by it.
     const asked: Request[] = []
     page.on('request', (request) => {
       if (request.url().includes('/diff?')) asked.push(request)

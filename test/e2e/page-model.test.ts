@@ -39,13 +39,13 @@ test.skipIf(!browserPath)(
     await page.getByRole('alert').getByText('No such model: big').waitFor()
     refusal = null
     await page.getByRole('button', { name: 'Test and save' }).click()
-    await page.getByText('The model answered and is saved.').waitFor()
+    await page.getByText('Tested and saved.').waitFor()
     expect(await page.getByLabel('API key').inputValue()).toBe('')
     await page.getByText('Leave empty to keep the saved key.').waitFor()
     expect(await axeViolations(page)).toEqual([])
 
     await page.goto(`${server.url}/projects/${project.slug}/sessions`)
-    await page.getByText('Agent, branch and model').click()
+    await page.getByText('Agent, branch, and model').click()
     await page.getByLabel('Model').waitFor()
     const offered = page.locator('datalist option')
     expect(await offered.evaluateAll((all) => all.map((each) => (each as HTMLOptionElement).value))).toEqual(

@@ -67,15 +67,22 @@ test.skipIf(!browserPath)(
     expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining(reason)])
     await page.getByRole('article', { name: 'Prompt' }).getByText('Again.').waitFor(slow)
 
+    await commit(repository(), 'main', { 'svc.toml': '[sandbox]\ncpu = 1\n' })
+    const refreshed = page.waitForResponse((response) => response.url().endsWith(`/${sessionId}/refresh`), slow)
+    await page.getByRole('button', { name: 'Refresh', exact: true }).click()
+    expect((await refreshed).status()).toBe(202)
+    await page.getByText('Restart the session to apply the rest of svc.toml').waitFor(slow)
+    await page.getByText('sandbox.cpu', { exact: true }).waitFor()
+
     await page.getByRole('button', { name: 'Stop' }).click()
     await until('it to be stopped', async () => (await sessionNow()).status === 'stopped')
     await commit(repository(), 'main', { '.svc/runtime/agents/house.md': null })
     await page.getByRole('textbox', { name: /^Prompt/ }).fill('Wake up.')
     await page.getByRole('button', { name: 'Send' }).click()
     const refused = page.getByRole('article', { name: 'Prompt' }).filter({ hasText: 'Wake up.' })
-    await refused.getByText('Not answered:').waitFor(slow)
+    await refused.getByText('No answer:').waitFor(slow)
     await refused.getByText(/"house" is not on the default branch/).waitFor()
-    await page.getByRole('alert').filter({ hasText: 'The agent house is not on main any more' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'The agent house no longer exists on main' }).waitFor()
     expect((await sessionNow()).status).toBe('stopped')
     const wake = await server.svc(['sessions', 'chat', sessionId, '--prompt', 'From afar.', ...inProject()])
     expect([wake.code, wake.stderr]).toEqual([1, expect.stringContaining('"house" is not on the default branch')])
@@ -96,7 +103,7 @@ test.skipIf(!browserPath)(
       120_000,
     )
     await page.getByText('plan · ').first().waitFor(slow)
-    await refused.getByText('Not answered:').waitFor(slow)
+    await refused.getByText('No answer:').waitFor(slow)
     expect(complaints).toEqual([])
   },
   300_000,

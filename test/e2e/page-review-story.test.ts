@@ -24,8 +24,8 @@ afterAll(() => story?.end(), 60_000)
 
 async function startSession(prompt: string): Promise<void> {
   const { page } = story
-  await page.getByLabel(/What the agent is to do/).fill(prompt)
-  await page.getByText('Agent, branch and model').click()
+  await page.getByLabel(/Task/).fill(prompt)
+  await page.getByText('Agent, branch, and model').click()
   await page.getByLabel('Model').fill('svc-scripted-demo')
   await page.getByRole('button', { name: 'Start' }).click()
 }
@@ -35,12 +35,12 @@ test.skipIf(!browserPath)(
   async () => {
     const { page, server, complaints } = story
     // Nothing is there yet: three steps, each with its command, the first of them a page too.
-    await page.getByRole('heading', { name: 'Three steps to a first merged change' }).waitFor()
+    await page.getByRole('heading', { name: 'Merge your first change in three steps' }).waitFor()
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(4)
     await page.screenshot({ path: join(pictures, 'first-visit-1280.png') })
-    await page.getByRole('link', { name: 'make the project here' }).click()
+    await page.getByRole('link', { name: 'create the project here' }).click()
     await page.getByLabel('Name').fill('Garden')
-    await page.getByRole('button', { name: 'Make the project' }).click()
+    await page.getByRole('button', { name: 'Create project' }).click()
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     const [project] = await server.json<{ project_id: string; slug: string }[]>(['projects', 'ls'])
     const seed = await mkdtemp(join(server.dir, 'seed-'))
@@ -64,14 +64,11 @@ test.skipIf(!browserPath)(
     await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Sessions' }).click()
     await page.getByText('ready for review', { exact: true }).waitFor({ timeout: slow })
     await page.getByRole('link', { name: 'Review #1' }).click()
-    await page.getByText('It merges cleanly').waitFor()
-    await page
-      .getByRole('region', { name: 'What its session was asked' })
-      .filter({ hasText: 'Peas, not beans' })
-      .waitFor()
+    await page.getByText('Merges cleanly').waitFor()
+    await page.getByRole('region', { name: 'Task' }).filter({ hasText: 'Peas, not beans' }).waitFor()
 
     // The session sleeps; the review wakes it.
-    await page.getByRole('link', { name: 'its session' }).click()
+    await page.getByRole('main').locator('header a[href*="/sessions/"]').click()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('stopped', { exact: true }).waitFor({ timeout: slow })
     await page.goBack()
@@ -87,29 +84,29 @@ test.skipIf(!browserPath)(
       .fill(script("sed -i 's/peas/sweet peas/' plan.md && git commit -qam 'Sweet ones' && git push -q origin HEAD"))
     await page.keyboard.press('Control+Enter')
     await page.getByText('Your review: 1 comment').waitFor()
-    await page.getByLabel(/What you want to say/).fill('Nearly.')
+    await page.getByLabel(/Summary/).fill('Nearly.')
     await page.screenshot({ path: join(pictures, 'review-draft-1280.png') })
-    await page.getByRole('button', { name: 'Send to the session' }).click()
+    await page.getByRole('button', { name: 'Send review' }).click()
     await page.getByText('Your review: 0 comments').waitFor()
 
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByText('Nearly.').waitFor()
-    await page.getByText(/The agent pushed its answer .*: 1 commit\./).waitFor({ timeout: slow })
+    await page.getByText(/The agent pushed changes .*: 1 commit\./).waitFor({ timeout: slow })
     await page.screenshot({ path: join(pictures, 'review-answered-1280.png') })
-    await page.getByRole('link', { name: 'See what changed' }).click()
-    await page.getByText('Only what came after').waitFor()
+    await page.getByRole('link', { name: 'See changes' }).click()
+    await page.getByText('Changes since').waitFor()
     await page.getByText('sweet peas').first().waitFor()
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('Its branch is still there').or(page.getByText('is still there.')).first().waitFor()
+    await page.getByText('The branch still exists').or(page.getByText('still exists.')).first().waitFor()
     await git(seed, 'pull', '--quiet', gatewayOf(server, project!), 'main')
     expect(await Bun.file(join(seed, 'plan.md')).text()).toBe('Plant sweet peas.\nWater them.\nWait.\n')
 
     await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Branches' }).click()
-    await page.getByRole('listitem').filter({ hasText: 'merged' }).getByRole('link', { name: 'by #1' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'merged' }).getByRole('link', { name: 'in #1' }).click()
 
     // The session was woken by one prompt, which holds the review as a whole.
-    await page.getByRole('link', { name: 'its session' }).click()
+    await page.getByRole('main').locator('header a[href*="/sessions/"]').click()
     const prompts = page.getByRole('article', { name: 'Prompt' })
     await prompts.nth(1).waitFor()
     expect(await prompts.count()).toBe(2)
@@ -121,8 +118,8 @@ test.skipIf(!browserPath)(
 
     // What it took, by session, and of which cap, which is set there.
     for (const [address, cap] of [
-      [`/projects/${project!.slug}/usage`, 'The project, in a month'],
-      ['/account/usage', 'The whole account, in a month'],
+      [`/projects/${project!.slug}/usage`, 'Project, per month'],
+      ['/account/usage', 'Account, per month'],
     ] as const) {
       await page.goto(server.url + address)
       await page.getByLabel(cap).fill('0')

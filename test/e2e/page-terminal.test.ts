@@ -31,7 +31,7 @@ test.skipIf(!browserPath)(
     const { page, complaints } = story
     await page.goto(`${story.server.url}/projects/${project.slug}/sessions/${sessionId}`)
     await page.getByRole('button', { name: 'Terminal' }).click(slow)
-    await page.getByRole('heading', { name: /^Terminal of/ }).waitFor()
+    await page.getByRole('heading', { name: /^Terminal for/ }).waitFor()
     await screenShows(/[$#]\s*$/)
     await page.keyboard.type('echo "I am $(id -u) in $PWD on $(git branch --show-current)"; stty size; tty\n')
     const [, uid] = await screenShows(/I am (\d+) in \/workspace on/)
@@ -66,7 +66,7 @@ test.skipIf(!browserPath)(
     expect(await page.title()).not.toContain('owned')
     await page.keyboard.type('exit\n')
     await page.getByText('The shell ended.').waitFor(slow)
-    await page.getByRole('button', { name: 'Open another' }).click()
+    await page.getByRole('button', { name: 'Open new terminal' }).click()
     await screenShows(/[$#]\s*$/)
     const audit = await server.json<{ action: string; object_id: string }[]>(['audit'])
     const opened = audit.filter(({ action }) => action === 'session.terminal')

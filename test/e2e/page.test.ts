@@ -41,16 +41,16 @@ test.skipIf(!browserPath)(
 
       // While the service is away the page says so, and goes on by itself.
       await server.kill('SIGTERM')
-      await page.getByText('The service does not answer.').waitFor({ timeout: 60_000 })
+      await page.getByText("The service isn't responding").waitFor({ timeout: 60_000 })
       await server.boot()
-      await page.getByText('The service does not answer.').waitFor({ state: 'detached', timeout: 60_000 })
+      await page.getByText("The service isn't responding").waitFor({ state: 'detached', timeout: 60_000 })
 
       const stranger = await (await browser.newContext()).newPage()
       await stranger.goto(link)
       await stranger.getByRole('button', { name: 'Sign in' }).click()
-      await stranger.getByText('This link was used already or has expired.').waitFor()
+      await stranger.getByText('This link was already used or has expired.').waitFor()
       await stranger.goto(server.url)
-      await stranger.getByText('You are not signed in.').waitFor()
+      await stranger.getByText('Sign in to svc').waitFor()
     } finally {
       await browser.close()
       await server.end()
@@ -82,7 +82,7 @@ test.skipIf(!browserPath)(
       provider.person = { subject: 'eve', email: 'eve@example.test', email_verified: true }
       await page.goto(`${url}/account/tokens`)
       await page.getByRole('link', { name: 'Sign in with Our own' }).click()
-      await page.getByText('Nobody here has the e-mail address you signed in with.').waitFor()
+      await page.getByText('No user has the email address you signed in with.').waitFor()
       provider.person = { subject: 'ada', email: 'ada@example.test', email_verified: true }
       const ada = await (await browser.newContext()).newPage()
       await ada.goto(`${url}/account/tokens`)

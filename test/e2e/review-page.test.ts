@@ -44,7 +44,7 @@ test.skipIf(!browserPath)(
   async () => {
     await page.getByRole('link', { name: '#1 Say it better' }).click()
     await page.getByRole('heading', { name: /Say it better/ }).waitFor()
-    await page.getByText('It merges cleanly').waitFor()
+    await page.getByText('Merges cleanly').waitFor()
     await page.getByText('Collides with #2').waitFor()
 
     await page.getByRole('tab', { name: 'Files' }).click()
@@ -57,19 +57,19 @@ test.skipIf(!browserPath)(
     await page.keyboard.press('c')
     await page.getByLabel(/^Comment on line/).fill('Better, yes. **Why?**')
     await page.keyboard.press('Control+Enter')
-    await page.getByText('Not sent yet, on line').waitFor()
+    await page.getByText('Pending comment on line').waitFor()
     await page.getByText('Your review: 1 comment').waitFor()
     await page.keyboard.press('Escape')
-    await page.getByLabel(/What you want to say/).fill('Nearly.')
-    await page.getByRole('button', { name: 'Keep with the change request' }).click()
+    await page.getByLabel(/Summary/).fill('Nearly.')
+    await page.getByRole('button', { name: 'Save review' }).click()
     await page.getByText('Your review: 0 comments').waitFor()
 
     await page.getByRole('tab', { name: 'Conversation' }).click()
     await page.getByText('Nearly.').waitFor()
     await page.getByText('Why?').waitFor()
-    await page.getByText('Nothing was pushed since.').waitFor()
+    await page.getByText('No new commits since this review.').waitFor()
     await page.getByRole('button', { name: 'Merge into main' }).click()
-    await page.getByText('The branch work is still there.').waitFor()
+    await page.getByText('The branch work still exists.').waitFor()
     const merged = await server.json<{ change_requests: { number: number }[] }>([
       ...['cr', 'ls', '--status', 'merged', '--project', project.project_id],
     ])
@@ -83,11 +83,11 @@ test.skipIf(!browserPath)(
   'a conflict names its files and why the merge is off; closed and open again',
   async () => {
     await page.goto(`${server.url}/projects/${project.slug}/change-requests/2`)
-    const files = page.getByRole('list', { name: 'Files that conflict' })
+    const files = page.getByRole('list', { name: 'Conflicting files' })
     await files.getByText('a.txt').waitFor()
     const merge = page.getByRole('button', { name: 'Merge into main' })
     expect(await merge.getAttribute('aria-disabled')).toBe('true')
-    await page.getByText('Merging is off: 1 file conflicts.').waitFor()
+    await page.getByText("Can't merge: 1 file conflicts with main.").waitFor()
     await page.getByRole('button', { name: 'Close without merging' }).click()
     await page.getByRole('button', { name: 'Reopen' }).click()
     await files.waitFor()
@@ -101,17 +101,17 @@ test.skipIf(!browserPath)(
     const receiver = await startReceiver()
     try {
       await page.goto(`${server.url}/projects/${project.slug}/webhooks`)
-      await page.getByText('No webhook.').waitFor()
+      await page.getByText('No webhooks yet.').waitFor()
       // A button that is off says why to whoever presses it.
-      await page.getByRole('button', { name: 'Make', exact: true }).focus()
+      await page.getByRole('button', { name: 'Create webhook', exact: true }).focus()
       await page.keyboard.press('Enter')
-      await page.getByRole('status').getByText('An address is needed').waitFor()
-      await page.getByLabel('Address').fill(receiver.url)
-      await page.getByRole('button', { name: 'Make', exact: true }).click()
-      await page.getByText('Give the receiver this secret now').waitFor()
+      await page.getByRole('status').getByText('Enter a URL').waitFor()
+      await page.getByLabel('URL').fill(receiver.url)
+      await page.getByRole('button', { name: 'Create webhook', exact: true }).click()
+      await page.getByText('Copy the signing secret now').waitFor()
       const secret = (await page.locator('code').first().textContent())!
       receiver.answer = 500
-      await page.getByRole('button', { name: 'Send a ping' }).click()
+      await page.getByRole('button', { name: 'Send ping' }).click()
       const deliveries = page.getByRole('list', { name: /^Deliveries to/ }).getByRole('listitem')
       // What others did meanwhile is sent, too.
       const row = deliveries.filter({ hasText: 'ping' }).first()
@@ -129,7 +129,7 @@ test.skipIf(!browserPath)(
       await page.getByText('paused', { exact: true }).waitFor()
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-      await page.getByText('No webhook.').waitFor()
+      await page.getByText('No webhooks yet.').waitFor()
 
       // A repository of ours needs none; one on another host gets an address and a secret to enter there.
       const bare = join(server.dir, 'elsewhere.git')
@@ -138,9 +138,9 @@ test.skipIf(!browserPath)(
         ...['projects', 'create', '--repo', `file://${bare}`, '--name', 'elsewhere'],
       ])
       await page.goto(`${server.url}/projects/${far.slug}/settings`)
-      await page.getByText('None was made yet').waitFor()
-      await page.getByRole('button', { name: 'Make a secret' }).click()
-      await page.getByRole('button', { name: 'Make another secret' }).waitFor()
+      await page.getByText('No secret yet').waitFor()
+      await page.getByRole('button', { name: 'Create secret' }).click()
+      await page.getByRole('button', { name: 'Replace secret' }).waitFor()
       await page.getByText(`${server.url}/v1/projects/`).last().waitFor()
       await page.screenshot({ path: join(pictures, 'settings-elsewhere-light-1280.png'), fullPage: true })
     } finally {
@@ -182,7 +182,7 @@ const addresses = (slug: string) => ({
 })
 
 test.skipIf(!browserPath)(
-  'every page stands in both themes at two widths, with no axe violation and nothing wider than the screen',
+  'every page fits both themes at two widths, with no axe violation and nothing wider than the screen',
   async () => {
     const found: string[] = []
     const looked = await browser.newContext({ storageState: await context.storageState() })

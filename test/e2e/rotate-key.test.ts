@@ -44,8 +44,8 @@ test('sessions go on over a change of the master key, and so do their successors
   await copyFile(keyFile(), before)
 
   const rotated = await rotate()
-  expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('Back the new file up now')])
-  expect(rotated.stdout).toMatch(/✓ The master key is another: [0-9a-f]{16} → [0-9a-f]{16}/)
+  expect([rotated.code, rotated.stderr]).toEqual([0, expect.stringContaining('Back up the new key file now')])
+  expect(rotated.stdout).toMatch(/✓ Replaced the master key: [0-9a-f]{16} → [0-9a-f]{16}/)
   expect(rotated.stdout).toContain('1 running, which go on')
   expect((await stat(keyFile())).mode & 0o777).toBe(0o600)
   const key = await readFile(keyFile(), 'utf8')
@@ -68,7 +68,7 @@ test('sessions go on over a change of the master key, and so do their successors
   await copyFile(keyFile(), newer)
   await copyFile(before, keyFile())
   await expect(server.boot()).rejects.toThrow(
-    /is an earlier one \([0-9a-f]{16}\): it was replaced at .* Copy key [0-9a-f]{16} here/,
+    /is an earlier one \([0-9a-f]{16}\): svc self-host rotate-key replaced it at .* Copy key [0-9a-f]{16} here/,
   )
   await copyFile(newer, keyFile())
   await server.boot()

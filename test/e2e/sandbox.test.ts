@@ -1,12 +1,13 @@
 /** A session as its sandbox lives it: boot, prompt, tool, commit, push. Real bubblewrap, real git, the real agent runtime. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
-import type { DaemonHealth } from '@svc/contract/daemon'
-import * as contract from '@svc/contract/daemon'
+import type { DaemonHealth } from '@svc/contract/daemon/control'
+import { attachmentsDir } from '@svc/contract/schemas/attachments'
+import * as contract from '@svc/contract/daemon/control'
 import { createLocalDriver, type Sandbox, type SandboxDriver } from '@svc/sandbox'
 import { $ } from 'bun'
 
-import { escapeProbes, probeScript } from '../../packages/sandbox/src/escape-probes.ts'
+import { escapeProbes, probeScript } from '../../packages/sandbox/src/conformance/escape-probes.ts'
 import * as layout from '../../packages/sandbox/src/layout.ts'
 import { type CanaryHosts, startCanaryHosts } from './canary-hosts.ts'
 import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer, until } from './sandbox-relay.ts'
@@ -14,6 +15,7 @@ import { buildDaemonProgram, type Relay, runtimeProgram, startRelayServer, until
 // Generous: the machines that run this are busy with everything else.
 setDefaultTimeout(300_000)
 
+const newAgent = '---\ndescription: came later\nmode: primary\n---\nYou are late.\n'
 const agentFile = '---\ndescription: helps\nmode: primary\n---\nYou are the house agent.\n'
 let relay: Relay
 let driver: SandboxDriver
@@ -94,6 +96,7 @@ test('the layout a driver knows is the one the contract names', () => {
   expect(`${layout.runDir}/${layout.relaySocketName}`).toBe(contract.relaySocketPath)
   expect(layout.workspaceDir).toBe(contract.workspaceDir)
   expect(layout.runtimeHome).toBe(contract.runtimeHome)
+  expect(layout.attachmentsDir).toBe(attachmentsDir)
   expect(layout.agentUid).toBe(contract.agentUid)
 })
 
@@ -162,11 +165,52 @@ test('curl, git, npm and pip reach the hosts that are allowed, and only those', 
     '/tmp/cloned/README.md',
     'node_modules/demo/package.json',
     'demo-1.0.0-py3-none-any.whl',
-    `svc: elsewhere.example.com:80 is blocked by the project's egress list. Add "elsewhere.example.com" to egress under [sandbox] in svc.toml, by a change request; sessions started after its merge reach it.`,
+    `svc: elsewhere.example.com:80 is blocked by the project's egress list. Add "elsewhere.example.com" to egress under [sandbox] in svc.toml with a change request; after its merge, sandboxes can reach it within seconds.`,
     '403',
     'no way around',
   ])
   expect(hosts.asked).toContain('npm.canary.test/demo')
+})
+
+test("a file that comes with a prompt is the agent's to read, cannot be run, and is in no commit", async () => {
+  const id = crypto.randomUUID()
+  const path = `${attachmentsDir}/${id}/plan.sh`
+  const content = '#!/bin/sh\necho ran\n'
+  const attachment = { attachment_id: id, file_name: 'plan.sh', content_base64: btoa(content) }
+  expect(await (await post('/svc/attachment', attachment)).json()).toEqual({ ok: true })
+  const commands = [
+    `stat -c '%a %u' ${path}`,
+    `cat ${path}`,
+    path,
+    // What it may change is the file, not what stands in its place.
+    `rm -f ${path}`,
+    `ln -s /etc/passwd ${attachmentsDir}/${id}/link`,
+    'git -C /workspace add -A && git -C /workspace status --porcelain',
+  ]
+  expect((await agentRuns(commands.map((command) => `( ${command} ) 2>&1`).join('; '))).split('\n')).toEqual([
+    '644 1000',
+    ...content.trimEnd().split('\n'),
+    expect.stringContaining('Permission denied'),
+    expect.stringContaining('Permission denied'),
+    expect.stringContaining('Permission denied'),
+  ])
+  // Delivered again, as after a server that died in between.
+  expect((await post('/svc/attachment', { ...attachment, content_base64: btoa('again\n') })).status).toBe(200)
+  relay.script.push({ bash: `cat ${path}` }, { text: 'Read it.' })
+  const turns = relay.asked.length + 2
+  const note = `The files:\n- ${path}`
+  const reply = (await (await post('/svc/prompt', { text: 'Read the plan.', note })).json()) as {
+    runtime_session_id: string
+  }
+  await until('the model to be asked twice', () => relay.asked.length >= turns, 240_000)
+  const messages = await untilIdle(reply.runtime_session_id)
+  expect(JSON.stringify(relay.asked.at(-1)?.messages)).toContain(JSON.stringify(note).slice(1, -1))
+  const asked = messages.findLast(({ parts }) => parts.some(({ text }) => text === 'Read the plan.'))!
+  expect(asked.parts).toMatchObject([{ text: 'Read the plan.' }, { text: note, synthetic: true }])
+  const tools = messages.flatMap(({ parts }) => parts).filter(({ type }) => type === 'tool')
+  expect((tools.at(-1)!['state'] as { output: string }).output.trim()).toBe('again')
+  const wrong = [{ ...attachment, file_name: '../plan.sh' }, { ...attachment, attachment_id: '../../etc' }, {}]
+  for (const body of wrong) expect((await post('/svc/attachment', body)).status).toBe(400)
 })
 
 test('a prompt delivered twice under one id runs once', async () => {
@@ -184,9 +228,19 @@ test('a prompt delivered twice under one id runs once', async () => {
 })
 
 test('secrets that change reach the next command', async () => {
-  const reply = await post('/svc/env', { revision: '2', env: { MY_SECRET: 'changed', NEW_SECRET: 'new' } })
+  const reply = await post('/svc/env', {
+    ...{
+      revision: '2',
+      env: { MY_SECRET: 'changed', NEW_SECRET: 'new' },
+      names: ['HELD_BACK', 'MY_SECRET', 'NEW_SECRET'],
+    },
+  })
   expect(await reply.json()).toEqual({ ok: true, changed: ['MY_SECRET', 'NEW_SECRET'] })
   expect(await agentRuns('echo "$MY_SECRET $NEW_SECRET"')).toBe('changed new')
+  const about = 'echo "$SVC_PROJECT_SECRET_NAMES $SVC_PROJECT_SECRETS_REVISION"'
+  expect(await agentRuns(about)).toBe('HELD_BACK,MY_SECRET,NEW_SECRET 2')
+  await post('/svc/env', { revision: '3', env: { MY_SECRET: 'changed' }, names: ['MY_SECRET'] })
+  expect(await agentRuns(`${about}; echo "\${NEW_SECRET-gone}"`)).toBe('MY_SECRET 3\ngone')
 })
 
 test('the agent cannot see what the daemon knows, and git has its credential only when it asks', async () => {
@@ -221,7 +275,13 @@ test('refresh brings an outside commit into the tree and starts the runtime anew
   const who = ['-c', 'user.name=o', '-c', 'user.email=o@o.invalid']
   await $`git clone -q -b session-1 ${relay.origin} ${clone} && cd ${clone} && echo three >> src/a.txt && git ${who} commit -qam outside && git push -q origin session-1`
   const tip = (await $`git -C ${clone} rev-parse HEAD`.text()).trim()
+  // Work that is not committed stays, and so do other agents of the default branch come.
+  await agentRuns('echo draft > /workspace/draft.txt')
+  await $`cd ${clone} && git fetch -q origin main && git checkout -q FETCH_HEAD && printf ${newAgent} > .svc/runtime/agents/late.md && git add -A && git ${who} commit -qm late && git push -q origin HEAD:main`
   expect(await (await post('/svc/refresh', {})).json()).toMatchObject({ ok: true, after: tip })
+  const agents = (await (await call('/agent', { headers: await signed('/agent') })).json()) as { name: string }[]
+  expect(agents.map(({ name }) => name)).toContain('late')
+  expect(await agentRuns('cat /workspace/draft.txt && rm /workspace/draft.txt')).toBe('draft')
   expect(await health()).toMatchObject({ runtime: 'ready', commit: tip })
   // The conversation is the same one, and goes on.
   expect(await agentRuns('tail -1 /workspace/src/a.txt; git -C /workspace status --porcelain | wc -l')).toBe('three\n0')

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@svc/git/testing'
+import { keys, Screen } from '../../packages/cli/src/testing/screen.ts'
 import { program, run, until } from './harness.ts'
 
 let home: string
@@ -39,7 +40,7 @@ test('a server of one’s own: settings, start, a second start, status, logs, st
   const first = await svc('self-host', 'start')
   expect([first.code, first.stderr]).toEqual([0, expect.any(String)])
   const url = `http://127.0.0.1:${port}`
-  expect(first.stdout).toContain(`The server runs: ${url}`)
+  expect(first.stdout).toContain(`The server is running: ${url}`)
   expect(first.stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/sign-in#[0-9A-Za-z]{32}/)
   // The host is registered and the client signed in.
   const who = await svc('whoami', '--json')
@@ -77,7 +78,7 @@ test('settings are checked, and what is wrong with the server is one line', asyn
   for (const [words, said] of [
     [['SVC_PORTS=1'], 'Did you mean SVC_PORT?'],
     [['SVC_PORT'], 'Not KEY=VALUE'],
-    [['SVC_PORT=1\n2'], 'has to be one line'],
+    [['SVC_PORT=1\n2'], 'must be one line'],
   ] as [string[], string][]) {
     const { code, stderr } = await svc('self-host', 'env', 'set', ...words)
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
@@ -100,6 +101,56 @@ test('the questions need a terminal', async () => {
   const { code, stderr } = await svc('self-host', 'configure')
   expect([code, stderr]).toEqual([2, expect.stringContaining('svc self-host env set SVC_APP_PROVIDER=local')])
 })
+
+test('the first start on a terminal asks for a model, again when the answer does not work, and never a second time', async () => {
+  await using upstream = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) =>
+      request.headers.get('authorization') === 'Bearer the-right-key'
+        ? Response.json({ choices: [] })
+        : Response.json({ error: { message: 'Wrong key' } }, { status: 401 }),
+  })
+  const port = await freePort()
+  const dir = await mkdtemp(join(home, 'terminal-'))
+  const own = {
+    ...{ SVC_PORT: String(port), SVC_SANDBOX_DRIVER: 'none', SVC_DATA_DIR: join(dir, 'data'), HOME: dir },
+  }
+  const start = () => Screen.run([program, 'self-host', 'start'], { env: own, columns: 160 })
+  const enter = async (screen: Screen, question: string | RegExp, answer = '') => {
+    await screen.waitFor(question)
+    screen.type(`${answer}${keys.enter}`)
+  }
+  const url = `http://127.0.0.1:${upstream.port}/v1`
+  try {
+    {
+      await using screen = await start()
+      await enter(screen, '1/3  Where should apps be deployed')
+      await enter(screen, '2/3  Which git credential')
+      await enter(screen, '3/3  How do agents connect')
+      await enter(screen, 'Which model server do agents use?', url)
+      await enter(screen, 'Name of the model', 'large')
+      await enter(screen, 'API key, or Enter if it needs none', 'the-wrong-key')
+      await screen.waitFor('Wrong key')
+      await enter(screen, /Wrong key[^]*Which model server/, url)
+      await enter(screen, /Wrong key[^]*Name of the model/, 'large')
+      await enter(screen, /Wrong key[^]*API key, or Enter/, 'the-right-key')
+      expect(await screen.exited()).toBe(0)
+      expect(await screen.all()).toContain('Agents use large')
+      expect(screen.raw).not.toContain('the-right-key')
+    }
+    const models = await run([program, 'models', 'ls', '--json'], { env: { ...env, ...own }, cwd: dir })
+    expect(JSON.parse(models.stdout)).toMatchObject({ models: [{ id: 'large', default: true }] })
+    expect((await run([program, 'models', 'rm', '--yes'], { env: { ...env, ...own }, cwd: dir })).code).toBe(0)
+    await run([program, 'self-host', 'stop'], { env: { ...env, ...own }, cwd: dir })
+    await using again = await start()
+    expect(await again.exited()).toBe(0)
+    expect(await again.all()).toContain('The server runs')
+    expect(again.raw).not.toContain('Which model server')
+  } finally {
+    await run([program, 'self-host', 'stop'], { env: { ...env, ...own }, cwd: dir })
+  }
+}, 180_000)
 
 test('the doctor says without a server what sessions would get, and what is missing', async () => {
   const well = await run([program, 'self-host', 'doctor', '--json'], {

@@ -150,7 +150,7 @@ test(
     // A work tree with changes of its own is left alone; a branch touches no file.
     const again = await server.svc(['sessions', 'recover', id, '--project', project], { cwd: top })
     expect(again.code).toBe(1)
-    expect(again.stderr).toContain('has changes of its own')
+    expect(again.stderr).toContain('has uncommitted changes')
     const onBranch = await server.svc(['sessions', 'recover', id, '--branch', 'rescued', '--project', project], {
       cwd: top,
     })
@@ -240,4 +240,26 @@ test(
     expect(await git(third, 'diff', '--name-only')).toBe('')
   },
   5 * minute,
+)
+
+test(
+  'a deleted project: its sandboxes end, and after it is restored the session has its work to the byte',
+  async () => {
+    const expected = await expectedTree('expected-after-restore')
+    const id = await sessionWith(...edits)
+    await savedWith(id, 6)
+    const asked = await server.svc(['projects', 'rm', project])
+    expect(asked.code).toBe(2)
+    expect((await server.svc(['projects', 'rm', project, '--yes'])).code).toBe(0)
+    expect(sandboxes()).toEqual([])
+    expect((await server.svc(['sessions', 'ls', '--project', project])).code).toBe(1)
+
+    expect((await server.svc(['projects', 'restore', project])).code).toBe(0)
+    const { session, unfinished_work: work } = await info(id)
+    expect([session.status, work.files]).toEqual(['stopped', 6])
+    const top = await clone('restored')
+    expect((await server.svc(['sessions', 'recover', id, '--project', project], { cwd: top })).code).toBe(0)
+    expect(listing(top)).toEqual(expected)
+  },
+  3 * minute,
 )

@@ -63,7 +63,7 @@ async function running(body: object): Promise<Session & { phases: string[] }> {
 
 /** A session that found a sandbox waiting: the project had one before, and its own waits since. */
 async function warmed(body: object): Promise<Session & { phases: string[] }> {
-  const made = () => server.output.split('a sandbox waits for a session').length - 1
+  const made = () => server.output.split('a warm sandbox is ready').length - 1
   // A project gets one once it was worked on.
   const first = made() === 0 ? await running({}) : null
   await until('a sandbox to wait', async () => made() > claimed, 240_000)

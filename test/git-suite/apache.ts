@@ -1,4 +1,4 @@
-/** What git's `t/lib-httpd/apache.conf` makes of a request: redirects, who may pass, which script or repository answers. */
+/** What git's `t/lib-httpd/apache.conf` does with a request: redirects, access, and which script or repository responds. */
 import { appendFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { serveRepository } from './git-host.ts'
 import { userOf } from './passwords.ts'
 import { runScript } from './scripts.ts'
 
-/** `[R=…]` answers with a redirect; no status rewrites in place, as `[PT]` does. */
+/** `[R=…]` redirects; without a status it rewrites in place, as `[PT]` does. */
 const rewrites: { from: RegExp; to: string; status?: 301 | 302 }[] = [
   { from: /^\/smart-redir-perm\/(.*)$/, to: '/smart/$1', status: 301 },
   { from: /^\/smart-redir-temp\/(.*)$/, to: '/smart/$1', status: 302 },
@@ -31,7 +31,7 @@ const scripts: { at: RegExp; file: string }[] = [
   { at: /^\/error\//, file: 'error.sh' },
 ]
 
-/** Where Apache would start git-http-backend. The tests ask for what follows. */
+/** Where Apache would start git-http-backend. The tests request the paths below it. */
 const repositories = /\/smart_*[^/]*\/(.*)/
 
 export async function answerAsApache(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -75,13 +75,13 @@ function needsUser(path: string, query: URLSearchParams): boolean {
   return path.startsWith('/half-auth-complete/') && pushes
 }
 
-/** A web Response has its headers in alphabetical order. One test compares them with Apache's, whose order has no meaning. */
+/** A web Response sorts its headers. One test compares them with Apache's, whose order has no meaning. */
 const headersFirst = ['expires', 'pragma', 'cache-control']
 
 async function send(answer: Response, response: ServerResponse, done: (bytes: number) => void): Promise<void> {
   const rank = (name: string) => (headersFirst.indexOf(name) + 1 || headersFirst.length + 1) as number
   const headers = [...answer.headers].sort(([a], [b]) => rank(a) - rank(b))
-  // Said here, or node adds how long it waits, which Apache does not.
+  // Without this header node adds a keep-alive timeout, which Apache does not send.
   response.writeHead(answer.status, [...headers, ['connection', 'keep-alive']].flat())
   let bytes = 0
   const count = new Transform({
@@ -89,7 +89,7 @@ async function send(answer: Response, response: ServerResponse, done: (bytes: nu
       bytes += chunk.length
       next(null, chunk)
     },
-    // Before the end of the answer: the tests read the log as soon as git has ended.
+    // Written before the response ends: the tests read the log as soon as git has exited.
     flush(next) {
       done(bytes)
       next()

@@ -1,4 +1,4 @@
-/** Our git host, at the places where the tests' Apache would start git-http-backend. */
+/** Our git host at the places where the tests' Apache would start git-http-backend. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -8,9 +8,9 @@ import { serveGateway, type GitRequest } from '@svc/git'
 
 export interface Asked {
   root: string
-  /** The whole path, which names the settings of the place. */
+  /** The whole path, which selects the settings. */
   place: string
-  /** The repository's path and what is asked of it. */
+  /** The repository's path and the requested service. */
   path: string
   query: URLSearchParams
   request: IncomingMessage
@@ -40,13 +40,13 @@ function requestOf({ place, query, request, response }: Asked, path: GitRequest[
   const headers = new Headers(
     Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]),
   )
-  // `SetEnv GIT_PROTOCOL`: a host that does not hear which version is asked for.
+  // `SetEnv GIT_PROTOCOL`: a host that ignores the requested version.
   if (place.includes('/smart_v0/')) headers.delete('git-protocol')
   const body = Readable.toWeb(request) as unknown as ReadableStream<Uint8Array>
   return { method: request.method ?? 'GET', path, query, headers, body, signal: leaving.signal }
 }
 
-/** As git-http-backend names whoever pushes. */
+/** The pusher's name as git-http-backend reports it. */
 function pusherOf({ place, user, request }: Asked): { name: string; email: string } {
   if (place.includes('/smart_custom_env/')) return { name: 'Custom User', email: 'custom@example.com' }
   const name = user ?? 'anonymous'
@@ -58,12 +58,12 @@ function findRepository(path: string): string | null {
   return [join(path, '.git'), path].find((dir) => existsSync(join(dir, 'HEAD'))) ?? null
 }
 
-/** Without GIT_HTTP_EXPORT_ALL git-http-backend serves what says so itself. */
+/** Without GIT_HTTP_EXPORT_ALL git-http-backend serves only repositories that allow it. */
 function isExported(place: string, dir: string): boolean {
   return !place.includes('/smart_noexport/') || existsSync(join(dir, 'git-daemon-export-ok'))
 }
 
-/** Who may push is asked before our host is: `http.receivepack` says it, or else everybody with a name may. */
+/** Permission to push is decided before our host: `http.receivepack` grants it, and otherwise any user name does. */
 function mayPush(dir: string, user: string | null): boolean {
   const said = spawnSync('git', [`--git-dir=${dir}`, 'config', '--bool', 'http.receivepack'])
     .stdout.toString()

@@ -1,7 +1,7 @@
 /**
- * Stands where git's own tests expect Apache, and takes the same arguments: `-v`, `-d ROOT … -c "Listen HOST:PORT" -k start|stop`.
- * What is Apache's in those tests (redirects, passwords, scripts that answer wrongly) is done in apache.ts; every
- * repository is served by our own git host.
+ * Replaces Apache in git's own tests and takes the same arguments: `-v`, `-d ROOT … -c "Listen HOST:PORT" -k start|stop`.
+ * apache.ts does what Apache does in those tests (redirects, passwords, broken scripts); our own git host serves every
+ * repository.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

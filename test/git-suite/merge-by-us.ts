@@ -1,7 +1,7 @@
 import { planMerge, previewMerge, treeOf } from '@svc/git'
 import type { HistoricMerge, Outcome } from './merge-history.ts'
 
-/** What the preview foretells has to be what the plan does. */
+/** The preview must predict what the merge does. */
 export async function mergeByUs(store: string, { base, head }: HistoricMerge): Promise<Outcome> {
   const repo = { dir: store, remote: null }
   const pair = { baseSha: base, headSha: head }

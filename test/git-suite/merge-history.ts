@@ -12,10 +12,10 @@ export type Outcome =
   | { kind: 'clean'; tree: string }
   | { kind: 'conflicted'; files: string[] }
   | { kind: 'failed'; reason: string }
-  /** The repository does not have every object that its commits name, so there is nothing to compare with. */
+  /** The repository lacks an object that its commits name, so there is nothing to compare with. */
   | { kind: 'incomplete'; reason: string }
 
-/** A git of nobody's: no settings but these, an identity, and whoever owns the repository. */
+/** A git without user settings: only these, an identity, and any owner of the repository. */
 const environment = {
   PATH: process.env.PATH ?? '/usr/bin:/bin',
   LC_ALL: 'C',
@@ -55,7 +55,7 @@ export async function gitOrThrow(cwd: string, args: string[], input = ''): Promi
   return out.trim()
 }
 
-/** The newest first, which keeps the work tree of one close to that of the next. */
+/** Newest first, which keeps each work tree close to the next one. */
 export async function listMerges(path: string, limit: number | null): Promise<HistoricMerge[]> {
   const bounds = ['--min-parents=2', '--max-parents=2', ...(limit === null ? [] : [`--max-count=${limit}`])]
   const listed = await gitOrThrow(path, ['rev-list', '--all', '--parents', ...bounds])
@@ -68,13 +68,13 @@ export async function listMerges(path: string, limit: number | null): Promise<Hi
     })
 }
 
-/** Makes a bare repository that reads what the given one has and keeps to itself what is written. */
+/** Makes a bare repository that reads the given one's objects and keeps its own writes to itself. */
 export async function borrowRepository(path: string, dir: string, merges: HistoricMerge[]): Promise<void> {
   await mkdir(dir)
   const format = await gitOrThrow(path, ['rev-parse', '--show-object-format'])
   await gitOrThrow(dir, ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`])
   await borrowObjects(path, dir)
-  // Ancestors are asked for at every merge.
+  // Every merge walks ancestors.
   const commits = merges.flatMap(({ base, head }) => `${base}\n${head}\n`).join('')
   await gitOrThrow(dir, ['commit-graph', 'write', '--stdin-commits'], commits)
 }

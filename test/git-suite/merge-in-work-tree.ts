@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { borrowObjects, gitOrThrow, runGit, type HistoricMerge, type Outcome } from './merge-history.ts'
 
-/** A work tree that is used for one merge after the other. */
+/** One work tree for all merges in turn. */
 export async function makeWorkTree(path: string, dir: string): Promise<string> {
   await mkdir(dir)
   const format = await gitOrThrow(path, ['rev-parse', '--show-object-format'])
@@ -20,11 +20,11 @@ export async function mergeInWorkTree(dir: string, { base, head }: HistoricMerge
   if (merged.code === 0) return { kind: 'clean', tree: await gitOrThrow(dir, ['rev-parse', 'HEAD^{tree}']) }
   const unmerged = (await runGit(dir, ['ls-files', '--unmerged', '-z'])).out.split('\0').filter(Boolean)
   const files = new Set(unmerged.map((line) => originalName(line.slice(line.indexOf('\t') + 1), head)))
-  // Conflicts about folders leave nothing unmerged behind; only the message names a path.
+  // Conflicts about folders leave no unmerged path; only the message names it.
   for (const [, path] of merged.out.matchAll(folderConflicts)) if (path) files.add(path)
-  // Only git's words tell an object that is not there from everything else that ends a merge.
+  // Only git's message distinguishes a missing object from other errors that end a merge.
   if (merged.err.includes('unable to read sha1 file')) return { kind: 'incomplete', reason: merged.err.trim() }
-  // 1: conflicts. It is also how git refuses to begin, and then nothing is in conflict.
+  // 1 means conflicts. git also exits with 1 when it refuses to begin, and then no path is in conflict.
   if (merged.code !== 1 || files.size === 0) return { kind: 'failed', reason: `${merged.out}${merged.err}`.trim() }
   return { kind: 'conflicted', files: [...files].map(readable).sort() }
 }
@@ -32,12 +32,12 @@ export async function mergeInWorkTree(dir: string, { base, head }: HistoricMerge
 const folderConflicts =
   /(?:split\): Unclear where to (?:rename|place)|Cannot map more than one path to|Existing file\/dir at) (.+?)(?: to;| because directory|; implicit directory| in the way of)/g
 
-/** What git moved aside as `path~HEAD` or `path~<commit>`. */
+/** The names git uses for files it moves aside: `path~HEAD` or `path~<commit>`. */
 function originalName(path: string, head: string): string {
   return path.replace(new RegExp(`~(?:HEAD|${head})(?:_\\d+)?(?=/|$)`), '')
 }
 
-/** As our answers write paths: text where it is UTF-8, and git's quoted form where it is not. */
+/** Paths as our engine writes them: text if it is UTF-8, otherwise git's quoted form. */
 function readable(path: string): string {
   const bytes = Buffer.from(path, 'latin1')
   const text = bytes.toString()

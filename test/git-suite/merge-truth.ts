@@ -1,4 +1,4 @@
-/** Merges every two-parent merge of a repository's history again, and holds our answer against that of `git merge`. */
+/** Repeats every two-parent merge of a repository's history and compares our result with that of `git merge`. */
 import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -74,7 +74,7 @@ async function compareAll(path: string, room: string, limits: { limit: number | 
   return disagreements.length > 0 || compared === 0 ? 1 : 0
 }
 
-/** What git itself cannot do is no answer to agree with. */
+/** When git itself fails, there is nothing to compare with. */
 function isSame(git: Outcome, ours: Outcome): boolean {
   return git.kind !== 'failed' && JSON.stringify(git) === JSON.stringify(ours)
 }

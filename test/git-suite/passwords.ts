@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 
-/** The user of a request with a right password, by Apache's `passwd` file: lines of `name:crypt(password)`. */
+/** The user of a request with a valid password, by Apache's `passwd` file: lines of `name:crypt(password)`. */
 export function userOf(root: string, { headers }: IncomingMessage): string | null {
   const [, encoded] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? []
   if (encoded === undefined) return null

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
 
-/** Runs one of the tests' own scripts, which answer as a broken host would. A CGI answer is headers, an empty line and the body. */
+/**
+ * Runs one of the tests' own scripts, which respond as a broken host would. A CGI response is headers, an empty line and the
+ * body.
+ */
 export async function runScript(file: string, pathInfo: string): Promise<Response> {
   const child = spawn(file, [], { env: { ...process.env, PATH_INFO: pathInfo }, stdio: ['ignore', 'pipe', 'inherit'] })
   const output = await buffer(child.stdout)

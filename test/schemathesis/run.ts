@@ -1,11 +1,11 @@
-/** `npm run test:schemathesis`: requests that schemathesis generates from our OpenAPI document, sent to a real server. */
+/** `npm run test:schemathesis` sends requests that schemathesis generates from our OpenAPI document to a real server. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeWorld, type World } from './world.ts'
 
 const [program = '', ...more] = process.argv.slice(2)
-/** What the issue of a server error or of a false document is; refusing odd data is the business of our own tests. */
+/** The checks for server errors and a wrong document; our own tests cover refusals of odd data. */
 const checks = [
   'not_a_server_error',
   'status_code_conformance',
@@ -44,10 +44,10 @@ try {
   await world.close()
   await rm(folder, { recursive: true, force: true })
 }
-// The test database ends with this process, and keeps it from ending by itself.
+// The test database ends with this process, and keeps it from exiting by itself.
 process.exit(code)
 
-/** Real ids most of the time, generated ones otherwise; an operation that removes gets only what nothing else needs. */
+/** Mostly real ids, otherwise generated ones; an operation that deletes gets only ids that nothing else needs. */
 function configuration({ token, ids, fields, slugs, spare }: World): string {
   const lists = Object.entries(ids).map(([name, values]) => dictionary(name, values))
   const uses = Object.keys(ids).map((name) => `"path.${name}" = { dictionary = "${name}", probability = 0.95 }`)
@@ -59,7 +59,7 @@ function configuration({ token, ids, fields, slugs, spare }: World): string {
     'continue-on-failure = true',
     'max-stream-events = 1',
     'request-timeout = 20',
-    // Ids read from answers would lead a removal to the token and the project that all other requests need.
+    // Ids read from responses would lead a deletion to the token and the project that all other requests need.
     ...['examples', 'coverage', 'fuzzing'].map((phase) => `phases.${phase}.extra-data-sources.responses = false`),
     ...lists,
     ...Object.entries(fields).map(([place, values]) => dictionary(place.replace('.', '_'), values)),

@@ -1,24 +1,24 @@
-/** A real server with the fake sandbox driver, on loopback, and one object of each kind for generated requests to hit. */
+/** A real server with the fake sandbox driver on loopback, and one object of each kind for generated requests. */
 import { randomUUID } from 'node:crypto'
-import type { ChangeRequest, MintedToken, Project, Question } from '@svc/contract'
+import type { ChangeRequest, MintedToken, Project, Prompt, Question } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { jobs } from '../../packages/server/src/scheduler/jobs.ts'
 import { runJobs } from '../../packages/server/src/scheduler/loop.ts'
 import { buildApp } from '../../packages/server/src/app.ts'
-import { startSlack } from '../../packages/server/src/channels/testing-slack.ts'
+import { startSlack } from '../../packages/server/src/channels/slack/testing-slack.ts'
 import { Listener } from '../../packages/server/src/listen.ts'
 import { makeSessionApp, type SessionApp, until } from '../../packages/server/src/sessions/testing.ts'
 
 export interface World {
   url: string
   token: string
-  /** Ids of real objects, by the name of the path parameter that takes them. */
+  /** Ids of real objects, by the name of the path parameter. */
   ids: Record<string, string[]>
-  /** Values that exist, by the place that takes them. */
+  /** Existing values, by the place that takes them. */
   fields: Record<string, (string | number)[]>
   /** Slugs, by the part of the path before them. */
   slugs: Record<string, string[]>
-  /** Ids for an operation that removes what it names: objects that no other request needs. */
+  /** Ids for an operation that deletes: objects that no other request needs. */
   spare: Record<string, Record<string, string[]>>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ name = "unit"
 command = "true"
 `
 const files = { 'README.md': 'hello\n', 'svc.toml': manifest, 'public/index.html': '<p>hello</p>\n' }
-/** Generated requests start sessions; past this the cap refuses them. */
+/** Generated requests start sessions; past this number the cap refuses them. */
 const sessionLimit = 8
 const spareCount = 3
 
@@ -90,6 +90,7 @@ async function objects(app: SessionApp): Promise<Record<string, string[]>> {
     crId: await Promise.all(['one', 'two', 'three'].map((branch) => openChange(app, branch, session_id))),
     webhookId: [await webhook(app)],
     questionId: [await question(app, session_id)],
+    attachmentId: [await attachment(app, session_id)],
   }
 }
 
@@ -98,6 +99,13 @@ async function openChange(app: SessionApp, branch: string, session_id: string): 
   const body = { title: branch, head_ref: branch, session_id }
   const path = `/v1/projects/${app.project.project_id}/change-requests`
   return made(await app.request<ChangeRequest>('POST', path, { body })).cr_id
+}
+
+async function attachment(app: SessionApp, sessionId: string): Promise<string> {
+  const attachments = [{ name: 'notes.txt', content_base64: btoa('notes') }]
+  await app.request('POST', app.path(sessionId, 'prompt'), { body: { text: 'Read.', attachments } })
+  const { body } = await app.request<{ prompts: Prompt[] }>('GET', app.path(sessionId, 'prompts'))
+  return body.prompts[0]!.attachments[0]!.attachment_id
 }
 
 async function question(app: SessionApp, sessionId: string): Promise<string> {

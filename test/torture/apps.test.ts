@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- apps`: a server dies while it deploys, and while it brings back what served. */
+/** A short run of `npm run torture -- apps`: a server dies during a deploy, and while it restores what it served. */
 import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

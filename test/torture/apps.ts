@@ -1,4 +1,7 @@
-/** `npm run torture -- apps [--acts N] [--seed N]`: apps in real sandboxes, whose server is killed at each step of a deploy; what is wanted is there again, and nothing else. */
+/**
+ * `npm run torture -- apps [--acts N] [--seed N]` kills the server of apps in real sandboxes at each step of a deploy, then
+ * checks that exactly the wanted apps run again.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

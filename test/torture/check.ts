@@ -1,4 +1,4 @@
-/** Reads history, database and git after it is all over, and answers with everything that should not be so. */
+/** Reads the history, the database and git after a run and returns every inconsistency. */
 import { readdir } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
@@ -22,7 +22,7 @@ interface CrRow {
   head_commit_sha: string
 }
 
-/** The server has to run and nobody may ask it anything meanwhile. */
+/** Needs a running server without other clients. */
 export async function check(world: World): Promise<Findings> {
   const client = new pg.Client({ connectionString: await world.server.databaseUrl() })
   await client.connect()
@@ -89,7 +89,7 @@ async function checkProject(
 
 interface Base {
   parents: Map<string, string[]>
-  /** How many commits of the base merged this one. */
+  /** The number of commits of the base that merged this one. */
   mergesOf: Map<string, number>
   files: Set<string>
 }
@@ -137,7 +137,7 @@ async function checkStore(project: TortureProject, rows: CrRow[], complain: (wha
       complain(`the commits of ${number} are not kept`)
 }
 
-/** Who asks again with the same key is told the same. */
+/** A request repeated with the same key gets the same response. */
 async function checkRetries(world: World, findings: Findings): Promise<void> {
   for (const change of world.changes) {
     if (change.merge === null) continue

@@ -1,20 +1,20 @@
-/** What befalls a database under servers that live on: it dies, a part of it dies, it stands still, a connection is cut. */
+/** Harms a database under running servers: kills it, crashes a part of it, freezes it, or cuts a connection. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { ignoreClosed } from '../ignored.ts'
 
 /**
- * `killed`: the first process; PostgreSQL has to be started again. `crashed`: one that serves a connection, after which
- * PostgreSQL ends all the others and replays its log. `frozen`: everything stands still for a while, and goes on.
- * `cut`: only the connections that hold the lock of something under way.
+ * `killed`: the first process, so PostgreSQL has to be restarted. `crashed`: a backend, after which PostgreSQL ends all others
+ * and replays its log. `frozen`: everything pauses for a while. `cut`: only the connections that hold a lock of some operation.
  */
 export const harms = ['killed', 'crashed', 'frozen', 'cut'] as const
 export type Harm = (typeof harms)[number]
 
 const frozenMs = 3_000
 
-/** False when there was nothing to harm: no connection held a lock. */
+/** False when there was nothing to harm because no connection held a lock. */
 export async function doHarm(harm: Harm, database: { dataDir: string; url: string }): Promise<boolean> {
   if (harm === 'cut') return cutLocks(database.url)
   const first = Number((await readFile(join(database.dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
@@ -33,7 +33,7 @@ export async function doHarm(harm: Harm, database: { dataDir: string; url: strin
   return pid === undefined ? false : signal(pid, 'SIGKILL')
 }
 
-/** Not those by which a server tells that it lives: they are locks of a name of their own, held all the time. */
+/** Leaves out the locks by which servers show that they are alive: they have a name of their own and are always held. */
 async function cutLocks(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -46,10 +46,10 @@ async function cutLocks(url: string): Promise<boolean> {
         where hashtextextended('svc instance ' || i.instance_id::text, 0) = (l.classid::bigint << 32) | l.objid::bigint)`)
     return (rowCount ?? 0) > 0
   } catch {
-    // Away at this moment, by what was done to it before.
+    // The database still recovers from the previous harm.
     return false
   } finally {
-    await client.end().catch(() => {})
+    await client.end().catch(ignoreClosed)
   }
 }
 

@@ -4,9 +4,12 @@ import { doHarm, type Harm, harms } from './database-harm.ts'
 import { seededRandom, startClients } from './kills.ts'
 import type { World } from './world.ts'
 
-/** From the harm to the first answer of each server out of the database. Longer is stuck, whatever the machine does. */
+/**
+ * The longest time from the harm to each server's first response that needs the database. A longer wait is a hang, however slow
+ * the machine is.
+ */
 const recoveryMsMax = 60_000
-/** Cutting locks costs the least and hits the most: every second time. */
+/** Cutting locks is cheapest and hits most often, so every second harm does it. */
 const turns: Harm[] = ['killed', 'cut', 'crashed', 'cut', 'frozen', 'cut']
 const restMs = { min: 100, max: 1_500 }
 
@@ -16,11 +19,11 @@ export interface DatabaseReport {
   merged: number
   acknowledged: number
   outsidePushes: number
-  /** Until every server answered again, of those after which one had to, by how they were harmed. */
+  /** The times until every server responded again, by kind of harm. */
   recoveryMs: Partial<Record<Harm, { median: number; slowest: number }>>
 }
 
-/** The servers have to run. None of them is started again: one that ends is a problem. */
+/** Needs running servers. A server that exits is a problem, since none is restarted. */
 export async function tortureDatabase(
   world: World,
   options: {
@@ -67,7 +70,7 @@ export async function tortureDatabase(
   return { problems: [...problems, ...violations], harmed, merged, acknowledged, outsidePushes, recoveryMs }
 }
 
-/** Each server, by what it can only know from the database; meanwhile it may refuse with 503 and nothing else. */
+/** Asks each server for something that needs the database. Meanwhile it may only refuse with 503. */
 async function untilAllAnswer(world: World): Promise<string[]> {
   const deadline = Date.now() + recoveryMsMax
   const problems: string[] = []

@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- database`, on the PostgreSQL that a server brings along. */
+/** A short run of `npm run torture -- database` with the embedded PostgreSQL. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { tortureDatabase } from './database-run.ts'

@@ -1,9 +1,12 @@
-/** `npm run torture -- database [--harms N] [--servers N] [--seed N] [--clients N] [--only managed|external|file]`: PostgreSQL dies, crashes, stands still and loses connections while change requests are opened and merged. */
+/**
+ * `npm run torture -- database [--harms N] [--servers N] [--seed N] [--clients N] [--only managed|external|file]`: PostgreSQL
+ * dies, crashes, freezes and loses connections while change requests are opened and merged.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { keepEmbeddedPostgres } from '../../packages/server/src/db/embedded-kept.ts'
+import { superviseEmbeddedPostgres } from '../../packages/server/src/db/embedded/supervise.ts'
 import { tortureDatabase } from './database-run.ts'
 import { TortureServer } from './server.ts'
 import { repositoryKinds, World } from './world.ts'
@@ -20,7 +23,7 @@ const { values } = parseArgs({
 const home = await mkdtemp(join(tmpdir(), 'svc-database-'))
 const dataDir = join(home, 'postgres')
 const quiet = { info() {}, debug() {}, error() {} }
-const database = await keepEmbeddedPostgres({ dataDir, log: quiet })
+const database = await superviseEmbeddedPostgres({ dataDir, log: quiet })
 const url = database.connectionString
 const world = await World.make(await TortureServer.make({ databaseUrl: url }))
 let problems: string[] = ['The run did not come to its end.']

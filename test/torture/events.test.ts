@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- events`: two servers die while they tell readers and receivers what happens. */
+/** A short run of `npm run torture -- events`: two servers die while they send events to readers and receivers. */
 import { expect, test } from 'bun:test'
 import { tortureEvents } from './events/servers.ts'
 

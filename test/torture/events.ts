@@ -1,4 +1,7 @@
-/** `npm run torture -- events [--events N] [--seed N] [--servers N]`: servers are killed while events are read and sent; none is lost, none comes out of its turn. */
+/**
+ * `npm run torture -- events [--events N] [--seed N] [--servers N]` kills servers while events are read and sent, and checks
+ * that none is lost or out of order.
+ */
 import { parseArgs } from 'node:util'
 import { tortureEvents } from './events/servers.ts'
 

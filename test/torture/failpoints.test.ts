@@ -1,4 +1,4 @@
-/** Every failpoint has a scenario, every scenario its failpoint, and the program users get knows none of them. */
+/** Every failpoint has a scenario, every scenario a failpoint, and the released program contains neither. */
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,10 +27,10 @@ test('every name stands in one place and in the table of scenarios', () => {
 
 test('the built program holds no failpoint', () => {
   const bytes = readFileSync(program)
-  // Its own settings are there in plain text, so a name would be, too.
+  // The program contains its settings as plain text, so a failpoint's name would be visible as well.
   expect(bytes.includes('SVC_FAILPOINTS')).toBe(true)
   expect(namesInSources().filter((name) => bytes.includes(name))).toEqual([])
-  expect(bytes.includes('was told to fail')).toBe(false)
+  expect(bytes.includes('is set to fail')).toBe(false)
 })
 
 test('and refuses to be told of one', async () => {
@@ -40,5 +40,5 @@ test('and refuses to be told of one', async () => {
     stderr: 'pipe',
   })
   const [said, code] = await Promise.all([new Response(child.stderr).text(), child.exited])
-  expect([code, said]).toEqual([1, expect.stringContaining('runs from its source')])
+  expect([code, said]).toEqual([1, expect.stringContaining('runs from source')])
 })

@@ -1,12 +1,12 @@
-/** What clients asked and what they were answered, line by line in a file, so that it can be read after everything is over. */
+/** Records what clients requested and the responses they got, line by line in a file for the checks after the run. */
 import { appendFileSync, readFileSync } from 'node:fs'
 
 export type Entry =
   | { kind: 'ask'; at: number; key: string; method: string; path: string; body: object | null }
   | { kind: 'answer'; at: number; key: string; status: number; body: unknown }
-  /** The connection ended without an answer. */
+  /** The connection ended without a response. */
   | { kind: 'cut'; at: number; key: string }
-  /** Somebody outside moved a branch of a repository. */
+  /** An external client moved a branch of the repository. */
   | { kind: 'pushed'; at: number; project: string; ref: string; sha: string; file: string }
   | { kind: 'harm'; at: number; harm: string; recoveryMs: number }
   | { kind: 'life'; at: number; failpoints: string; readyMs: number | null; end: string }

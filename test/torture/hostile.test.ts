@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- hostile`: what repositories want to have run, and what git would not have written. */
+/** A short run of `npm run torture -- hostile`: repositories that try to run programs, and objects that git would not write. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { migrate } from '../../packages/server/src/db/migrate.ts'
 import { createTestDatabase } from '../../packages/server/src/db/testing-cluster.ts'
@@ -22,7 +22,7 @@ test.each(small.map((hostile) => [hostile.name, hostile] as const))(
   '%s',
   async (_, hostile) => {
     for (const finding of await world.meet(hostile, ['raw', 'served'])) {
-      // Of time and memory the full run tells; here others work on the machine, too.
+      // Only the full run checks time and memory; here other tests use the machine as well.
       const wrong = finding.problems.filter((problem) => !/: took [\d.]+ s$|MiB more$/.test(problem))
       expect([finding.way, ...wrong]).toEqual([finding.way])
       expect(finding.visits.length).toBeGreaterThan(10)

@@ -1,10 +1,13 @@
-/** `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--skip N] [--way pushed|raw|served] [--verbose]`: repositories made to hurt, pushed here by git and by hand, and served from a host. */
+/**
+ * `npm run torture -- hostile [--kind programs|malformed|bombs] [--only text] [--skip N] [--way pushed|raw|served]
+ * [--verbose]`: hostile repositories, pushed by git and by hand, and served from a host.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { percentile } from './hostile/bystander.ts'
 import { corpus, kinds } from './hostile/corpus.ts'
 import { allWays, HostileWorld } from './hostile/run.ts'
@@ -50,7 +53,7 @@ try {
           console.log(`       ${what}: ${status} ${code ?? ''} ${ms.toFixed(0)} ms; others ${others}`)
         }
     }
-    // What the readers of others wait is held against moments like these, in the same run.
+    // Quiet moments of the same run, as the floor for other readers' waits.
     await delay(2_000)
   }
   await delay(3_000)
@@ -70,7 +73,7 @@ try {
 }
 process.exitCode = problems > 0 ? 1 : 0
 
-/** The 99th part of what others waited beside this one, against all quiet moments until now. */
+/** The 99th percentile of other readers' waits beside this repository, against all quiet moments so far. */
 function tellOthers(ms: number[]): string {
   const quiet = percentile(world.bystander.quietMs, 0.99)
   const during = percentile(ms, 0.99)

@@ -1,30 +1,30 @@
-/** Kill, start again, kill: until the wanted number of servers is dead. Clients work through all of it. */
+/** Kills and restarts servers until the wanted number has died, while clients work. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { pointsOf, scenarios } from './scenarios.ts'
 import type { World } from './world.ts'
 
 export interface KillPlan {
-  /** What `SVC_FAILPOINTS` is for this life; null: it is killed at some moment. */
+  /** `SVC_FAILPOINTS` for this start; null kills it at a random moment. */
   failpoints: string | null
   outside: boolean
 }
 
 export interface KillReport {
   kills: number
-  /** How many died at the point they were meant to. */
+  /** How many died at their failpoint. */
   atPoint: Record<string, number>
   missed: Record<string, number>
   atRandom: number
 }
 
-/** A point that is not reached by then is not reached with what the clients do. */
+/** A failpoint that is not reached within this time is not on the clients' path. */
 const lifeMsMax = 15_000
 
-/** Every point of the merges, at the hit that `at` chooses, each after what leads to it. */
+/** Every failpoint of a merge, at the hit that `at` chooses, each after the steps that lead to it. */
 export function eachPoint(at: () => number): KillPlan[] {
   return pointsOf('merges').flatMap((name) => {
     const { after } = scenarios[name]!
-    // What a dead server left is found once, by the next one.
+    // The next server finds what a dead one left, once.
     return after === undefined ? [planFor(name, at())] : [planFor(after, at()), planFor(name, 1)]
   })
 }
@@ -34,7 +34,7 @@ function planFor(name: string, at: number): KillPlan {
   return { failpoints: `${beside === undefined ? '' : `${beside},`}${name}=kill@${at}`, outside: outside === true }
 }
 
-/** The clients have to be at work already. Ends with a server that runs without failpoints. */
+/** The clients must already be running. Ends with a server that runs without failpoints. */
 export async function killAgainAndAgain(
   world: World,
   plans: Iterable<KillPlan>,
@@ -42,7 +42,7 @@ export async function killAgainAndAgain(
 ): Promise<KillReport> {
   const report: KillReport = { kills: 0, atPoint: {}, missed: {}, atRandom: 0 }
   for (const plan of plans) {
-    // With several, one of them dies again and again while the others work on, and settle what it left.
+    // With several servers, one keeps dying while the others work on and reconcile what it left.
     const server = world.servers.at(-1)!
     if (server.isRunning) await server.kill()
     const isReady = await server.start(plan.failpoints === null ? {} : { failpoints: plan.failpoints })
@@ -73,7 +73,7 @@ async function pushWhile(world: World, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) for (const project of world.projects) await world.pushOutside(project)
 }
 
-/** Clients of both projects, each with one change after the other, until they are told that it is enough. */
+/** Clients of both projects, each with one change after another, until they are stopped. */
 export function startClients(
   world: World,
   options: { perProject: number; enough: AbortSignal; random: () => number },
@@ -92,7 +92,7 @@ export function startClients(
   ).then(() => {})
 }
 
-/** Numbers that are the same for the same seed. */
+/** The same numbers for the same seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-/** A project and a session from their beginning to their end, with the server killed once at every step between. */
+/** A project and a session from start to end, with the server killed once at every step. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world.close(), 60_000)
 
-/** Tells the story to a server that dies at `point`, and goes on telling it to the next one. */
+/** Runs the story against a server that dies at `point`, and continues with the next server. */
 async function diesAt(point: string, story: () => Promise<void>): Promise<void> {
   const { server } = world
   const sandboxes = scenarios[point]!.sandboxes === true
@@ -44,19 +44,26 @@ const insist = <Body>(method: string, path: string, body: object | null, key: st
   world.insist<Body>(method, path, body, key)
 
 test.each(pointsOf('projects'))(
-  '%s: a project is made once, and deleted with its files',
+  '%s: a project is made once, deleted, restored, and purged with its files',
   async (point) => {
-    const name = point.replaceAll('.', '-')
+    const name = point.replaceAll(/[._]/g, '-')
     let id = ''
     await diesAt(point, async () => {
       const made = await insist<Project>('POST', '/v1/projects', { name }, `make-${name}`)
       expect(made.status).toBe(201)
       id = made.body.project_id
-      expect([200, 404]).toContain((await insist('DELETE', `/v1/projects/${id}`, null, `delete-${name}`)).status)
+      const path = `/v1/projects/${id}`
+      expect((await insist('DELETE', path, null, `delete-${name}`)).status).toBe(200)
+      expect((await insist('GET', path, null, `get-${name}`)).status).toBe(404)
+      // 409: a request whose response was lost has restored it.
+      expect([200, 409]).toContain((await insist('POST', `${path}/restore`, null, `restore-${name}`)).status)
+      expect((await insist<Project>('GET', path, null, `again-${name}`)).body.slug).toBe(name)
+      expect([200, 404]).toContain((await insist('DELETE', `${path}?purge=true`, null, `purge-${name}`)).status)
     })
-    expect(await countOf('projects where name = $1', name)).toBe(0)
-    for (const action of ['project.create', 'project.delete'])
-      expect(await countOf('audit_events where object_id = $1 and action = $2', id, action)).toBe(1)
+    await until('its row to be gone', async () => (await countOf('projects where name = $1', name)) === 0)
+    const times = { create: 1, delete: 2, restore: 1, purge: 1 }
+    for (const [action, count] of Object.entries(times))
+      expect(await countOf('audit_events where object_id = $1 and action = $2', id, `project.${action}`)).toBe(count)
     await database.end()
     await until(
       'its folder to be gone',
@@ -95,7 +102,7 @@ test.each(pointsOf('sessions'))(
       expect(made.status).toBe(201)
       id = made.body.session_id
       expect((await ended()).error).not.toBeNull()
-      // Whether the one before died after it began again is for the status to tell.
+      // The status shows whether the previous server died after the restart began.
       const restarted = await insist('POST', `${sessions}/${id}/restart`, null, `restart-${name}`)
       expect([202, 409]).toContain(restarted.status)
       await ended()

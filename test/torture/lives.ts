@@ -1,4 +1,4 @@
-/** Several servers, each of which starts, works and is killed, again and again, whatever the others do. */
+/** Starts, uses and kills several servers repeatedly and independently. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TortureServer } from './server.ts'
 
@@ -16,9 +16,9 @@ export function keepKilling(
     points: string[]
     over: AbortSignal
     start?: Parameters<TortureServer['start']>[0]
-    /** So many die, and then no more; all the time when it is left out. */
+    /** Stops after this many deaths; without it, never. */
     killsMax?: number | undefined
-    /** How long a server lives that nobody ends before. */
+    /** How long a server runs before it is killed. */
     lifeMs?: { min: number; max: number } | undefined
   },
 ): { kills: Kills; ended: Promise<void>; failed: Promise<never> } {
@@ -41,7 +41,7 @@ export function keepKilling(
       kills.total++
       await server.kill()
     }
-    // Whoever is still to die at a point would do so in the quiet afterwards.
+    // A server whose failpoint is still ahead would die during the final checks.
     if (server.isRunning) await server.kill()
     if (!over.aborted) await server.start(options.start)
   }

@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- merges`: the server dies once at every point of a merge. */
+/** A short run of `npm run torture -- merges`: the server dies once at every failpoint of a merge. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import pg from 'pg'
 import { check } from './check.ts'

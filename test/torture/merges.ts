@@ -1,9 +1,12 @@
-/** `npm run torture -- merges [--kills N] [--minutes N] [--seed N] [--servers N] [--only managed|external|file]`: kills the server at every step of a merge, and looks what is left. */
+/**
+ * `npm run torture -- merges [--kills N] [--minutes N] [--seed N] [--servers N] [--only managed|external|file]` kills the
+ * server at every step of a merge and checks what remains.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { check } from './check.ts'
 import { eachPoint, killAgainAndAgain, type KillPlan, seededRandom, startClients } from './kills.ts'
 import { TortureServer } from './server.ts'
@@ -12,7 +15,7 @@ import { repositoryKinds, World } from './world.ts'
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '1000' },
-    // Whichever comes first; what was done until then is judged.
+    // Whichever limit comes first; the checks cover what was done until then.
     minutes: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },
     clients: { type: 'string', default: '2' },
@@ -23,7 +26,7 @@ const { values } = parseArgs({
 const kills = Number(values.kills)
 const random = seededRandom(Number(values.seed))
 
-/** Each point at its first hit, then each at one of its first four, again and again; after every ninth a death at no point of ours. */
+/** Each failpoint at its first hit, then each at one of its first four, repeatedly; every tenth death is at no failpoint. */
 function* plans(): Iterable<KillPlan> {
   let made = 0
   for (let round = 0; made < kills && !isLate(); round++) {
@@ -39,7 +42,7 @@ function* plans(): Iterable<KillPlan> {
 
 const home = await mkdtemp(join(tmpdir(), 'svc-merges-'))
 const quiet = { info() {}, debug() {}, error: (_: object, message: string) => process.stderr.write(`${message}\n`) }
-// Several share a database, which then must not die with one of them.
+// Several servers share a database, which must not die with one of them.
 const cluster =
   values.servers === '1' ? null : await startEmbeddedPostgres({ dataDir: join(home, 'postgres'), log: quiet })
 const shared = cluster === null ? {} : { databaseUrl: cluster.connectionString }
@@ -70,7 +73,7 @@ try {
   enough.abort()
   await clients
   const findings = await check(world)
-  // The first start made the database; every other one came after a kill.
+  // The first start created the database; every later one followed a kill.
   const ready = world.servers.flatMap(({ readyMs }) => readyMs.slice(1)).toSorted((a, b) => a - b)
   console.log(JSON.stringify(report, null, 2))
   console.log(`${report.kills} killed, ${Object.keys(report.atPoint).length} failpoints, ${seconds()} s`)

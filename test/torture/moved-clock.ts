@@ -1,10 +1,10 @@
 /**
- * Loaded into a server before its first line (`--preload`): its clock shows as many milliseconds more or less as the file
- * says, at any moment. The program knows nothing of it, so no build has such a thing.
+ * Preloaded into a server: shifts its clock by the milliseconds in a file, which can change at any moment. The program has no
+ * such option, so no build contains it.
  */
 import { readFileSync } from 'node:fs'
 
-/** So long a change may take to be seen. */
+/** A change takes effect within this time. */
 const readAgainMs = 10
 
 const file = process.env.TORTURE_CLOCK_FILE

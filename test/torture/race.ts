@@ -1,4 +1,4 @@
-/** Everybody at once. Each race answers with what went wrong; what a kill run checks is checked after it as well. */
+/** Concurrent clients. Each race returns its problems; the checks of a kill run follow as well. */
 import type { ChangeRequest } from '@svc/contract'
 import { commitEach, gitIn } from './repositories.ts'
 import type { Change, MergeAnswer, Reply, TortureProject, World } from './world.ts'
@@ -12,7 +12,7 @@ async function open(world: World, change: Change): Promise<void> {
   change.crId = opened.body.cr_id
 }
 
-/** All of them into one base, all at once: all are merged. */
+/** All of them merge into one base at once, and all succeed. */
 export async function manyIntoOneBase(world: World, project: TortureProject, count: number): Promise<string[]> {
   const changes = await world.makeChanges(project, count)
   for (const change of changes) await open(world, change)
@@ -24,7 +24,7 @@ export async function manyIntoOneBase(world: World, project: TortureProject, cou
   })
 }
 
-/** One change request, many who merge it: one is told that they did. */
+/** Many clients merge one change request, and exactly one of them succeeds. */
 export async function manyMergersOfOne(world: World, project: TortureProject, mergers: number): Promise<string[]> {
   const [change] = await world.makeChanges(project, 1)
   await open(world, change!)
@@ -34,7 +34,7 @@ export async function manyMergersOfOne(world: World, project: TortureProject, me
         'POST',
         world.path(change!, '/merge'),
         { expected_head_sha: change!.head },
-        // One of them can be asked again afterwards.
+        // One of them can be requested again afterwards.
         `merge-${change!.branch}${n === 0 ? '' : `-${n}`}`,
       ),
     ),
@@ -50,7 +50,9 @@ export async function manyMergersOfOne(world: World, project: TortureProject, me
   ]
 }
 
-/** Somebody pushes onto the base all the time: nothing of theirs is overwritten, and who cannot merge is told so. */
+/**
+ * An external client keeps pushing to the base: none of its commits is overwritten, and a merge that cannot succeed is refused.
+ */
 export async function outsiderDuringMerges(world: World, project: TortureProject, count: number): Promise<string[]> {
   const changes = await world.makeChanges(project, count)
   for (const change of changes) await open(world, change)
@@ -79,7 +81,7 @@ export async function outsiderDuringMerges(world: World, project: TortureProject
     }
   }
   const problems = await Promise.all(changes.map(merge))
-  // Before anything is taken down: who pushes into a folder that is being removed meets objects that are missing.
+  // Before any folder is removed: a push into a folder that is being removed finds objects missing.
   isOver = true
   await pushing
   const merged = changes.filter((change) => change.merge !== null).length
@@ -87,7 +89,7 @@ export async function outsiderDuringMerges(world: World, project: TortureProject
   return problems.flat()
 }
 
-/** The agent pushes to the head while a person merges what they saw: what is merged is what they saw, or nothing. */
+/** The agent pushes to the head while a person merges the commit they reviewed: exactly that commit is merged, or nothing. */
 export async function agentPushesDuringMerge(
   world: World,
   project: TortureProject,

@@ -1,4 +1,4 @@
-/** A small run of `npm run torture -- races`: two servers in processes of their own on one database. */
+/** A short run of `npm run torture -- races`: two servers in their own processes on one database. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../../packages/server/src/db/testing-cluster.ts'
 import { check } from './check.ts'

@@ -1,9 +1,12 @@
-/** `npm run torture -- races [--crs N] [--contests N] [--rounds N] [--only managed|external|file]`: everybody at once, on one server and on two. */
+/**
+ * `npm run torture -- races [--crs N] [--contests N] [--rounds N] [--only managed|external|file]` runs many clients at once
+ * against one server and against two.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../packages/server/src/db/embedded/postgres.ts'
 import { check } from './check.ts'
 import { agentPushesDuringMerge, manyIntoOneBase, manyMergersOfOne, outsiderDuringMerges } from './race.ts'
 import { TortureServer } from './server.ts'
@@ -32,7 +35,7 @@ try {
   await first.start()
   await second.start()
   await world.makeProjects(repositoryKinds.filter((kind) => values.only === undefined || kind === values.only))
-  // From here on every client asks the one and the other in turns.
+  // From here on every client alternates between the servers.
   world.servers.push(second)
   for (const project of world.projects) {
     await run(`${crs} change requests into one base at once, ${project.kind}`, () =>

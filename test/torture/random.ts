@@ -1,4 +1,4 @@
-/** The same kills in the same order again, as far as the machine goes along. */
+/** The same kills in the same order for the same seed, as far as the machine allows. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-/** Agents and outsiders at work in a repository's own folder, by git itself and past our engine. */
+/** Agents and external clients that work in a repository's own folder with git itself, past our engine. */
 import { spawn } from 'node:child_process'
 
 export async function gitIn(dir: string, args: string[], input = ''): Promise<string> {
@@ -33,7 +33,7 @@ export interface NewCommit {
 
 let clock = 1_700_000_000
 
-/** One commit on each of these branches, made in one go. Answers with their ids. */
+/** Makes one commit on each of these branches in one go and returns their ids. */
 export async function commitEach(dir: string, commits: NewCommit[]): Promise<string[]> {
   const stream = commits.map(({ branch, file, from }) => {
     const message = `Add ${file}`
@@ -54,7 +54,7 @@ export async function commitEach(dir: string, commits: NewCommit[]): Promise<str
   return commits.map(({ branch }) => tips.get(`refs/heads/${branch}`) ?? '')
 }
 
-/** A commit on the branch past every rule of ours. null when somebody was faster. */
+/** Commits on the branch past all our rules. null when another commit came first. */
 export async function pushOutside(dir: string, ref: string, file: string): Promise<string | null> {
   const from = await gitIn(dir, ['rev-parse', `refs/heads/${ref}`])
   const [sha = ''] = await commitEach(dir, [{ branch: `outside/${file}`, file, from }])

@@ -1,4 +1,4 @@
-/** What sandboxes may leave behind, and must not: processes, folders, groups, mounts, and rows that still give rights. */
+/** What sandboxes must not leave behind: processes, folders, groups, mounts, and rows that still grant rights. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -20,19 +20,19 @@ export function processes(): Process[] {
           { pid: Number(name), parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ') },
         ]
       } catch {
-        // It ended while we looked.
+        // It ended meanwhile.
         return []
       }
     })
 }
 
-/** All of `list` below that one. */
+/** All processes of `list` below this one. */
 export function below(pid: number, list = processes()): Process[] {
   const children = list.filter(({ parent }) => parent === pid)
   return [...children, ...children.flatMap((child) => below(child.pid, list))]
 }
 
-/** Of a server that keeps no sandbox any more. `knownPids` are processes that were its sandboxes'. */
+/** Of a server that has stopped its sandboxes. `knownPids` are the processes of those sandboxes. */
 export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): string[] {
   const found: string[] = []
   const alive = new Map(processes().map((each) => [each.pid, each]))
@@ -55,7 +55,7 @@ export function leaksOnMachine(dataDir: string, knownPids: Iterable<Process>): s
   return found
 }
 
-/** Rights and states that no session stands behind. */
+/** Rights and states without a session. */
 export async function leaksInDatabase(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

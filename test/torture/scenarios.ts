@@ -1,15 +1,15 @@
-/** What is done about every failpoint in the sources: failpoints.test.ts fails for a name that is not here. */
+/** The scenario of every failpoint in the sources; failpoints.test.ts fails for a name that is missing here. */
 
 export interface Scenario {
-  /** `merges` and `sandboxes`: the tortures of these kill here. The others are tests of their own. */
+  /** `merges` and `sandboxes`: those tortures kill here. The others are separate tests. */
   by: 'merges' | 'projects' | 'sessions' | 'sandboxes' | 'triggers' | 'events' | 'apps' | 'keys' | 'checks'
-  /** What else has to be armed for the point to be reached. */
+  /** The other failpoints that lead here. */
   beside?: string
-  /** Somebody outside pushes onto the base meanwhile. */
+  /** An external client pushes to the base meanwhile. */
   outside?: true
   /** A server has to die there first, since only what it leaves leads here. */
   after?: string
-  /** Reached only by a server that tries to start sandboxes. */
+  /** Reached only by a server that starts sandboxes. */
   sandboxes?: true
 }
 
@@ -44,11 +44,16 @@ export const scenarios: Record<string, Scenario> = {
   'project.create.after_row': { by: 'projects' },
   'project.delete.before_row': { by: 'projects' },
   'project.delete.after_row': { by: 'projects' },
+  'project.restore.before_row': { by: 'projects' },
+  'project.restore.after_row': { by: 'projects' },
+  'project.purge.after_mark': { by: 'projects' },
+  'project.purge.before_row': { by: 'projects' },
+  'project.purge.after_row': { by: 'projects' },
   'session.create.before_row': { by: 'sessions' },
   'session.create.after_row': { by: 'sessions' },
   'session.create.after_branch': { by: 'sessions' },
-  'session.settle.before_row': { by: 'sessions' },
-  'session.settle.after_row': { by: 'sessions' },
+  'session.reconcile.before_row': { by: 'sessions' },
+  'session.reconcile.after_row': { by: 'sessions' },
   'session.provision.after_branch': { by: 'sessions', sandboxes: true },
   'session.provision.after_claim': { by: 'sessions', sandboxes: true },
   'session.restart.before_row': { by: 'sessions' },
@@ -59,6 +64,8 @@ export const scenarios: Record<string, Scenario> = {
   'session.delete.after_row': { by: 'sessions' },
   'session.claim.before_daemon': { by: 'sandboxes' },
   'session.claim.after_daemon': { by: 'sandboxes' },
+  'session.refresh.after_row': { by: 'sandboxes' },
+  'session.refresh.after_daemon': { by: 'sandboxes' },
   'warm.fill.after_row': { by: 'sandboxes' },
   'warm.fill.after_sandbox': { by: 'sandboxes' },
   'warm.fill.before_ready': { by: 'sandboxes' },

@@ -1,4 +1,4 @@
-/** The real server, from its source, in a process of its own: started, killed and started again on the data it left. */
+/** The real server from source in its own process, which can be killed and restarted on the same data. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile } from 'node:fs/promises'
@@ -12,15 +12,15 @@ const program = join(import.meta.dir, '../../packages/svc/src/main.ts')
 const startMsMax = 60_000
 
 export interface TortureServerOptions {
-  /** Another PostgreSQL than the one the server brings along. */
+  /** A PostgreSQL other than the embedded one. */
   databaseUrl?: string
-  /** Data folder, keys and token of another server, for a second one beside it. */
+  /** Data folder, keys and token of another server, for a second server beside it. */
   beside?: TortureServer
-  /** Where it looks for programs. */
+  /** Where it searches for programs. */
   path?: string
-  /** A built program in place of the sources: sandboxes need one. */
+  /** A built program instead of the sources: sandboxes need one. */
   program?: string
-  /** Its clock shows as many milliseconds more as this file says: moved-clock.ts. Only from the sources. */
+  /** Shifts the server's clock by the milliseconds in this file (moved-clock.ts). Works from source only. */
   clockFile?: string
 }
 
@@ -33,7 +33,7 @@ export class TortureServer {
   readonly #clockFile: string | null
   url = ''
   output = ''
-  /** From the start of the process to the first answer of GET /v1/ready, of every start. */
+  /** From the start of the process to the first response of GET /v1/ready, for every start. */
   readonly readyMs: number[] = []
   exited: Promise<void> = Promise.resolve()
   #child: ChildProcess | null = null
@@ -71,7 +71,7 @@ export class TortureServer {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Resolves when it answers requests, or, when a failpoint ends it before that, when it has ended: false then. */
+  /** Resolves when it answers requests, or with false when a failpoint ended it before that. */
   async start(options: { failpoints?: string; sandboxes?: boolean; warm?: boolean } = {}): Promise<boolean> {
     const began = performance.now()
     this.output = ''
@@ -85,7 +85,7 @@ export class TortureServer {
         TMPDIR: tmpdir(),
         SVC_PORT: this.#port,
         SVC_DATA_DIR: this.dataDir,
-        // Prompts are refused without a model. The runtime is a stand-in, so nothing asks this one.
+        // Prompts need a model. The runtime is a stand-in, so it never calls this one.
         SVC_LLM_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
         SVC_LLM_MODEL: 'none',
         SVC_MASTER_KEY_FILE: join(this.dir, 'master.key'),
@@ -123,7 +123,7 @@ export class TortureServer {
     try {
       await this.#untilReady()
     } catch (error) {
-      // A connection that breaks is seen before the end of the process that broke it.
+      // The broken connection arrives before the exit of the process.
       await Promise.race([this.exited, delay(5_000)])
       if (this.isRunning) throw error
       return false
@@ -132,7 +132,7 @@ export class TortureServer {
     return true
   }
 
-  /** On a machine that is busy with other servers its database may take more than a moment to answer. */
+  /** On a busy machine the database may take a moment to respond. */
   async #untilReady(): Promise<void> {
     const deadline = performance.now() + startMsMax
     for (;;) {
@@ -149,7 +149,7 @@ export class TortureServer {
     await this.exited
   }
 
-  /** Where the database listens: the one it was given, or the one it brought along. */
+  /** Where the database listens: the given one, or the embedded one. */
   async databaseUrl(): Promise<string> {
     if (this.#databaseUrl !== null) return this.#databaseUrl
     const lines = (await readFile(join(this.dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')

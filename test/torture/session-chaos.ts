@@ -1,12 +1,13 @@
-/** Sessions that are made, prompted, stopped, started again and deleted while everything under them is killed. */
+/** Creates, prompts, stops, restarts and deletes sessions while everything below them is killed. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '@svc/contract'
 import { below, type Process, processes } from './sandbox-leaks.ts'
 import { pointsOf } from './scenarios.ts'
 import type { TortureServer } from './server.ts'
 import type { TortureProject, World } from './world.ts'
+import { ignoreEnded } from '../ignored.ts'
 
-/** What a session may take from the last thing that happened to it. */
+/** How long a session may take after the last event that affected it. */
 const settledMs = 60_000
 const statusesThatRest = new Set<string>(['running', 'stopped', 'failed'])
 
@@ -18,7 +19,7 @@ export interface ChaosReport {
   settledMs: number[]
   warm: number
   problems: string[]
-  /** Every process seen in a sandbox. */
+  /** Every process that ran in a sandbox. */
   seen: Process[]
 }
 
@@ -26,9 +27,9 @@ interface Chaos {
   world: World
   server: TortureServer
   report: ChaosReport
-  /** When the last server started: what happened before it does not count. */
+  /** The last start of the server: earlier events do not count. */
   disturbedAt: number
-  /** One client, and nothing killed in a sandbox: else there is never the quiet in which a sandbox is kept warm. */
+  /** One client and no kills in sandboxes; otherwise there is never enough quiet to keep a sandbox warm. */
   isCalm: boolean
   ended: boolean
 }
@@ -69,10 +70,10 @@ export async function sessionChaos(
   return report
 }
 
-/** In a calm, the first client goes on when a sandbox waits for it, and the others when it is over. */
+/** During a calm, the first client continues once a sandbox is warm, the others at the end of the calm. */
 async function quiet(chaos: Chaos, worker: number): Promise<void> {
   const deadline = Date.now() + 12_000
-  const hasWarm = () => chaos.server.output.includes('a sandbox waits for a session')
+  const hasWarm = () => chaos.server.output.includes('a warm sandbox is ready')
   while (chaos.isCalm && Date.now() < deadline && (worker > 0 || !hasWarm()) && chaos.server.isRunning) await delay(50)
 }
 
@@ -92,14 +93,14 @@ async function cycle(chaos: Chaos, project: TortureProject, n: number, random: (
   )
   if (timeline.phases?.[0]?.name === 'claim') report.warm++
   for (let act = 0; act < 1 + Math.floor(random() * 3); act++) {
-    const verb = ['prompt', 'restart', 'stop'][Math.floor(random() * 3)]!
+    const verb = ['prompt', 'restart', 'stop', 'refresh'][Math.floor(random() * 4)]!
     const body = verb === 'prompt' ? { text: `Prompt ${act} of ${n}.` } : null
     const reply = await world.insist('POST', `${path}/${verb}`, body, `${verb}-${n}-${act}`)
     if (![200, 202, 409].includes(reply.status))
       throw new Error(`${verb}: ${reply.status} ${JSON.stringify(reply.body)}`)
     await settled(chaos, path)
   }
-  // Some stay, so that there is something left to look at in the end.
+  // Some stay, so that the end has something to check.
   if (random() < 0.1) return
   const gone = await world.insist('DELETE', path, null, `delete-${n}`)
   if (gone.status !== 200 && gone.status !== 404) throw new Error(`delete: ${gone.status} ${JSON.stringify(gone.body)}`)
@@ -123,7 +124,7 @@ async function settled(chaos: Chaos, path: string): Promise<Session> {
   }
 }
 
-/** Ends the server now at a step of a session's life, now at any moment, and starts it again. */
+/** Kills the server, either at a step of a session's life or at any moment, and restarts it. */
 async function killServers(chaos: Chaos, random: () => number): Promise<void> {
   const { server, report } = chaos
   const points = [...pointsOf('sessions'), ...pointsOf('sandboxes')]
@@ -177,14 +178,14 @@ async function killInside(chaos: Chaos, random: () => number): Promise<void> {
     const found = below(server.pid).filter(({ command }) => pattern.test(command))
     const victim = found[Math.floor(random() * found.length)]
     if (victim === undefined) continue
-    // It can have ended since it was seen, and its number be another's.
+    // It may have ended meanwhile, and another process may have its number.
     if (processes().find(({ pid }) => pid === victim.pid)?.command !== victim.command) continue
     report.seen.push(victim)
     try {
       process.kill(victim.pid, 'SIGKILL')
       count(report, kind)
     } catch {
-      // ESRCH: it was faster.
+      ignoreEnded()
     }
   }
 }
@@ -193,7 +194,7 @@ function count(report: ChaosReport, what: string): void {
   report.kills[what] = (report.kills[what] ?? 0) + 1
 }
 
-/** What says it runs, does: its daemon answers. Then everything ends, and the server with it. */
+/** Checks that the daemon of every running session responds, then ends all of them, and the server. */
 export async function rest(world: World, report: ChaosReport): Promise<void> {
   for (const project of world.projects) {
     const sessions = `/v1/projects/${project.id}/sessions`

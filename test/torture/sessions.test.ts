@@ -1,11 +1,11 @@
-/** A small run of the torture of sessions: a few cycles in real sandboxes, with servers and what is in the sandboxes killed. */
+/** A short run of the session torture: a few cycles in real sandboxes, with servers and sandbox processes killed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Session } from '@svc/contract'
-import { runtimePort } from '@svc/contract/daemon'
+import { runtimePort } from '@svc/contract/daemon/control'
 import { until } from '../e2e/harness.ts'
 import { below, leaksInDatabase, leaksOnMachine } from './sandbox-leaks.ts'
 import { buildTortureProgram } from './program.ts'
@@ -40,7 +40,7 @@ function procFile(pid: number, name: string): string {
 
 const isStopped = (pid: number) => /\) T /.test(procFile(pid, 'stat'))
 
-/** Whether the runtime listens, which it does after its first line of output. A sandbox has a network of its own. */
+/** Whether the runtime listens, which it does after its first line of output. The sandbox has its own network. */
 function listens(pid: number): boolean {
   const port = runtimePort.toString(16).toUpperCase().padStart(4, '0')
   return new RegExp(`:${port} 00000000:0000 0A `).test(procFile(pid, 'net/tcp'))
@@ -63,12 +63,12 @@ test('a runtime that dies is started again, and its session says so; one that ke
   }
   await until('it runs', async () => (await look()).status === 'running')
 
-  // Its next start waits for SIGCONT, so the error lasts until it is seen.
+  // Its next start waits for SIGCONT, so that the error stays visible.
   await prompt('Pause at your next start.')
   const [first] = runtimes()
   process.kill(first!.pid, 'SIGKILL')
   await until('it says so', async () =>
-    /ended with exit code .* It is being started again\.$/.test((await look()).error ?? ''),
+    /ended with exit code .* The runtime is restarting\.$/.test((await look()).error ?? ''),
   )
   const second = await until('the next one has started', async () => runtimes().find(({ pid }) => isStopped(pid)))
   process.kill(second.pid, 'SIGCONT')

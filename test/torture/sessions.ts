@@ -1,4 +1,7 @@
-/** `npm run torture -- sessions`: sessions start, stop and go while servers, daemons, runtimes and sandboxes are killed; nothing hangs, nothing is left. */
+/**
+ * `npm run torture -- sessions` starts, stops and deletes sessions while servers, daemons, runtimes and sandboxes are killed,
+ * and checks that nothing hangs or remains.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

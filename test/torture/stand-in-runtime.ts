@@ -1,4 +1,7 @@
-/** Stands in for the agent runtime where hundreds of sandboxes start: the calls the daemon and the server make, in a tenth of the memory and the time. */
+/**
+ * Replaces the agent runtime where hundreds of sandboxes start: it answers the calls of the daemon and the server with a tenth
+ * of the memory and time.
+ */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,9 +13,9 @@ interface Message {
 
 const sessions = new Map<string, Message[]>()
 const streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
-// No start of it uses the id of an earlier one again.
+// No start reuses an id of an earlier one.
 let serial = Date.now()
-/** A prompt asks for it: the next start stops itself until SIGCONT, so that a test can look at a runtime that is not ready. */
+/** A prompt can make the next start stop itself until SIGCONT, so that a test sees a runtime that is not ready. */
 const pauseAtStart = join(tmpdir(), 'pause-at-start')
 const newId = (kind: string) => `${kind}_${String(++serial).padStart(6, '0')}`
 
@@ -78,7 +81,7 @@ Bun.serve({
       return Response.json({ id })
     }
     const [, id = '', verb = ''] = /^\/session\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? []
-    // The real one keeps its conversations over a restart; this one takes up any it is asked to go on with.
+    // The real runtime keeps its conversations over a restart; this one continues any that it is given.
     if (request.method === 'POST' && id !== '' && !sessions.has(id)) sessions.set(id, [])
     const messages = sessions.get(id)
     if (messages === undefined) return Response.json({ name: 'NotFoundError' }, { status: 404 })

@@ -1,4 +1,7 @@
-/** `npm run torture -- syscalls [--kills N]`: SIGKILL at the Nth system call of a kind, wherever in the server or its gits that is. */
+/**
+ * `npm run torture -- syscalls [--kills N]` sends SIGKILL at the Nth system call of a kind, in the server or any of its git
+ * processes.
+ */
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -7,9 +10,9 @@ import { seededRandom, startClients } from './kills.ts'
 import { TortureServer } from './server.ts'
 import { World } from './world.ts'
 
-/** Each with the number of calls after which the server is dead for sure, or nearly. */
+/** Each kind with the number of calls after which the server is almost certainly dead. */
 const kinds = { write: 40, rename: 3, connect: 4, sendto: 60, fdatasync: 3, openat: 40, fsync: 3, unlink: 6 }
-/** A call that does not come by then does not come; the server is killed all the same. */
+/** A call that has not happened by then will not happen, so the server is killed anyway. */
 const lifeMsMax = 4_000
 
 const { values } = parseArgs({
@@ -58,7 +61,7 @@ try {
 }
 process.exit(failed)
 
-/** strace counts for each thread and each process by itself: now the server dies, now only one of its gits. */
+/** strace counts per thread and process, so either the server or one of its git processes dies. */
 async function live(kind: keyof typeof kinds, when: number): Promise<void> {
   const { server } = world
   if (server.isRunning) await server.kill()
@@ -70,7 +73,7 @@ async function live(kind: keyof typeof kinds, when: number): Promise<void> {
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
   let said = ''
-  // One git may have been killed long before the end, so nothing of it is forgotten.
+  // A git process may have died long before the end, so keep the whole trace.
   tracer.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()))
   const died = await Promise.race([server.exited.then(() => true), delay(random() * lifeMsMax, false)])

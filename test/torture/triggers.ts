@@ -1,4 +1,7 @@
-/** `npm run torture -- triggers [--ticks N] [--seed N] [--servers N]`: real servers that are killed; `--in-process`: many more ticks in less time, and deaths that are thrown. */
+/**
+ * `npm run torture -- triggers [--ticks N] [--seed N] [--servers N]` kills real servers; `--in-process` runs many more ticks in
+ * less time, with thrown errors as deaths.
+ */
 import { parseArgs } from 'node:util'
 import { tickTriggers } from './triggers/one-process.ts'
 import { tortureTriggers } from './triggers/servers.ts'

@@ -1,4 +1,4 @@
-/** A server that is killed all the time, a repository of each kind, and the clients that go on regardless until their work is merged. */
+/** A server that keeps being killed, a repository of each kind, and clients that continue until their work is merged. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ import { History } from './history.ts'
 import { commitEach, gitIn, pushOutside } from './repositories.ts'
 import { TortureServer } from './server.ts'
 
-/** Kept by the service, behind a host that speaks HTTP, or in a folder of the same machine. */
+/** Managed by the service, on an HTTP host, or in a folder of the same machine. */
 export const repositoryKinds = ['managed', 'external', 'file'] as const
 export type RepositoryKind = (typeof repositoryKinds)[number]
 
 export interface TortureProject {
   kind: RepositoryKind
   id: string
-  /** Where its branches live. */
+  /** Where its branches are. */
   dir: string
-  /** Where the service keeps what it keeps. */
+  /** Where the service stores its data. */
   storeDir: string
 }
 
@@ -41,9 +41,9 @@ export interface Reply<Body> {
   body: Body
 }
 
-/** Merges queue, and each tries three times while somebody else keeps pushing. */
+/** Merges queue, and each tries three times while an external client keeps pushing. */
 const requestMsMax = 180_000
-/** A client that is not served within this time is stuck, whatever happened to the server. */
+/** A client that waits longer than this is stuck, whatever happened to the server. */
 const stuckMs = 180_000
 
 export class World {
@@ -72,7 +72,7 @@ export class World {
     return this.servers[0]!
   }
 
-  /** One project of each of these kinds. The server has to run. */
+  /** One project of each of these kinds. Needs a running server. */
   async makeProjects(kinds: readonly RepositoryKind[] = repositoryKinds): Promise<void> {
     for (const kind of kinds) this.projects.push(await this.#makeProject(kind))
   }
@@ -81,7 +81,7 @@ export class World {
     const repo = kind === 'managed' ? null : await makeRepo({ main: { 'README.md': 'hello\n' } })
     if (repo !== null) {
       this.#repos.push(repo)
-      // Its own tidying would take packs from under the outsiders, who write past all locks.
+      // Its own maintenance would remove packs that external clients still use, since they write past all locks.
       await gitIn(repo.dir, ['config', 'receive.autogc', 'false'])
     }
     if (repo !== null && kind === 'external') this.#host = await serveHttpBackend(repo.dir)
@@ -95,7 +95,7 @@ export class World {
     return { kind, id, dir, storeDir }
   }
 
-  /** Branches with one new file each. Every fourth begins at the base as it is now, so that some fast-forward. */
+  /** Branches with one new file each. Every fourth starts at the current base, so that some fast-forward. */
   async makeChanges(project: TortureProject, count: number): Promise<Change[]> {
     const names = Array.from({ length: count }, () => `work-${++this.#made}`)
     const root = await this.#rootOf(project)
@@ -127,7 +127,7 @@ export class World {
     return `/v1/projects/${change.project.id}/change-requests${change.crId === null ? '' : `/${change.crId}`}${verb}`
   }
 
-  /** Opens and merges a change, however often that takes. */
+  /** Opens and merges a change, however many attempts that takes. */
   async carry(change: Change, options: { refusedFirst?: boolean } = {}): Promise<void> {
     const opened = await this.insist<ChangeRequest>(
       'POST',
@@ -159,7 +159,7 @@ export class World {
       throw new Error(`A merge of an unseen head was answered so: ${JSON.stringify(reply)}`)
   }
 
-  /** Asks until there is an answer that is one: neither a dead connection, nor "in a moment". */
+  /** Repeats a request until the response is neither a broken connection nor a temporary refusal. */
   async insist<Body>(method: string, path: string, body: object | null, key: string): Promise<Reply<Body>> {
     const deadline = Date.now() + stuckMs
     for (;;) {
@@ -171,7 +171,7 @@ export class World {
   }
 
   async ask<Body>(method: string, path: string, body: object | null = null, key?: string): Promise<Reply<Body>> {
-    // In turns, so that with several servers each is asked.
+    // Alternates between the servers.
     const server = this.servers[this.#asked++ % this.servers.length]!
     const name = key ?? `unkeyed-${this.#asked}`
     this.history.write({ kind: 'ask', key: name, method, path, body })
@@ -207,7 +207,7 @@ export class World {
 
 const passing = new Set(['idempotency_in_progress', 'base_moved'])
 
-/** Refusals that say: nothing was done, send it again. */
+/** Refusals after which nothing was done, so the client sends the request again. */
 function isPassing(reply: Reply<Partial<ErrorBody> | null>): boolean {
   return reply.status >= 500 || passing.has(reply.body?.code ?? '')
 }

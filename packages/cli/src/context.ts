@@ -1,14 +1,14 @@
-/** What a command is given: each part is found when it is first asked for, so that a command pays only for what it uses. */
+/** The context of a command. Each part is loaded on first use, so a command pays only for what it needs. */
 import type { ApiClient } from '@svc/contract/api'
-import type { Globals } from './command.ts'
-import { type Config, configPath, isOpenToOthers, readConfig } from './config-file.ts'
+import type { Globals } from './arguments/command.ts'
+import { type Config, configPath, isOpenToOthers, readConfig } from './config/config-file.ts'
 import { Refusal } from './errors.ts'
-import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './hosts.ts'
-import type { Filter } from './filter.ts'
+import { type ChosenHost, chooseHost, environmentOrigin, tokenFor } from './config/hosts.ts'
+import type { Filter } from './terminal/filter.ts'
 import type { Io } from './io.ts'
-import { findLink, type Link } from './link-file.ts'
-import { createOutput, type Output } from './output.ts'
-import { inProject, quote } from './shell.ts'
+import { findLink, type Link } from './config/link-file.ts'
+import { createOutput, type Output } from './terminal/output.ts'
+import { inProject, quote } from './arguments/shell-word.ts'
 
 export interface Context {
   io: Io
@@ -18,17 +18,17 @@ export interface Context {
   config(): Promise<Config>
   link(): Promise<Link | null>
   host(): Promise<ChosenHost>
-  /** Says which host is used, and speaks to it with the token that belongs to it. */
+  /** Prints the host, and connects with its token. */
   api(): Promise<ApiClient>
   /** The project's id: `--project`, SVC_PROJECT_ID, the link file, then the remotes of the git repository. */
   projectId(): Promise<string>
-  /** Whether there is a project to be found: one is named, or this folder is linked. */
+  /** Whether a project is named or this folder is linked. */
   chosenProject(): Promise<boolean>
-  /** Both, in the order in which they are said. */
+  /** Both, in the order in which they are printed. */
   project(): Promise<{ api: ApiClient; projectId: string }>
-  /** A command worth running next, as it works here. */
+  /** A suggested command with the flags it needs here. */
   next(command: string): string
-  /** Whether somebody is there to answer a question. */
+  /** Whether a user can answer a prompt. */
   interactive: boolean
 }
 
@@ -54,7 +54,7 @@ export function createContext(io: Io, globals: Globals, filter: Filter | null = 
     projectId: once(() => findProject(ctx)),
     chosenProject: async () => Boolean(globals.project ?? io.env.SVC_PROJECT_ID) || (await ctx.link()) !== null,
     async project() {
-      // Found to be missing before anything is asked of a server.
+      // Report a missing project before any request.
       await projectNamed(ctx)
       const api = await ctx.api()
       return { api, projectId: await ctx.projectId() }
@@ -70,7 +70,9 @@ async function openApi(ctx: Context): Promise<ApiClient> {
   sayHost(ctx, host)
   if (token === null) throw noToken(ctx, host, config)
   if (Object.hasOwn(config.tokens, host.origin) && (await isOpenToOthers(ctx.configPath())))
-    ctx.out.warn(`Others can read ${ctx.configPath()}, which holds tokens: chmod 600 ${quote(ctx.configPath())}`)
+    ctx.out.warn(
+      `Other users can read ${ctx.configPath()}, which contains tokens: chmod 600 ${quote(ctx.configPath())}`,
+    )
   const { connect } = await import('./api.ts')
   return connect(ctx.io, host, token, {
     show: (progress) => ctx.out.passing(progress ?? `waiting for ${host.name}…`),
@@ -86,15 +88,15 @@ export function sayHost(ctx: Context, host: ChosenHost): void {
 
 function noToken(ctx: Context, host: ChosenHost, config: Config): Refusal {
   const environment = Boolean(ctx.io.env.SVC_CLI_TOKEN || ctx.io.env.SVC_EXECUTOR_TOKEN)
-  // Said in full: with a token at hand, "not signed in" alone would be a riddle.
+  // Explain why an available token is not used.
   const held = environment
-    ? ` The token of the environment belongs to ${environmentOrigin({ env: ctx.io.env, config }) ?? 'no host'} and stays there.`
+    ? ` The token from the environment is only sent to ${environmentOrigin({ env: ctx.io.env, config }) ?? 'no host'}.`
     : ''
   const login = host.source === 'active' ? 'svc login' : `svc login --host ${host.name}`
   return new Refusal('no_token', `Not signed in to ${host.name} (${host.base})`, {
     hint:
       host.source === 'link'
-        ? `A .svc/link.json names this host: sign in only if you trust it.${held}`
+        ? `.svc/link.json names this host: sign in only if you trust it.${held}`
         : `Sign in with svc login.${held}`,
     next: [login, `${login} --token -`],
   })
@@ -114,7 +116,7 @@ async function projectNamed(ctx: Context): Promise<{ project: string; from: 'nam
   if (link !== null) return { project: link.project_id, from: 'link' }
   const host = await ctx.host()
   const signedIn = tokenFor(host, { env: ctx.io.env, config: await ctx.config() }) !== null
-  const { projectOfRemotes } = await import('./project-from-remote.ts')
+  const { projectOfRemotes } = await import('./git/project-from-remote.ts')
   const ofRemote = await projectOfRemotes(ctx, signedIn)
   if (ofRemote !== null) return { project: ofRemote, from: 'remote' }
   throw new Refusal('no_project', 'No project is chosen', {

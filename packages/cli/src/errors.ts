@@ -1,15 +1,13 @@
-/** What a command can end with beside a ServiceError, which is a refusal of the service. run.ts alone turns them into exit codes. */
+/** Errors of commands, besides ServiceError for a refusal by the service. Only run.ts maps them to exit codes. */
 import type { ServiceError } from '@svc/contract/errors'
 
 interface Guidance {
-  /** What to do about it, for a person. */
   hint?: string
-  /** Commands that are worth running next. */
   next?: readonly string[]
   cause?: unknown
 }
 
-/** The command line itself is wrong. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   readonly hint: string | null
   readonly next: readonly string[]
@@ -21,7 +19,7 @@ export class UsageError extends Error {
   }
 }
 
-export type RefusalCode =
+type RefusalCode =
   | 'no_project'
   | 'no_token'
   | 'bad_token'
@@ -58,13 +56,12 @@ export type RefusalCode =
   | 'conflicts'
   | 'in_the_way'
 
-/** The client itself cannot go on: nothing was refused by the service. */
+/** The client cannot continue; the service refused nothing. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly hint: string | null
   readonly next: readonly string[]
   readonly detail: Record<string, unknown>
-  /** Facts for a person, one per line. */
   readonly lines: readonly string[]
   constructor(
     code: RefusalCode,
@@ -81,7 +78,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of the service with what the client adds, because only it knows what was meant. */
+/** A refusal of the service with guidance that only the client knows. */
 export class Guided extends Error {
   readonly refusal: ServiceError
   readonly hint: string
@@ -94,5 +91,15 @@ export class Guided extends Error {
     this.hint = guidance.hint
     this.next = guidance.next
     this.lines = guidance.lines ?? []
+  }
+}
+
+/** A program that ran for the user exited with this code and has already printed why. */
+export class ProgramEnded extends Error {
+  readonly code: number
+  constructor(code: number) {
+    super(`The program ended with ${code}`)
+    this.name = 'ProgramEnded'
+    this.code = code
   }
 }

@@ -1,11 +1,10 @@
-/** What the client needs of the process it runs in. Tests hand in their own. */
+/** The client's view of its process. Tests pass their own. */
 import type { Writable } from 'node:stream'
 
 export interface Sink {
   write(text: string): void
   readonly isTTY: boolean
   readonly columns: number
-  /** What a prompt draws on. */
   readonly stream: Writable
 }
 
@@ -17,15 +16,15 @@ export interface Io {
   stderr: Sink
   now(): number
   newId(): string
-  /** Ends early, by throwing, when the command is interrupted. */
+  /** Throws when the command is interrupted. */
   sleep(ms: number): Promise<void>
   /** Aborted by Ctrl-C, unless a handler of `onInterrupt` takes it. */
   signal: AbortSignal
-  /** The newest handler takes the next Ctrl-C; the answer removes it. */
+  /** The newest handler takes the next Ctrl-C. Returns a function that removes it. */
   onInterrupt(handler: () => void): () => void
 }
 
-/** `written` ends once everything said has been written; it throws when it could not be. */
+/** `written` resolves when all output is flushed, and throws when a write failed. */
 export function processIo(process: NodeJS.Process): { io: Io; written(): Promise<void> } {
   const interrupt = new AbortController()
   const handlers: (() => void)[] = []
@@ -40,7 +39,7 @@ export function processIo(process: NodeJS.Process): { io: Io; written(): Promise
   const io: Io = {
     env: process.env,
     cwd: process.cwd(),
-    // Made when it is first asked for: most commands read nothing, and it costs some of the start.
+    // Created on first use: most commands read nothing, and it slows the start.
     get stdin() {
       return process.stdin
     },
@@ -85,9 +84,9 @@ function sink(stream: NodeJS.WriteStream): WrittenSink {
     },
     async written() {
       if (failure === null && stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve))
-      // A failed write is told one turn later.
+      // A write error arrives one turn of the event loop later.
       await new Promise((resolve) => setImmediate(resolve))
-      // A reader that has seen enough (`svc cr diff 3 | head`) is no failure.
+      // A reader that closes early (`svc cr diff 3 | head`) is no failure.
       if (failure !== null && failure.code !== 'EPIPE') throw failure
     },
   }

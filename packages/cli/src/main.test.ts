@@ -1,4 +1,4 @@
-/** The client as a process of its own: what only the real streams and signals show. */
+/** The client as its own process, with real streams and signals. */
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { aDiff, ids, startService, token } from './testing.ts'

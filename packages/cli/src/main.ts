@@ -1,7 +1,7 @@
 import { processIo } from './io.ts'
 import { run } from './run.ts'
 
-/** The client, in the process it is given; answers with its exit code. */
+/** Runs the client in the given process and returns its exit code. */
 export async function runClient(process: NodeJS.Process): Promise<number> {
   const { io, written } = processIo(process)
   const code = await run(process.argv.slice(2), io)

@@ -54,22 +54,23 @@ describe('the command line', () => {
     [['sesions', '--yes'], 'Unknown command "sesions". Did you mean svc sessions?', 'svc sessions --help'],
     [['sesions', 'ls', '--yes'], 'Did you mean svc sessions?', 'svc sessions --help'],
     [['cr', 'ls', '--stat', 'merged'], 'Did you mean --status?', 'svc cr ls --status merged'],
+    [['cr', 'ls', '--sttae', 'all'], 'Did you mean --status?', 'svc cr ls --status all'],
     [['cr', 'ls', '--stat'], 'Did you mean --status?', 'svc cr ls --status open'],
     [['cr', 'diff', '3', '--status'], 'Did you mean --stat?', 'svc cr diff 3 --stat'],
     [['cr', 'diff', '3', '--status', 'open'], 'Did you mean --stat?', 'svc cr diff --help'],
-    [['cr', 'ls', '--limit', 'x'], '--limit is a whole number from 1 to 1000; not "x"', 'svc cr ls --limit 100'],
-    [['cr', 'ls', '-L0', '--json'], '-L is a whole number from 1 to 1000', 'svc cr ls -L 1 --json'],
-    [['sessions', 'ls', '--limit=5000'], 'from 1 to 1000; not "5000"', 'svc sessions ls --limit 1000'],
-    [['audit', '--limit', '1e3'], '--limit is a whole number', 'svc audit --limit 100'],
-    [['usage', '--days', 'all'], '--days is a whole number', 'svc usage --days 30'],
-    [['apps', 'logs', 'site', '--lines', '-3'], '--lines is a whole number', 'svc apps logs site --lines 0'],
+    [['cr', 'ls', '--limit', 'x'], '--limit must be a whole number from 1 to 1000, not "x"', 'svc cr ls --limit 100'],
+    [['cr', 'ls', '-L0', '--json'], '-L must be a whole number from 1 to 1000', 'svc cr ls -L 1 --json'],
+    [['sessions', 'ls', '--limit=5000'], 'from 1 to 1000, not "5000"', 'svc sessions ls --limit 1000'],
+    [['audit', '--limit', '1e3'], '--limit must be a whole number', 'svc audit --limit 100'],
+    [['usage', '--days', 'all'], '--days must be a whole number', 'svc usage --days 30'],
+    [['apps', 'logs', 'site', '--lines', '-3'], '--lines must be a whole number', 'svc apps logs site --lines 0'],
     [['crr', 'ls'], 'Unknown command "crr". Did you mean svc cr?', 'svc cr ls'],
     [['cr', 'mrege', '3'], 'Did you mean svc cr merge?', 'svc cr merge 3'],
     [['cr', 'merge', '3', '--mesage', 'a b'], 'Did you mean --message?', "svc cr merge 3 --message 'a b'"],
     [['cr', 'open', '--titel=x'], 'Did you mean --title?', 'svc cr open --title=x'],
     [['login', '--tokn', 'svc_pat_secret'], 'Did you mean --token?', 'svc login --token -'],
     [['login', '--tokn=svc_pat_secret'], 'Did you mean --token?', 'svc login --token=-'],
-    [['cr', 'ls', '--status', 'opne'], '--status is one of open, merged, closed, all', 'svc cr ls --status open'],
+    [['cr', 'ls', '--status', 'opne'], '--status must be one of open, merged, closed, all', 'svc cr ls --status open'],
     [['cr', 'open'], 'Missing --title <text>', 'svc cr open --title'],
     [['hosts', 'add', 'work'], 'Missing --url <url>', "svc hosts add work --url '<url>'"],
     [['cr', 'open', '--title', '--base', 'main'], '--title needs a value', 'svc cr open --help'],
@@ -170,6 +171,31 @@ describe('what the service says', () => {
     expect(ran.problem()).toMatchObject({ code: 'bad_answer' })
   })
 
+  test('what is not there leads to the list of what is', async () => {
+    const missing = () => {
+      throw new ServiceError('not_found', 'There is none')
+    }
+    await using service = startService({ deleteSecret: missing, fireTrigger: missing, listSecrets: missing })
+    const next = async (...args: string[]) => (await svc([...args, '--json'], { service, env })).problem()
+    expect(await next('secrets', 'unset', 'A')).toMatchObject({ next: ['svc secrets ls'] })
+    expect(await next('triggers', 'fire', 'nightly')).toMatchObject({ next: ['svc triggers ls'] })
+    expect(await next('secrets', 'ls')).toMatchObject({ next: ['svc projects ls'] })
+  })
+
+  test('one wrong field is told once, and several one a line', async () => {
+    const issues = [{ path: 'title', message: 'is required' }]
+    let more: object[] = []
+    await using service = startService({
+      openChangeRequest: () => {
+        throw new ServiceError('invalid', 'Title is required.', { detail: { issues: [...issues, ...more] } })
+      },
+    })
+    const told = async () => (await svc(['cr', 'open', '--title', 't', '--head', 'w'], { service, env })).stderr
+    expect(await told()).toMatch(/error: Title is required\.\n$/)
+    more = [{ path: 'head_ref', message: 'is required' }]
+    expect(await told()).toContain('error: Title is required.\n  title is required\n  head_ref is required\n')
+  })
+
   test('a redirect is not followed, so the token stays', async () => {
     await using other = startService()
     await using service = startService({
@@ -197,7 +223,7 @@ describe('what the service says', () => {
     expect(full.code).toBe(1)
     expect(full.stderr).toContain('3 of 3 sessions are active')
     expect(full.stderr).toContain('svc sessions ls --status running')
-    // What runs now, and which of it was idle the longest.
+    // The running sessions, the one that was idle longest first.
     expect(full.stderr).toContain('44444444  running  Fix the test, active 1 minute ago')
     expect(full.stderr).toContain('$ svc sessions stop 44444444')
     const asJson = await svc(['sessions', 'chat', '--new', '--prompt', 'x', '--json'], { service, env })

@@ -1,5 +1,5 @@
-/** Runs commands against a real HTTP server whose every answer passes the contract's own schemas, so that it cannot drift from them. */
-import { aUsage, modelAnswers, settings } from './testing-usage.ts'
+/** Runs commands against a real HTTP server whose responses are validated by the contract's schemas, so that the two cannot drift apart. */
+import { aUsage, modelAnswers, settings } from './testing/usage.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,26 +7,26 @@ import { PassThrough, Readable } from 'node:stream'
 import { errorStatus, ServiceError } from '@svc/contract/errors'
 import { routes } from '@svc/contract/openapi'
 import type { Route } from '@svc/contract/route'
-import { makeToken } from '@svc/contract/token-format'
-import { channelAnswers } from './testing-channel.ts'
-import { appAnswers } from './testing-app.ts'
-import { browseAnswers } from './testing-browse.ts'
-import { checkAnswers } from './testing-check.ts'
-import { pullRequestAnswers } from './testing-pull-request.ts'
-import { questionAnswers } from './testing-question.ts'
-import { usualConnectors } from './testing-connector.ts'
-import { aSlot, aTrigger } from './testing-trigger.ts'
-import { webhookAnswers } from './testing-webhook.ts'
-import { aDiff, cleanPreview } from './testing-diff.ts'
-import { at, ids, now, sha } from './testing-ids.ts'
-import { aChangeRequest } from './testing-change-request.ts'
+import { makeToken } from '@svc/contract/schemas/token-format'
+import { channelAnswers } from './testing/channel.ts'
+import { appAnswers } from './testing/app.ts'
+import { browseAnswers } from './testing/browse.ts'
+import { checkAnswers } from './testing/check.ts'
+import { pullRequestAnswers } from './testing/pull-request.ts'
+import { questionAnswers } from './testing/question.ts'
+import { usualConnectors } from './testing/connector.ts'
+import { aSlot, aTrigger } from './testing/trigger.ts'
+import { webhookAnswers } from './testing/webhook.ts'
+import { aDiff, cleanPreview } from './testing/diff.ts'
+import { at, ids, now, sha } from './testing/ids.ts'
+import { aChangeRequest } from './testing/change-request.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
-import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './wire.ts'
+import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './api-types.ts'
 
 export { ids, now, sha }
 export { aChangeRequest }
-export * from './testing-diff.ts'
+export * from './testing/diff.ts'
 export const token = makeToken((count) => new Uint8Array(count).fill(7))
 
 export const aProject = (changes: Partial<Project> = {}): Project => ({
@@ -61,7 +61,7 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   sandbox_url: 'http://127.0.0.1:8420/s/1',
   sandbox: { sandbox_id: ids.sandbox, driver: 'local', status: 'active', generation: 1 },
   created_by: ids.user,
-  ...{ parent_session_id: null, waiting_for: null },
+  ...{ parent_session_id: null, waiting_for: null, refresh: null },
   metadata: {},
   created_at: at(600),
   updated_at: at(60),
@@ -69,7 +69,13 @@ export const aSession = (changes: Partial<Session> = {}): Session => ({
   ...changes,
 })
 
-const anAccount = { account_id: ids.account, name: 'Home', plan: 'selfhost', role: 'owner' }
+export const aRefresh = (changes: Partial<NonNullable<Session['refresh']>> = {}): Session['refresh'] => ({
+  ...{ status: 'done', cause: 'request', requested_at: at(2), settled_at: at(1) },
+  ...{ applied: ['agents', 'sandbox.egress'], needs_restart: [], error: null },
+  ...changes,
+})
+
+const anAccount = { account_id: ids.account, slug: 'home-11111111', name: 'Home', plan: 'selfhost', role: 'owner' }
 const accountNamed = (name: string, index: number) => ({
   ...anAccount,
   account_id: index === 0 ? ids.account : `${index}`.repeat(8) + ids.account.slice(8),
@@ -118,7 +124,6 @@ export const noUnfinishedWork = {
   ...{ saved_at: null, commit: null, base: null, generation: null },
   ...{ files: 0, paths: [], unpushed_commits: 0, notes: [], earlier: [] },
 }
-/** What the service answers when a test says nothing else. */
 export const usual: Answers = {
   getReady: () => ({
     status: 'ready',
@@ -137,6 +142,7 @@ export const usual: Answers = {
   }),
   getHealth: () => ({ status: 'ok', version: '0.1.0' }),
   getMe: () => ({
+    ...{ user_id: ids.user, email: 'ada@example.com' },
     user: { user_id: ids.user, name: 'Ada', email: 'ada@example.com' },
     account: anAccount,
     accounts: [anAccount],
@@ -166,15 +172,23 @@ export const usual: Answers = {
   createProject: ({ body }) => aProject(body as Partial<Project>),
   listProjects: () => [aProject()],
   getProject: () => aProject(),
-  deleteProject: () => ({ ok: true }),
+  deleteProject: ({ query }) => ({ ok: true, purge_at: query.purge === 'true' ? null : '2030-01-31T00:00:00.000Z' }),
+  restoreProject: () => aProject(),
+  getProjectDeletion: () => ({
+    ...{ sessions: 3, live_sessions: 1, unpushed_sessions: 1, change_requests: 2, open_change_requests: 1 },
+    ...{ repository_bytes: 4 * 1024 ** 2, deleted_at: null, purge_at: '2030-01-31T00:00:00.000Z' },
+  }),
   createSession: () => aSession({ status: 'provisioning', sandbox: null, sandbox_url: null }),
   listSessions: () => [aSession()],
   getSession: () => aSession(),
   stopSession: () => aSession({ status: 'stopped' }),
   restartSession: () => aSession({ status: 'provisioning' }),
+  refreshSession: () => aSession({ refresh: aRefresh() }),
   deleteSession: () => ({ ok: true }),
   promptSession: () => ({ prompt_id: ids.sandbox, status: 'accepted' }),
   abortSession: () => ({ ok: true }),
+  updateSession: ({ body }) => aSession(body as Partial<Session>),
+  listPrompts: () => ({ prompts: [] }),
   ...questionAnswers,
   getTranscript: () => ({ messages: [] }),
   getTimeline: () => ({ phases: [{ name: 'clone', started_at: at(600), ms: 420, error: null }] }),
@@ -232,7 +246,7 @@ export const usual: Answers = {
   listTriggers: () => ({ triggers: [aTrigger()], errors: [] }),
   getTrigger: () => ({ ...aTrigger(), slots: [aSlot] }),
   ...usualConnectors,
-  fireTrigger: () => ({ session_id: ids.session }),
+  fireTrigger: () => ({ session_id: ids.session, status: 'fired' }),
   enableTrigger: () => ({ change_request: null, merged: false }),
   ...channelAnswers,
   ...webhookAnswers,
@@ -258,7 +272,7 @@ export interface Service {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** `answers` by the names of the contract's routes: a body, a thrown ServiceError, a Response, or a generator of events. */
+/** `answers` by route name: a body, a thrown ServiceError, a Response, or a generator of events. */
 export function startService(answers: Answers = {}): Service {
   const received: Received[] = []
   const server = Bun.serve({
@@ -305,7 +319,7 @@ async function answer(route: Route, got: Received, make: Answer | undefined): Pr
     return Response.json(route.reply.parse(made), { status: route.status })
   } catch (error) {
     if (error instanceof ServiceError) return refuse(error)
-    // A test that answers or asks for what the contract does not know must fail, not pass by an error it expects.
+    // A request or a response outside the contract must fail the test, not pass as an expected error.
     return Response.json({ error: `contract: ${String(error)}`, code: 'internal' }, { status: 500 })
   }
 }
@@ -319,13 +333,15 @@ function isGenerator(value: unknown): value is AsyncGenerator<SessionEvent> {
 }
 
 function eventStream(route: Route, made: AsyncGenerator<SessionEvent>): Response {
+  let count = 0
   return new Response(
     new ReadableStream({
       async pull(controller) {
         const next = await made.next()
         if (next.done) return controller.close()
         const event = route.reply.parse(next.value) as SessionEvent
-        controller.enqueue(new TextEncoder().encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+        const text = `id: ${++count}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+        controller.enqueue(new TextEncoder().encode(text))
       },
     }),
     { headers: { 'Content-Type': 'text/event-stream' } },
@@ -350,29 +366,27 @@ export interface Ran {
   code: ExitCode
   stdout: string
   stderr: string
-  /** stdout as the JSON document it is. */
   json<T = Record<string, unknown>>(): T
-  /** The last line of stderr as JSON. */
   problem<T = { error: string; code: string; hint: string | null; next: string[] }>(): T
 }
 
-export interface RunOptions {
+interface RunOptions {
   service?: Service
-  /** With a service, it and a token come first; `null` leaves a variable out. */
+  /** With a service, its URL and a token come first; `null` removes a variable. */
   env?: Record<string, string | null>
   stdin?: string | Readable
   cwd?: string
-  /** Both streams and stdin are a terminal. */
+  /** Makes stdin and both streams a terminal. */
   terminal?: boolean
-  /** How wide it is. */
   columns?: number
-  /** What a person types into a prompt, once stderr shows what it waits for. */
+  /** Input for prompts, sent once stderr matches. */
   types?: readonly { after: RegExp; keys: string }[]
   signal?: AbortSignal
+  /** Called with all of stderr whenever it grows. */
+  hears?: (shown: string) => unknown
   onInterrupt?: (handler: () => void) => void
 }
 
-/** A command, as a person would type it but already split into words. */
 export async function svc(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = await mkdtemp(join(tmpdir(), 'svc-cli-'))
   const captured = { stdout: '', stderr: '' }
@@ -406,6 +420,7 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
     stderr: terminalSink({ isTTY: terminal, columns: options.columns ?? 100 }, (text) => {
       captured.stderr += text
       hear(text)
+      options.hears?.(captured.stderr)
     }),
     now: () => now,
     newId: () => crypto.randomUUID(),
@@ -429,7 +444,7 @@ export async function svc(args: readonly string[], options: RunOptions = {}): Pr
   }
 }
 
-/** What is written to it, and what a prompt draws on it, is captured alike. */
+/** Captures writes and the drawing of prompts. */
 function terminalSink(
   { isTTY, columns }: { isTTY: boolean; columns: number },
   take: (text: string) => void,

@@ -7,7 +7,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process answers */
+        /**
+         * Check that the server process answers
+         * @description Answers as long as the process runs, without the database. Use it as a liveness probe.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -24,7 +27,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Requests are served; 503 while a part is away */
+        /**
+         * Check that the server can serve requests
+         * @description Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room.
+         */
         get: operations["getReady"];
         put?: never;
         post?: never;
@@ -41,10 +47,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The members of an account with their roles, in the order in which they joined */
+        /**
+         * List the members of an account
+         * @description In the order in which they joined, each with a role.
+         */
         get: operations["listMembers"];
         put?: never;
-        /** Invite a person by e-mail address; they join when they accept, within seven days */
+        /**
+         * Invite a person by e-mail address
+         * @description The person joins when they accept, within seven days. The service sends no e-mail: hand over `sign_in.url`. With an API token `sign_in` is null, and the link must be made in a browser.
+         *
+         *     Takes no Idempotency-Key. A second request for the same address and role returns the same invitation.
+         */
         post: operations["addMember"];
         delete?: never;
         options?: never;
@@ -62,11 +76,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a member, or leave: their tokens reach nothing of the account any more */
+        /**
+         * Remove a member, or leave an account
+         * @description The member's tokens no longer reach anything in the account. The last owner cannot be removed.
+         */
         delete: operations["removeMember"];
         options?: never;
         head?: never;
-        /** Change the role of a member; every token of theirs is cut to it at once */
+        /**
+         * Change the role of a member
+         * @description Every token of the member is limited to the new role at once. The last owner cannot be changed.
+         */
         patch: operations["changeRole"];
         trace?: never;
     };
@@ -79,7 +99,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the password once more in this browser: account changes ask for it after ten minutes */
+        /**
+         * Confirm the password in this browser
+         * @description Account changes ask for it when the last sign-in is more than ten minutes old: `confirmation_needed`.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["confirmSignIn"];
         delete?: never;
         options?: never;
@@ -94,10 +119,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The accounts the caller belongs to, the oldest first */
+        /**
+         * List the accounts of the caller
+         * @description Oldest first.
+         */
         get: operations["listAccounts"];
         put?: never;
-        /** Make another account, whose owner the caller becomes; for owners of the first account */
+        /**
+         * Create an account
+         * @description The caller becomes its owner. Only owners of the instance (of its first account) may do this.
+         */
         post: operations["createAccount"];
         delete?: never;
         options?: never;
@@ -114,7 +145,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a one-time link that signs its opener in as the caller, in a browser that gave its password or came by single sign-on within ten minutes; never with an API token */
+        /**
+         * Create a one-time sign-in link for the caller
+         * @description Needs a browser session that gave its password or used single sign-on within the last ten minutes. An API token gets `forbidden`.
+         *
+         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another link; each works once and expires.
+         */
         post: operations["createOwnerLink"];
         delete?: never;
         options?: never;
@@ -132,7 +168,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign a browser out of the dashboard; its next request fails */
+        /**
+         * Sign a browser out of the dashboard
+         * @description The next request of that browser fails.
+         */
         delete: operations["endDashboardSession"];
         options?: never;
         head?: never;
@@ -146,7 +185,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The user of this token and the accounts they belong to */
+        /**
+         * Get the user of this token
+         * @description Also lists every account the user belongs to. `account` is the account they joined first.
+         */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -163,10 +205,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the caller can sign in with a password, and by which e-mail address */
+        /**
+         * Get whether the caller can sign in with a password
+         * @description Also returns the e-mail address that goes with it.
+         */
         get: operations["getPassword"];
         put?: never;
-        /** Set e-mail and password of the caller, from the dashboard only; ends their other dashboard sessions. A password that is set is asked for, except soon after an owner link */
+        /**
+         * Set the e-mail address and password of the caller
+         * @description Only from the dashboard. Ends the caller's other dashboard sessions. Needs `current_password` when one is set, except shortly after signing in with an owner link.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["setPassword"];
         delete?: never;
         options?: never;
@@ -181,7 +231,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who changed what in an account, newest first */
+        /**
+         * List who changed what in an account
+         * @description Newest first. Filter by project, action or user. `action` matches exactly, or by its noun: `change_request`.
+         */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -198,7 +251,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the caller is signed in to the dashboard */
+        /**
+         * List where the caller is signed in
+         * @description Each entry is a browser session of the dashboard; `current` marks the one that asks.
+         */
         get: operations["listDashboardSessions"];
         put?: never;
         post?: never;
@@ -215,10 +271,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The ways to sign in to the dashboard besides an owner link */
+        /**
+         * List the ways to sign in to the dashboard
+         * @description `oidc` is the name of the single sign-on provider, or null. A browser starts it at `/sign-in/oidc`.
+         */
         get: operations["getSignInMethods"];
         put?: never;
-        /** Exchange the code of an owner link or invitation for a dashboard cookie; the code works once. An invitation makes a new user */
+        /**
+         * Sign in with the code of an owner link or an invitation
+         * @description Sets the dashboard cookie. The code works once. The code of an invitation also creates the user.
+         *
+         *     Takes no Idempotency-Key. The code works once: a second request is refused.
+         */
         post: operations["signInWithOwnerLink"];
         delete?: never;
         options?: never;
@@ -235,7 +299,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in to the dashboard with e-mail and password; wrong ones are limited per e-mail and address */
+        /**
+         * Sign in with e-mail address and password
+         * @description Sets the dashboard cookie. Failed attempts are limited by e-mail address and by network address: `limit_reached` (429).
+         *
+         *     Takes no Idempotency-Key. A second request signs in again.
+         */
         post: operations["signInWithPassword"];
         delete?: never;
         options?: never;
@@ -252,7 +321,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End this dashboard session */
+        /**
+         * End the dashboard session of this browser
+         * @description Without a dashboard session, nothing happens.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["signOut"];
         delete?: never;
         options?: never;
@@ -273,7 +347,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Rename an account; its plan is changed by owners of the first account */
+        /**
+         * Rename an account or change its plan
+         * @description Owners and admins may rename an account. Only owners of the instance may change its plan.
+         */
         patch: operations["updateAccount"];
         trace?: never;
     };
@@ -286,7 +363,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept an invitation as the signed-in person, in a browser: by the code of its link, or by id for a verified address */
+        /**
+         * Accept an invitation
+         * @description The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.
+         *
+         *     Takes no Idempotency-Key. The code works once: a second request is refused.
+         */
         post: operations["acceptInvitation"];
         delete?: never;
         options?: never;
@@ -303,7 +385,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the one-time link of an invitation, in a browser that signed in within ten minutes; an earlier link ends */
+        /**
+         * Create the one-time link of an invitation
+         * @description Needs a browser that signed in within the last ten minutes. An earlier link stops working.
+         *
+         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes a new link, and the earlier one stops working.
+         */
         post: operations["linkInvitation"];
         delete?: never;
         options?: never;
@@ -318,7 +405,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The pending invitations of an account, the newest first */
+        /**
+         * List the pending invitations of an account
+         * @description Newest first.
+         */
         get: operations["listInvitations"];
         put?: never;
         post?: never;
@@ -335,7 +425,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Pending invitations of the address that the sign-in provider verified for the caller */
+        /**
+         * List the invitations the caller received
+         * @description Only invitations to the e-mail address that the single sign-on provider verified.
+         */
         get: operations["listReceivedInvitations"];
         put?: never;
         post?: never;
@@ -354,7 +447,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The account, role and inviter behind the code of an invitation link; the code is not spent */
+        /**
+         * Read the invitation behind a code
+         * @description Returns the account, the role and the inviter. The code is not used up.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["readInvitation"];
         delete?: never;
         options?: never;
@@ -372,7 +470,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a pending invitation; its link ends */
+        /**
+         * Revoke a pending invitation
+         * @description Its link stops working.
+         */
         delete: operations["revokeInvitation"];
         options?: never;
         head?: never;
@@ -388,7 +489,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Dismiss notices up to one, in a browser; a token cannot hide what it did */
+        /**
+         * Dismiss notices up to one
+         * @description Only in a browser: a token cannot hide what it did.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["dismissNotices"];
         delete?: never;
         options?: never;
@@ -403,7 +509,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Credentials and invitations made in your name since you last dismissed these notices, the newest first */
+        /**
+         * List the notices of the caller
+         * @description Tokens, links and invitations that were made in the caller's name since the last dismissal, newest first.
+         */
         get: operations["listNotices"];
         put?: never;
         post?: never;
@@ -422,7 +531,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the client of a terminal sign in as the caller: a click on our page, never a token */
+        /**
+         * Approve the sign-in of a command-line client
+         * @description For the dashboard: the person clicks, and the client redeems the code within one minute.
+         *
+         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another code; each works once, within a minute.
+         */
         post: operations["approveCliLogin"];
         delete?: never;
         options?: never;
@@ -437,10 +551,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tokens of a project, never their values */
+        /**
+         * List the tokens of a project
+         * @description Never their values.
+         */
         get: operations["listProjectTokens"];
         put?: never;
-        /** Mint a project token; a token bound to a session gets one bound to the same session */
+        /**
+         * Create a project token
+         * @description Called with a token that is bound to a session, the answer is a token bound to the same session, which never outlives the caller's.
+         *
+         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another token: revoke the one whose answer was lost.
+         */
         post: operations["mintProjectToken"];
         delete?: never;
         options?: never;
@@ -455,10 +577,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The user tokens of the caller, never their values */
+        /**
+         * List the user tokens of the caller
+         * @description Never their values.
+         */
         get: operations["listUserTokens"];
         put?: never;
-        /** Mint a user token */
+        /**
+         * Create a user token
+         * @description `secret_key` is in this answer only; the server stores its SHA-256. `expires_at` null means that the token does not expire.
+         *
+         *     Takes no Idempotency-Key. The answer holds a secret that is shown once and not stored. A second request makes another token: revoke the one whose answer was lost.
+         */
         post: operations["mintUserToken"];
         delete?: never;
         options?: never;
@@ -475,7 +605,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Exchange the code of a click, once, for a token of one minute that mints the user token */
+        /**
+         * Exchange the code of an approved sign-in
+         * @description Works once and needs the verifier of the client that started the sign-in. The token in the answer lasts one minute and creates the user token.
+         *
+         *     Takes no Idempotency-Key. The code works once: a second request is refused.
+         */
         post: operations["redeemCliLogin"];
         delete?: never;
         options?: never;
@@ -493,7 +628,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a project token; the next request with it fails */
+        /**
+         * Revoke a project token
+         * @description The next request with it fails.
+         */
         delete: operations["revokeProjectToken"];
         options?: never;
         head?: never;
@@ -510,7 +648,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a user token; the next request with it fails */
+        /**
+         * Revoke a user token
+         * @description The next request with it fails.
+         */
         delete: operations["revokeUserToken"];
         options?: never;
         head?: never;
@@ -524,7 +665,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who this token is */
+        /**
+         * Get who this token belongs to
+         * @description Works with every user and project token, also inside a sandbox.
+         */
         get: operations["whoAmI"];
         put?: never;
         post?: never;
@@ -541,10 +685,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The projects of the accounts the caller belongs to, newest first */
+        /**
+         * List projects
+         * @description Newest first, from every account the caller belongs to. With `deleted=true`, the deleted projects that the caller can restore.
+         */
         get: operations["listProjects"];
         put?: never;
-        /** Make a project from a git repository, or with a new managed one */
+        /**
+         * Create a project
+         * @description With `repo_url`, from an existing git repository; without it, with a new repository that this server hosts. The server reads the repository first: `repository_refused` names what the host answered.
+         */
         post: operations["createProject"];
         delete?: never;
         options?: never;
@@ -559,15 +709,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One project */
+        /**
+         * Get a project
+         * @description The path takes the id or the slug. A slug that several accounts of the caller use is a `conflict`, and the answer lists the ids.
+         */
         get: operations["getProject"];
         put?: never;
         post?: never;
-        /** Delete a project with its change requests, sessions, secrets and its managed repository */
+        /**
+         * Delete a project
+         * @description The project can be restored for 30 days. `purge=true` deletes it for good now; a project that is already deleted is purged by its id.
+         */
         delete: operations["deleteProject"];
         options?: never;
         head?: never;
-        /** Change a project: its name, its settings, the credential of its git host */
+        /**
+         * Change a project
+         * @description Changes the name, the default branch, the settings, or the credential of the git host. A new credential is tried before it is saved.
+         */
         patch: operations["updateProject"];
         trace?: never;
     };
@@ -578,10 +737,55 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A git credential that lives 15 minutes and may write exactly the session branch */
+        /**
+         * Get a git credential for the session branch
+         * @description For sandboxes. The credential is valid for 15 minutes and may write only the branch of its session.
+         */
         get: operations["getCloneCredential"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the deletion of a project
+         * @description Counts the sessions, change requests and bytes that deletion stops and a purge removes.
+         */
+        get: operations["getProjectDeletion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a deleted project
+         * @description The project gets its slug back, or the next free one.
+         *
+         *     Takes no Idempotency-Key. A second request gets 409: the project is not deleted.
+         */
+        post: operations["restoreProject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -597,7 +801,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What is wrong with a text as svc.toml; nothing of it is kept */
+        /**
+         * Validate a text as svc.toml
+         * @description Nothing is stored. `issues` have line and column, counted from 1.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["validateManifest"];
         delete?: never;
         options?: never;
@@ -612,7 +821,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a change request of these two branches would be: how it merges, what it changes, its commits */
+        /**
+         * Compare two branches
+         * @description Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.
+         */
         get: operations["compareRefs"];
         put?: never;
         post?: never;
@@ -629,7 +841,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One file at a branch or commit; `Accept: application/octet-stream` answers its bytes alone */
+        /**
+         * Get a file at a branch or commit
+         * @description JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.
+         */
         get: operations["getFile"];
         put?: never;
         post?: never;
@@ -646,7 +861,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The branches of a project by name, as they are now */
+        /**
+         * List the branches of a project
+         * @description By name, read from the git host now.
+         */
         get: operations["listBranches"];
         put?: never;
         post?: never;
@@ -663,7 +881,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The history of a branch or commit, newest first; with `path`, of one file or folder */
+        /**
+         * List the commits of a branch or commit
+         * @description Newest first. With `path`, only commits that changed that file or folder.
+         */
         get: operations["listCommits"];
         put?: never;
         post?: never;
@@ -680,7 +901,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is in a folder at a branch or commit, folders first */
+        /**
+         * List a folder at a branch or commit
+         * @description Folders come first. At most 10,000 entries; `truncated` is true when there are more.
+         */
         get: operations["listTree"];
         put?: never;
         post?: never;
@@ -700,7 +924,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a secret */
+        /**
+         * Delete a secret
+         * @description Running sandboxes keep it until they stop.
+         */
         delete: operations["deleteSecret"];
         options?: never;
         head?: never;
@@ -714,10 +941,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The names of the secrets and what the manifest asks for; never a value */
+        /**
+         * List the names of secrets
+         * @description Never a value. `missing` are the secrets that svc.toml requires and the project lacks.
+         */
         get: operations["listSecrets"];
         put?: never;
-        /** Set a secret; sandboxes started from now on see it */
+        /**
+         * Set a secret
+         * @description A value has at most 64 KiB, and all values of a project together at most 512 KiB. Sandboxes that start later get it.
+         *
+         *     Takes no Idempotency-Key. A second request sets the same value.
+         */
         post: operations["setSecret"];
         delete?: never;
         options?: never;
@@ -734,7 +969,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Abort what the agent is doing now */
+        /**
+         * Abort the current turn of the agent
+         * @description The session keeps running and takes the next prompt.
+         *
+         *     Takes no Idempotency-Key. A second request aborts the turn that runs then.
+         */
         post: operations["abortSession"];
         delete?: never;
         options?: never;
@@ -749,10 +989,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The sessions of a project, newest first */
+        /**
+         * List the sessions of a project
+         * @description Newest first. `include=activity` adds `is_busy`.
+         */
         get: operations["listSessions"];
         put?: never;
-        /** Cut a session branch and start a sandbox on it */
+        /**
+         * Create a session
+         * @description Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.
+         */
         post: operations["createSession"];
         delete?: never;
         options?: never;
@@ -767,16 +1013,45 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session */
+        /**
+         * Get a session
+         * @description `include=activity` adds `is_busy`: whether the agent is working on a prompt.
+         */
         get: operations["getSession"];
         put?: never;
         post?: never;
-        /** Stop and delete a session; its branch and its change requests stay */
+        /**
+         * Delete a session
+         * @description Stops it first. Its branch and its change requests stay.
+         */
         delete: operations["deleteSession"];
         options?: never;
         head?: never;
-        /** Rename a session or replace its metadata */
+        /**
+         * Rename a session or replace its metadata
+         * @description Metadata is replaced as a whole and has at most 16 KiB.
+         */
         patch: operations["updateSession"];
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/attachments/{attachmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file that was sent with a prompt
+         * @description PNG, JPEG, GIF and WebP come with their own type, every other file as `application/octet-stream`. Secrets in a text are replaced.
+         */
+        get: operations["getAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/projects/{projectId}/sessions/{sessionId}/timeline": {
@@ -786,7 +1061,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The steps of the last start with their durations */
+        /**
+         * Get the steps of the last start
+         * @description Each step with its duration in milliseconds, and the refreshes since.
+         */
         get: operations["getTimeline"];
         put?: never;
         post?: never;
@@ -803,7 +1081,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conversation as the service keeps it, oldest first; readable after the session stopped. With a limit its end, and by the next page what came before; or its start */
+        /**
+         * Get the conversation of a session
+         * @description Oldest first, also after the session stopped. With `limit`, the newest messages, and by the next page the ones before; `from=start` takes the oldest.
+         */
         get: operations["getTranscript"];
         put?: never;
         post?: never;
@@ -820,7 +1101,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The prompts of a session with what became of each, newest first */
+        /**
+         * List the prompts of a session
+         * @description Newest first, each with what became of it.
+         */
         get: operations["listPrompts"];
         put?: never;
         post?: never;
@@ -839,8 +1123,33 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a prompt to the agent; a stopped session is started for it */
+        /**
+         * Send a prompt to the agent of a session
+         * @description At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.
+         */
         post: operations["promptSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{projectId}/sessions/{sessionId}/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply changes of the default branch to a running session
+         * @description Once the agent is idle, pulls the session branch and restarts the agent runtime. `refresh.needs_restart` lists what only a restart applies.
+         *
+         *     Takes no Idempotency-Key. A second request while a refresh waits or runs makes one more refresh after it.
+         */
+        post: operations["refreshSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -856,7 +1165,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a session again in a new sandbox, from its branch */
+        /**
+         * Restart a session
+         * @description Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.
+         *
+         *     Takes no Idempotency-Key. A second request gets 409 while the session starts, and restarts a session that runs.
+         */
         post: operations["restartSession"];
         delete?: never;
         options?: never;
@@ -873,7 +1187,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a session: its sandbox is torn down, its branch stays */
+        /**
+         * Stop a session
+         * @description Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["stopSession"];
         delete?: never;
         options?: never;
@@ -888,7 +1207,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Server-sent events of one session: first what is, then what changes. With Last-Event-ID only the messages that changed since */
+        /**
+         * Stream the events of a session
+         * @description Server-sent events: first the current state, then every change. The event name is the `type` in its data. `Last-Event-ID` resumes with the messages that changed since.
+         */
         get: operations["streamSessionEvents"];
         put?: never;
         post?: never;
@@ -905,12 +1227,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where models are reached, without the key; owners of the instance only */
+        /**
+         * Get the model upstream
+         * @description Without its key. Only for owners of the instance.
+         */
         get: operations["getModelUpstream"];
-        /** Set the model upstream for every server of this database, after one request to it succeeds; owners of the instance only */
+        /**
+         * Set the model upstream
+         * @description The server sends one request to it before it saves. Applies to every server of this database. Only for owners of the instance.
+         */
         put: operations["setModelUpstream"];
         post?: never;
-        /** Remove the saved model upstream and its key; owners of the instance only */
+        /**
+         * Remove the saved model upstream
+         * @description Also removes its key. Only for owners of the instance.
+         */
         delete: operations["clearModelUpstream"];
         options?: never;
         head?: never;
@@ -924,7 +1255,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models that sessions, agents and triggers can choose from, the default first */
+        /**
+         * List the models that sessions can use
+         * @description The default model comes first.
+         */
         get: operations["listModels"];
         put?: never;
         post?: never;
@@ -943,7 +1277,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question of an agent: one of its values, or free text for a question. People answer; the token of any sandbox is refused */
+        /**
+         * Answer a question of an agent
+         * @description One of the option values; a `question` also takes free text. Only people answer: the token of a sandbox gets `forbidden`.
+         *
+         *     Takes no Idempotency-Key. A question is answered once: a second request gets 409.
+         */
         post: operations["answerQuestion"];
         delete?: never;
         options?: never;
@@ -958,7 +1297,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Questions the agent has asked, newest first: permissions, questions and connector calls to approve */
+        /**
+         * List the questions of an agent
+         * @description Permissions, questions and connector calls to approve, newest first.
+         */
         get: operations["listQuestions"];
         put?: never;
         post?: never;
@@ -975,14 +1317,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the models and sandboxes of an account were used for */
+        /**
+         * Get the usage of an account
+         * @description Tokens of models and seconds of sandboxes, for the last `days` in UTC.
+         */
         get: operations["accountUsage"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Set how many tokens an account may use in a month */
+        /**
+         * Set the monthly token cap of an account
+         * @description In tokens, input and output together; null removes the cap. At the cap, model calls get `spend_cap_reached`.
+         */
         patch: operations["capAccountUsage"];
         trace?: never;
     };
@@ -993,7 +1341,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the models and sandboxes of a project were used for, and how much storage it takes */
+        /**
+         * Get the usage and storage of a project
+         * @description Tokens, seconds, and `storage` in bytes.
+         */
         get: operations["projectUsage"];
         put?: never;
         post?: never;
@@ -1010,7 +1361,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the model and the sandboxes of a session were used for */
+        /**
+         * Get the usage of a session
+         * @description Tokens of models and seconds of sandboxes, for the last `days` in UTC.
+         */
         get: operations["sessionUsage"];
         put?: never;
         post?: never;
@@ -1027,7 +1381,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Saved work as a git bundle, without the commits named by `have` */
+        /**
+         * Download saved work as a git bundle
+         * @description Leaves out the commits that `have` names.
+         */
         get: operations["bundleUnfinishedWork"];
         put?: never;
         post?: never;
@@ -1044,10 +1401,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a session holds that was not committed and pushed, as the service saved it last */
+        /**
+         * Get the unfinished work of a session
+         * @description Files that were not committed and commits that were not pushed, as they were saved last.
+         */
         get: operations["getUnfinishedWork"];
         put?: never;
-        /** Save the unfinished work of a running session now */
+        /**
+         * Save the unfinished work of a running session
+         * @description Also happens by itself at intervals and before a stop.
+         *
+         *     Takes no Idempotency-Key. A second request saves the work as it is then.
+         */
         post: operations["saveUnfinishedWork"];
         delete?: never;
         options?: never;
@@ -1062,7 +1427,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions of a project that hold unfinished work */
+        /**
+         * List sessions with unfinished work
+         * @description Only sessions that have some.
+         */
         get: operations["listUnfinishedWork"];
         put?: never;
         post?: never;
@@ -1081,7 +1449,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Apply saved work to the work tree of the running session */
+        /**
+         * Apply saved work to a running session
+         * @description Writes the files into the work tree of the sandbox.
+         *
+         *     Takes no Idempotency-Key. A second request tries to apply the same work again.
+         */
         post: operations["recoverUnfinishedWork"];
         delete?: never;
         options?: never;
@@ -1098,7 +1471,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that saved work was recovered, so that it is no longer shown */
+        /**
+         * Mark saved work as recovered
+         * @description It is no longer listed as unfinished.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["settleUnfinishedWork"];
         delete?: never;
         options?: never;
@@ -1113,7 +1491,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The address of a port of a session: it works once, for the browser that opens it first */
+        /**
+         * Get the address of a port of a session
+         * @description The address works once, for the browser that opens it first.
+         */
         get: operations["getPreview"];
         put?: never;
         post?: never;
@@ -1132,7 +1513,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Close a change request without merging it */
+        /**
+         * Close a change request without merging it
+         * @description Closing a closed one changes nothing.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["closeChangeRequest"];
         delete?: never;
         options?: never;
@@ -1147,7 +1533,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a change request changes; `Accept: text/x-diff` answers the patch alone */
+        /**
+         * Get the diff of a change request
+         * @description `Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.
+         */
         get: operations["diffChangeRequest"];
         put?: never;
         post?: never;
@@ -1164,14 +1553,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One change request, with live branch tips while it is open */
+        /**
+         * Get a change request
+         * @description While it is open, its commits are read from the git host now.
+         */
         get: operations["getChangeRequest"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Edit title, description or metadata of a change request that is not merged */
+        /**
+         * Edit a change request
+         * @description Title, description or metadata of one that is not merged. `metadata.draft: true` makes it a draft, which cannot be merged.
+         */
         patch: operations["editChangeRequest"];
         trace?: never;
     };
@@ -1182,10 +1577,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the git host protects the base, and the pull request there */
+        /**
+         * Get the pull request of a change request on the git host
+         * @description Also returns whether the git host protects the base branch.
+         */
         get: operations["getPullRequest"];
         put?: never;
-        /** Open a pull request for it on the git host, or find the one that is open */
+        /**
+         * Open a pull request on the git host
+         * @description For a protected base branch. Answers with the open pull request when there is one.
+         */
         post: operations["openPullRequest"];
         delete?: never;
         options?: never;
@@ -1200,10 +1601,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The change requests of a project, newest first, with live branch tips */
+        /**
+         * List the change requests of a project
+         * @description Newest first. The commits of open ones are read from the git host now.
+         */
         get: operations["listChangeRequests"];
         put?: never;
-        /** Open a change request */
+        /**
+         * Open a change request
+         * @description `base_ref` is the default branch unless given. Both branches have to exist: `ref_not_found`.
+         */
         post: operations["openChangeRequest"];
         delete?: never;
         options?: never;
@@ -1220,7 +1627,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Merge an open change request: a fast-forward where possible, else a merge commit */
+        /**
+         * Merge a change request
+         * @description A fast-forward where possible, otherwise a merge commit. `expected_head_sha` and `expected_base_sha` refuse when a branch moved: `head_moved`, `base_moved`. A conflict answers `merge_conflict` with the files in `conflicts`. A push that keeps losing to others for 10 seconds answers `base_busy`.
+         */
         post: operations["mergeChangeRequest"];
         delete?: never;
         options?: never;
@@ -1235,7 +1645,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether a change request merges, and which files would conflict */
+        /**
+         * Preview the merge of a change request
+         * @description Returns whether it merges and which files conflict. `include=effects` adds what merging does beyond code, `include=collisions` the open change requests that would conflict afterwards.
+         */
         get: operations["previewChangeRequest"];
         put?: never;
         post?: never;
@@ -1254,7 +1667,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reopen a closed change request */
+        /**
+         * Reopen a closed change request
+         * @description Fails with `conflict` while another one of the same branches is open.
+         *
+         *     Takes no Idempotency-Key. A second request gets 409: the change request is open.
+         */
         post: operations["reopenChangeRequest"];
         delete?: never;
         options?: never;
@@ -1269,7 +1687,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Makes a merge again from its stored receipt and compares tree and commit */
+        /**
+         * Verify a merge
+         * @description Makes the merge again from its stored receipt and compares tree and commit.
+         */
         get: operations["verifyChangeRequest"];
         put?: never;
         post?: never;
@@ -1286,7 +1707,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The checks of a change request: of the default branch’s svc.toml, run on what its merge would give */
+        /**
+         * Get the checks of a change request
+         * @description The checks come from svc.toml of the default branch and run on the merge of base and head.
+         */
         get: operations["getChecks"];
         put?: never;
         post?: never;
@@ -1303,7 +1727,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest lines of what a check wrote, oldest of them first */
+        /**
+         * Read the log of a check run
+         * @description The newest `lines`, oldest of them first. At most 5,000 lines and 8 MiB.
+         */
         get: operations["readCheckLog"];
         put?: never;
         post?: never;
@@ -1322,7 +1749,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a check again, or all that ended and did not pass */
+        /**
+         * Run checks again
+         * @description One by `name`, or all that ended without passing.
+         *
+         *     Takes no Idempotency-Key. A second request keeps the checks that wait or run, and runs those that have ended again.
+         */
         post: operations["rerunChecks"];
         delete?: never;
         options?: never;
@@ -1337,10 +1769,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The reviews of a change request, oldest first */
+        /**
+         * List the reviews of a change request
+         * @description Oldest first.
+         */
         get: operations["listReviews"];
         put?: never;
-        /** Review a change request: kept with it, and sent to its session as one prompt, which wakes it */
+        /**
+         * Review a change request
+         * @description Stores the review and sends it to the session as one prompt, which starts a stopped session. `send: false` only stores it.
+         */
         post: operations["createReview"];
         delete?: never;
         options?: never;
@@ -1357,7 +1795,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Disable a trigger in svc.toml by a change request; of a user, it is merged at once */
+        /**
+         * Disable a trigger
+         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.
+         */
         post: operations["disableTrigger"];
         delete?: never;
         options?: never;
@@ -1374,7 +1815,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable a trigger in svc.toml by a change request; of a user, it is merged at once */
+        /**
+         * Enable a trigger
+         * @description Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.
+         */
         post: operations["enableTrigger"];
         delete?: never;
         options?: never;
@@ -1391,7 +1835,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fire a trigger now, enabled or not: starts a session */
+        /**
+         * Fire a trigger now
+         * @description Starts a session, whether the trigger is enabled or not. `concurrent_session_limit` (429) at the plan's limit.
+         */
         post: operations["fireTrigger"];
         delete?: never;
         options?: never;
@@ -1406,7 +1853,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One trigger with its newest slots: when it was due, and what came of it */
+        /**
+         * Get a trigger with its latest runs
+         * @description `slots` are the times at which it was due and what came of each.
+         */
         get: operations["getTrigger"];
         put?: never;
         post?: never;
@@ -1423,7 +1873,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The triggers of svc.toml on the default branch, in its order, and what is wrong with them there */
+        /**
+         * List the triggers of a project
+         * @description In the order of svc.toml on the default branch. `errors` are the problems of their entries.
+         */
         get: operations["listTriggers"];
         put?: never;
         post?: never;
@@ -1440,7 +1893,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Server-sent events of a project, from now on, or after the id in Last-Event-ID or ?after. With Accept: application/json one page of them */
+        /**
+         * Stream or list the events of a project
+         * @description Server-sent events from now on, or after the id in `Last-Event-ID` or `after`. The first one is `ready` or `reset`. `Accept: application/json` returns one page instead. Events are kept for 30 days.
+         */
         get: operations["streamProjectEvents"];
         put?: never;
         post?: never;
@@ -1459,7 +1915,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whom a code of the chat app would link to you; from then on it is yours alone */
+        /**
+         * Look up a link code of the chat app
+         * @description Shows which chat user the code links to the caller, and reserves it for the caller.
+         *
+         *     Takes no Idempotency-Key. A second request of the same caller gets the same answer.
+         */
         post: operations["claimLinkCode"];
         delete?: never;
         options?: never;
@@ -1474,10 +1935,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The chat channels of a project, and what a chat platform needs to be told to reach it */
+        /**
+         * List the chat channels of a project
+         * @description `setup` is what the chat platform needs in order to reach this server.
+         */
         get: operations["listChannels"];
         put?: never;
-        /** Connect a channel of a chat workspace; a connected one gets the new credentials */
+        /**
+         * Connect a chat channel
+         * @description The credentials are tried first. A channel that is already connected gets the new ones.
+         *
+         *     Takes no Idempotency-Key. A second request for the same conversation returns the same channel.
+         */
         post: operations["connectChannel"];
         delete?: never;
         options?: never;
@@ -1492,15 +1961,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One channel with its newest threads and deliveries, and the members who are linked */
+        /**
+         * Get a chat channel
+         * @description With its newest threads and deliveries, and the linked members.
+         */
         get: operations["getChannel"];
         put?: never;
         post?: never;
-        /** Disconnect a channel: its credentials are forgotten, its sessions stay */
+        /**
+         * Disconnect a chat channel
+         * @description Deletes its credentials. Its sessions stay.
+         */
         delete: operations["disconnectChannel"];
         options?: never;
         head?: never;
-        /** Say whether people of the workspace who are not linked may start sessions */
+        /**
+         * Change who may start sessions from a channel
+         * @description `allow_unlinked` lets people of the workspace start sessions without linking their chat user.
+         */
         patch: operations["editChannel"];
         trace?: never;
     };
@@ -1511,10 +1989,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The chat users who act as you */
+        /**
+         * List the chat users linked to the caller
+         * @description They act as the caller in chat.
+         */
         get: operations["listChannelLinks"];
         put?: never;
-        /** Link the chat user of a claimed code to you: in chat they act as you */
+        /**
+         * Link a chat user to the caller
+         * @description In chat, that user then acts as the caller.
+         *
+         *     Takes no Idempotency-Key. The code works once: a second request is refused.
+         */
         post: operations["linkChatUser"];
         delete?: never;
         options?: never;
@@ -1531,7 +2017,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write a message into the channel now, and say how it went */
+        /**
+         * Send a test message to a channel
+         * @description `sent` and `error` report the outcome.
+         *
+         *     Takes no Idempotency-Key. A second request sends another message.
+         */
         post: operations["testChannel"];
         delete?: never;
         options?: never;
@@ -1549,7 +2040,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Unlink a chat user of yours */
+        /**
+         * Unlink a chat user
+         * @description They no longer act as the caller.
+         */
         delete: operations["unlinkChatUser"];
         options?: never;
         head?: never;
@@ -1563,10 +2057,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where events of the project are sent */
+        /**
+         * List the webhooks of a project
+         * @description Never their secrets.
+         */
         get: operations["listWebhooks"];
         put?: never;
-        /** Send events of the project to an address, signed; begins with the next one. The secret is shown once */
+        /**
+         * Create a webhook
+         * @description Sends signed events, beginning with the next one. `secret` is in this answer only. A project has at most 20.
+         */
         post: operations["createWebhook"];
         delete?: never;
         options?: never;
@@ -1584,11 +2084,17 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Send nothing more to that address */
+        /**
+         * Delete a webhook
+         * @description Nothing more is sent to it.
+         */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
-        /** Change where or what a webhook sends, pause or resume it, or give it a new secret */
+        /**
+         * Change a webhook
+         * @description Changes its URL, events or secret, or pauses and resumes it. `from_now` drops what was not delivered yet.
+         */
         patch: operations["updateWebhook"];
         trace?: never;
     };
@@ -1599,7 +2105,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a webhook was sent and what it answered, newest first */
+        /**
+         * List the deliveries of a webhook
+         * @description Newest first, each with the answer of the receiver (at most 1 KiB).
+         */
         get: operations["listDeliveries"];
         put?: never;
         post?: never;
@@ -1618,7 +2127,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a ping, also where the webhook is paused */
+        /**
+         * Send a ping to a webhook
+         * @description Also while the webhook is paused.
+         */
         post: operations["pingWebhook"];
         delete?: never;
         options?: never;
@@ -1635,7 +2147,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send an event once more, under the id of its first delivery */
+        /**
+         * Deliver an event again
+         * @description Under the id of its first delivery.
+         */
         post: operations["redeliver"];
         delete?: never;
         options?: never;
@@ -1652,7 +2167,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deploy an app from the default branch now, also one that was stopped */
+        /**
+         * Deploy an app
+         * @description From the default branch, also when the app was stopped. The answer comes before the app is live.
+         */
         post: operations["deployApp"];
         delete?: never;
         options?: never;
@@ -1667,7 +2185,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One app with its newest deploys */
+        /**
+         * Get an app with its latest deploys
+         * @description Deploys are newest first.
+         */
         get: operations["getApp"];
         put?: never;
         post?: never;
@@ -1684,7 +2205,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The apps of svc.toml on the default branch, in its order, and what is wrong with them there */
+        /**
+         * List the apps of a project
+         * @description In the order of svc.toml on the default branch. `errors` are the problems of their entries.
+         */
         get: operations["listApps"];
         put?: never;
         post?: never;
@@ -1701,7 +2225,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The address of an app for one browser: it works once, for the browser that opens it first */
+        /**
+         * Get the address of an app for one browser
+         * @description The address works once, for the browser that opens it first.
+         */
         get: operations["openApp"];
         put?: never;
         post?: never;
@@ -1718,7 +2245,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What building and running an app said; with follow=1 as server-sent events, one a line, that go on */
+        /**
+         * Read the log of an app
+         * @description Output of building and running. `follow=1` streams it as server-sent events: `line` for each line, `deploy` when the deploy or its status changes.
+         */
         get: operations["readAppLogs"];
         put?: never;
         post?: never;
@@ -1737,7 +2267,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deploy what an earlier deploy was made from: the last that served before this one, or the one named */
+        /**
+         * Roll an app back to an earlier deploy
+         * @description To the last one that was live before this one, or to the one that `deploy` names by number or id.
+         */
         post: operations["rollbackApp"];
         delete?: never;
         options?: never;
@@ -1754,7 +2287,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop an app; it stays stopped until it is deployed again */
+        /**
+         * Stop an app
+         * @description It stays stopped until it is deployed again.
+         *
+         *     Takes no Idempotency-Key. A second request changes nothing.
+         */
         post: operations["stopApp"];
         delete?: never;
         options?: never;
@@ -1769,7 +2307,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What to enter at the git host, so that pushes are seen at once */
+        /**
+         * Get the webhook that the git host calls
+         * @description Enter its URL and secret at the git host, so that pushes are seen at once.
+         */
         get: operations["getHostWebhook"];
         put?: never;
         post?: never;
@@ -1788,7 +2329,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a secret for the git host; the one before it is taken no more */
+        /**
+         * Create a new secret for the git host's webhook
+         * @description The earlier secret stops working.
+         */
         post: operations["rotateHostWebhook"];
         delete?: never;
         options?: never;
@@ -1805,7 +2349,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask a connector for its tools now */
+        /**
+         * Read the tools of a connector again
+         * @description The answer has the tools, or why there are none.
+         *
+         *     Takes no Idempotency-Key. A second request reads the tools again.
+         */
         post: operations["checkConnector"];
         delete?: never;
         options?: never;
@@ -1822,7 +2371,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Approve or deny a call that waits, once or from now on; a person does it, no agent */
+        /**
+         * Approve or deny a connector call
+         * @description Once, or with `always` for the tool from now on. Only people decide: the token of a sandbox gets `forbidden`.
+         *
+         *     Takes no Idempotency-Key. A call is decided once: a second request gets 409.
+         */
         post: operations["decideConnectorApproval"];
         delete?: never;
         options?: never;
@@ -1837,7 +2391,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One connector with its newest calls */
+        /**
+         * Get a connector with its latest calls
+         * @description Calls list the names of arguments, never their values.
+         */
         get: operations["getConnector"];
         put?: never;
         post?: never;
@@ -1854,7 +2411,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Calls of connectors that wait for a person, or were decided lately; newest first */
+        /**
+         * List connector calls that wait for a decision
+         * @description Newest first; `status=all` includes decided ones.
+         */
         get: operations["listConnectorApprovals"];
         put?: never;
         post?: never;
@@ -1871,7 +2431,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The connectors of svc.toml on the default branch with their tools, and why some have none */
+        /**
+         * List the connectors of a project
+         * @description From svc.toml on the default branch, with their tools.
+         */
         get: operations["listConnectors"];
         put?: never;
         post?: never;
@@ -1894,7 +2457,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Say what agents may do with the tools of a connector; a person says it, no agent */
+        /**
+         * Set what agents may do with a connector
+         * @description For all tools or for single ones: allow, ask, or block. Only people decide: the token of a sandbox gets `forbidden`.
+         */
         patch: operations["setConnectorPolicy"];
         trace?: never;
     };
@@ -1902,93 +2468,522 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Every error has this shape. Facts about it, such as `conflicts`, are additional fields. */
         Error: {
+            /** @description What happened, as a sentence for a person. */
             error: string;
-            code: string;
+            code: components["schemas"]["ErrorCode"];
+            /** @description What to do next. */
             hint?: string;
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description What a program decides by.
+         * @enum {string}
+         */
+        ErrorCode: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "limit_reached" | "unprocessable" | "unavailable" | "internal" | "agent_not_found" | "ref_not_found" | "model_not_found" | "reserved_name" | "repository_refused" | "agent_merge_forbidden" | "spend_cap_reached" | "confirmation_needed" | "merge_conflict" | "merge_rejected" | "branch_protected" | "head_moved" | "base_moved" | "ref_missing" | "not_open" | "no_model" | "idempotency_mismatch" | "idempotency_in_progress" | "concurrent_session_limit" | "manifest_invalid" | "body_too_large" | "request_timeout" | "quota_exceeded" | "method_not_allowed" | "base_busy" | "repository_fetching" | "repository_unreachable" | "preview_unreachable" | "runtime_booting" | "model_not_configured" | "model_upstream_failed";
+        Member: {
+            /** Format: uuid */
+            user_id: string;
+            name: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "owner" | "admin" | "member" | "viewer";
+            /** Format: date-time */
+            created_at: string;
+        };
+        Ok: {
+            /** @constant */
+            ok: true;
+        };
+        Account: {
+            /** Format: uuid */
+            account_id: string;
+            /** @description Made of its name and the start of its id; another one once the account is renamed. */
+            slug: string;
+            name: string;
+            /** @enum {string} */
+            plan: "free" | "pro" | "team" | "selfhost";
+            /** @enum {string} */
+            role: "owner" | "admin" | "member" | "viewer";
+        };
+        User: {
+            /** Format: uuid */
+            user_id: string;
+            name: string;
+            email: string | null;
+        };
+        AuditEvent: {
+            event_id: number;
+            /** Format: date-time */
+            at: string;
+            project_id: string | null;
+            actor_kind: string;
+            actor_user_id: string | null;
+            token_id: string | null;
+            session_id: string | null;
+            request_id: string | null;
+            address: string | null;
+            action: string;
+            object_type: string;
+            object_id: string;
+            before: unknown;
+            after: unknown;
+        };
+        DashboardSession: {
+            /** Format: uuid */
+            dashboard_session_id: string;
+            /** @enum {string} */
+            began_by: "link" | "password" | "oidc";
+            address: string | null;
+            user_agent: string | null;
+            /** Format: date-time */
+            created_at: string;
+            last_used_at: string | null;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Whether this is the session that made the request. */
+            current: boolean;
+        };
+        Invitation: {
+            /** Format: uuid */
+            invitation_id: string;
+            email: string;
+            name: string;
+            /** @enum {string} */
+            role: "owner" | "admin" | "member" | "viewer";
+            invited_by: {
+                /** Format: uuid */
+                user_id: string;
+                name: string;
+            } | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Whether the link of the invitation exists. An API token makes none. */
+            has_link: boolean;
+        };
+        ReceivedInvitation: {
+            /** Format: uuid */
+            invitation_id: string;
+            account_name: string;
+            invited_by: string | null;
+            email: string;
+            /** @enum {string} */
+            role: "owner" | "admin" | "member" | "viewer";
+            /** Format: date-time */
+            expires_at: string;
+        };
+        Notice: {
+            notice_id: number;
+            /** Format: date-time */
+            at: string;
+            /** @description The action in the audit log, such as `token.create`. */
+            action: string;
+            /** @description The name of the token, or the e-mail address that was invited. */
+            name: string | null;
+            address: string | null;
+            /** @description The name of the token that did it; null for a browser, or for the machine of the server. */
+            token_name: string | null;
+        };
+        Token: {
+            /** Format: uuid */
+            token_id: string;
+            name: string;
+            project_id: string | null;
+            session_id: string | null;
+            expires_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            last_used_at: string | null;
+        };
+        MintedToken: {
+            /** Format: uuid */
+            token_id: string;
+            name: string;
+            project_id: string | null;
+            session_id: string | null;
+            expires_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            secret_key: string;
+        };
+        Project: {
+            /** Format: uuid */
+            project_id: string;
+            /** Format: uuid */
+            account_id: string;
+            slug: string;
+            name: string;
+            repo_url: string;
+            git_url: string;
+            default_branch: string;
+            managed: boolean;
+            config_dir: string;
+            /** @description The public key that the git host has to accept for pushes; null when the project uses no key of the server. */
+            ssh_public_key: string | null;
+            settings: components["schemas"]["ProjectSettings"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Only for deleted projects; `slug` is then the slug it had.
+             */
+            deleted_at?: string;
+            /**
+             * Format: date-time
+             * @description Only for deleted projects: until then the project can be restored.
+             */
+            purge_at?: string;
+        };
+        ProjectSettings: {
+            /**
+             * @description Whether agents may merge into the default branch.
+             * @default deny
+             * @enum {string}
+             */
+            agent_merge: "deny" | "allow";
+            /**
+             * @description Whether a merge is refused when the svc.toml of the head is broken.
+             * @default off
+             * @enum {string}
+             */
+            manifest_gate: "off" | "on";
+            /**
+             * @description The API of the git host. `auto` follows the operator's configuration.
+             * @default auto
+             * @enum {string}
+             */
+            git_host: "auto" | "plain" | "github";
+            /**
+             * @description The address of that API. Null: the one of github.com, elsewhere `https://<host>/api/v3`.
+             * @default null
+             */
+            git_api_url: string | null;
+            /**
+             * @description The token cap of one session, input and output together; null for none.
+             * @default null
+             */
+            model_tokens_per_session: number | null;
+            /** @default null */
+            model_tokens_per_month: number | null;
+            /**
+             * @description How deep agents may start sessions: 1 allows those that a person's session starts, 0 none.
+             * @default 3
+             */
+            session_depth_max: number;
+            /**
+             * @description How many live sessions agents may start from the same first session, directly or indirectly.
+             * @default 10
+             */
+            session_descendants_max: number;
+            /**
+             * @description How many sessions per hour agents may start from the same first session.
+             * @default 60
+             */
+            session_starts_per_hour_max: number;
+            /**
+             * @description How many live sessions one webhook trigger may have.
+             * @default 10
+             */
+            webhook_sessions_max: number;
+            /**
+             * @description How many sessions per hour one webhook trigger may start.
+             * @default 120
+             */
+            webhook_fires_per_hour_max: number;
+            /** @default null */
+            quota_repository_bytes: number | null;
+            /** @default null */
+            quota_push_bytes: number | null;
+            /** @default null */
+            quota_unfinished_work_bytes: number | null;
+            /** @default null */
+            quota_transcript_bytes: number | null;
+            /** @default null */
+            quota_check_log_bytes: number | null;
+            /** @default null */
+            quota_app_archive_bytes: number | null;
+            /** @default null */
+            quota_sessions_bytes: number | null;
+        };
+        ProjectDeletion: {
+            sessions: number;
+            live_sessions: number;
+            /** @description Sessions with unpushed work; for live sessions, as of the last save. */
+            unpushed_sessions: number;
+            change_requests: number;
+            open_change_requests: number;
+            /** @description What the server stores of the repository: all of a managed one, otherwise its mirror. */
+            repository_bytes: number;
+            /** @description Null while the project is not deleted. */
+            deleted_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the server purges the project, or would if it were deleted now.
+             */
+            purge_at: string;
+        };
+        ManifestIssue: {
+            /** @description Keys and positions joined by dots; empty for the whole file. */
+            path: string;
+            message: string;
+            /** @enum {string} */
+            severity: "error" | "warning";
+            line: number | null;
+            column: number | null;
+        };
+        MergeEffects: {
+            /** @description Whether the base is the default branch. Merging into any other branch has no effects, and the other fields are empty. */
+            applies: boolean;
+            triggers: {
+                slug: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed" | "enabled" | "disabled";
+            }[];
+            /** @description `redeployed`: the entry is unchanged, but the files it is built from change. */
+            apps: {
+                slug: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed" | "redeployed";
+            }[];
+            skills: {
+                name: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed";
+            }[];
+            agents: {
+                name: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed";
+            }[];
+            /** @description The hosts that agents may call, and the name of the secret each one gets. `went` is null for a new connector, `goes` for a removed one. */
+            connectors: {
+                name: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed";
+                goes: {
+                    host: string;
+                    encrypted: boolean;
+                    secret: string | null;
+                } | null;
+                went: {
+                    host: string;
+                    encrypted: boolean;
+                    secret: string | null;
+                } | null;
+            }[];
+            channels: {
+                name: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed";
+            }[];
+            checks: {
+                name: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "removed";
+            }[];
+            /** @description Settings of `[env]`, `[runtime]` and `[sandbox]` that later sessions get. */
+            settings: string[];
+            /** @description Where the merge adds the value of a secret: file, line and name, never the value. */
+            secrets_added: string[];
+            /** @description Secrets that the head's manifest requires and the project lacks. */
+            secrets_missing: string[];
+            manifest_issues: components["schemas"]["ManifestIssue"][];
+            /** @description The effects as sentences, the most important first. */
+            words: string[];
+        };
+        CommitEntry: {
+            sha: string;
+            parents: string[];
+            author_name: string;
+            author_email: string;
+            /** Format: date-time */
+            authored_at: string;
+            /** Format: date-time */
+            committed_at: string;
+            subject: string;
+            body: string;
+        };
+        DiffFile: {
+            path: string;
+            old_path: string | null;
+            /** @enum {string} */
+            status: "added" | "modified" | "deleted" | "renamed";
+            additions: number;
+            deletions: number;
+            binary: boolean;
+        };
+        Secret: {
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            created_by: string | null;
+        };
+        Session: {
+            /** Format: uuid */
+            session_id: string;
+            /** Format: uuid */
+            account_id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            branch_name: string;
+            base_ref: string;
+            agent_name: string;
+            model: string | null;
+            /** @enum {string} */
+            status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
+            error: string | null;
+            /** @description Why the latest turn failed; null once a turn succeeds. */
+            last_turn_error: components["schemas"]["TurnError"] | null;
+            sandbox_url: string | null;
+            sandbox: {
+                /** Format: uuid */
+                sandbox_id: string;
+                driver: string;
+                /** @enum {string} */
+                status: "provisioning" | "active" | "stopped" | "error" | "archived";
+                generation: number;
+            } | null;
+            created_by: string | null;
+            /** @description The session whose agent started this one; null when a person or a schedule did, or when that session is deleted. */
+            parent_session_id: string | null;
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            last_active_at: string;
+            /** @description Only with `include=activity`: whether the agent is working on a prompt. */
+            is_busy?: boolean;
+            /** @description The latest refresh since the sandbox started. */
+            refresh: components["schemas"]["SessionRefresh"] | null;
+            /** @description `person`: a question of the agent is open. */
+            waiting_for: "person" | null;
+        };
+        TurnError: {
+            code: string;
+            message: string;
+            /** Format: date-time */
+            at: string;
+        };
+        SessionRefresh: {
+            /**
+             * @description `waiting`: until the turn of the agent ends.
+             * @enum {string}
+             */
+            status: "waiting" | "done" | "failed";
+            /**
+             * @description `default_branch`: svc.toml or the agents changed there.
+             * @enum {string}
+             */
+            cause: "request" | "default_branch";
+            /** Format: date-time */
+            requested_at: string;
+            settled_at: string | null;
+            /** @description The settings that changed and are in force, such as `sandbox.egress`. `agents` is the content of the config folder, `branch` are new commits of the session branch. */
+            applied: string[];
+            /** @description The settings that only a restart applies. */
+            needs_restart: string[];
+            /** @description Why the refresh failed, or why the session branch was not pulled. */
+            error: string | null;
+        };
+        StartPhase: {
+            name: string;
+            /** Format: date-time */
+            started_at: string;
+            ms: number | null;
+            error: string | null;
+            /**
+             * @description For a refresh: what it changed.
+             * @default null
+             */
+            note: string | null;
+        };
+        Message: {
+            message_id: string;
+            /** @enum {string} */
+            role: "user" | "assistant";
+            /** Format: date-time */
+            created_at: string;
+            completed_at: string | null;
+            error: string | null;
+            parts: components["schemas"]["MessagePart"][];
+        };
+        MessagePart: {
+            /** @constant */
+            type: "text";
+            id: string;
+            text: string;
+        } | {
+            /** @constant */
+            type: "reasoning";
+            id: string;
+            text: string;
+        } | {
+            /** @constant */
+            type: "tool";
+            id: string;
+            tool: string;
+            /** @enum {string} */
+            status: "pending" | "running" | "completed" | "error";
+            title: string;
+            input: string;
+            output: string;
+        } | {
+            /** Format: uuid */
+            attachment_id: string;
+            name: string;
+            bytes: number;
+            /** @description From the first bytes of the file, never from its name. */
+            content_type: string;
+            /** @constant */
+            type: "file";
+            id: string;
+        };
+        Prompt: {
+            /** Format: uuid */
+            prompt_id: string;
+            text: string;
+            /** @enum {string} */
+            status: "accepted" | "delivered" | "failed" | "cancelled";
+            error: {
+                code: string;
+                message: string;
+            } | null;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description When the prompt was delivered, refused or cancelled. */
+            settled_at: string | null;
+            attachments: components["schemas"]["Attachment"][];
+        };
+        Attachment: {
+            /** Format: uuid */
+            attachment_id: string;
+            name: string;
+            bytes: number;
+            /** @description From the first bytes of the file, never from its name. */
+            content_type: string;
+        };
         SessionEvent: {
             /** @constant */
             type: "session";
-            session: {
-                /** Format: uuid */
-                session_id: string;
-                /** Format: uuid */
-                account_id: string;
-                /** Format: uuid */
-                project_id: string;
-                name: string;
-                branch_name: string;
-                base_ref: string;
-                agent_name: string;
-                model: string | null;
-                /** @enum {string} */
-                status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                error: string | null;
-                last_turn_error: {
-                    code: string;
-                    message: string;
-                    /** Format: date-time */
-                    at: string;
-                } | null;
-                sandbox_url: string | null;
-                sandbox: {
-                    /** Format: uuid */
-                    sandbox_id: string;
-                    driver: string;
-                    /** @enum {string} */
-                    status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                    generation: number;
-                } | null;
-                created_by: string | null;
-                parent_session_id: string | null;
-                metadata: {
-                    [key: string]: unknown;
-                };
-                /** Format: date-time */
-                created_at: string;
-                /** Format: date-time */
-                updated_at: string;
-                /** Format: date-time */
-                last_active_at: string;
-                is_busy?: boolean;
-                waiting_for: "person" | null;
-            };
+            session: components["schemas"]["Session"];
         } | {
             /** @constant */
             type: "message";
-            message: {
-                message_id: string;
-                /** @enum {string} */
-                role: "user" | "assistant";
-                /** Format: date-time */
-                created_at: string;
-                completed_at: string | null;
-                error: string | null;
-                parts: ({
-                    /** @constant */
-                    type: "text";
-                    id: string;
-                    text: string;
-                } | {
-                    /** @constant */
-                    type: "reasoning";
-                    id: string;
-                    text: string;
-                } | {
-                    /** @constant */
-                    type: "tool";
-                    id: string;
-                    tool: string;
-                    /** @enum {string} */
-                    status: "pending" | "running" | "completed" | "error";
-                    title: string;
-                    input: string;
-                    output: string;
-                })[];
-            };
+            message: components["schemas"]["Message"];
         } | {
             /** @constant */
             type: "turn";
@@ -1998,33 +2993,1024 @@ export interface components {
         } | {
             /** @constant */
             type: "question";
-            question: {
+            question: components["schemas"]["Question"];
+        };
+        Question: {
+            /** Format: uuid */
+            question_id: string;
+            /** @enum {string} */
+            kind: "permission" | "question" | "connector";
+            title: string;
+            /** @description The command, change or choices that the question is about. May be empty. */
+            detail: string;
+            options: {
+                value: string;
+                label: string;
+            }[];
+            /** @enum {string} */
+            status: "open" | "answered" | "expired";
+            /** @description One of the option values, or free text for `question`; null until a person answers. */
+            answer: string | null;
+            /** Format: date-time */
+            asked_at: string;
+            answered_by: string | null;
+            /** @description Why the question expired. */
+            reason: string | null;
+        };
+        ModelUpstream: {
+            /**
+             * @description `environment` takes precedence over `saved`.
+             * @enum {string}
+             */
+            source: "environment" | "saved" | "none";
+            url: string | null;
+            /** @enum {string} */
+            shape: "openai" | "anthropic";
+            models: string[];
+            has_key: boolean;
+            updated_at: string | null;
+        };
+        ConfiguredModel: {
+            id: string;
+            name: string;
+            default: boolean;
+        };
+        Usage: {
+            /** Format: date */
+            from: string;
+            /** Format: date */
+            to: string;
+            /** @description Newest day first. */
+            models: {
+                /** Format: date */
+                day: string;
+                /** Format: uuid */
+                project_id: string;
+                model: string;
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+            }[];
+            /** @description Longest time first. */
+            sandboxes: {
+                /** Format: uuid */
+                project_id: string;
+                /** Format: uuid */
+                session_id: string;
+                seconds: number;
+            }[];
+            /** @description Most tokens first. */
+            sessions: {
+                /** Format: uuid */
+                project_id: string;
+                /** Format: uuid */
+                session_id: string;
+                /** @description Null when the session is deleted. */
+                name: string | null;
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+                sandbox_seconds: number;
+            }[];
+            totals: {
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+                sandbox_seconds: number;
+            };
+            caps: components["schemas"]["UsageCap"][];
+        };
+        UsageCap: {
+            /** @enum {string} */
+            scope: "session" | "project" | "account";
+            tokens: number;
+            tokens_taken: number;
+        };
+        ProjectUsage: {
+            /** Format: date */
+            from: string;
+            /** Format: date */
+            to: string;
+            /** @description Newest day first. */
+            models: {
+                /** Format: date */
+                day: string;
+                /** Format: uuid */
+                project_id: string;
+                model: string;
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+            }[];
+            /** @description Longest time first. */
+            sandboxes: {
+                /** Format: uuid */
+                project_id: string;
+                /** Format: uuid */
+                session_id: string;
+                seconds: number;
+            }[];
+            /** @description Most tokens first. */
+            sessions: {
+                /** Format: uuid */
+                project_id: string;
+                /** Format: uuid */
+                session_id: string;
+                /** @description Null when the session is deleted. */
+                name: string | null;
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+                sandbox_seconds: number;
+            }[];
+            totals: {
+                calls: number;
+                tokens_in: number;
+                tokens_out: number;
+                sandbox_seconds: number;
+            };
+            caps: components["schemas"]["UsageCap"][];
+            storage: components["schemas"]["Storage"];
+        };
+        Storage: {
+            /** @description In bytes, without unfinished work, which has a quota of its own. */
+            repository_bytes: number;
+            unfinished_work_bytes: number;
+            transcript_bytes: number;
+            check_log_bytes: number;
+            /** @description The quota of the repository, in bytes. */
+            limit_bytes: number;
+            /** @description The quota of unfinished work, transcripts and check logs together, in bytes. */
+            sessions_limit_bytes: number;
+        };
+        UnfinishedWork: {
+            saved_at: string | null;
+            commit: string | null;
+            base: string | null;
+            files: number;
+            paths: string[];
+            unpushed_commits: number;
+            notes: string[];
+            generation: number | null;
+            /** @description Saved work of earlier starts, newest first, until it is recovered. */
+            earlier: components["schemas"]["SavedWork"][];
+        };
+        SavedWork: {
+            generation: number;
+            /** Format: date-time */
+            saved_at: string;
+            commit: string;
+            /** @description The commit that was checked out; null when the sandbox had no repository. */
+            base: string | null;
+            files: number;
+            paths: string[];
+            /** @description Commits that were never pushed. */
+            unpushed_commits: number;
+            /** @description What was left out, and why. */
+            notes: string[];
+        };
+        ChangeRequest: {
+            /** Format: uuid */
+            cr_id: string;
+            /** Format: uuid */
+            account_id: string;
+            /** Format: uuid */
+            project_id: string;
+            number: number;
+            title: string;
+            description: string;
+            base_ref: string;
+            head_ref: string;
+            /** @enum {string} */
+            status: "open" | "merged" | "closed";
+            head_commit_sha: string | null;
+            base_commit_sha: string | null;
+            origin_session_id: string | null;
+            created_by: string | null;
+            merged_at: string | null;
+            merged_by: string | null;
+            merge_commit_sha: string | null;
+            closed_at: string | null;
+            closed_by: string | null;
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ChangeRequestDiff: {
+            /** Format: uuid */
+            cr_id: string;
+            base_ref: string;
+            head_ref: string;
+            base_sha: string;
+            head_sha: string;
+            merge_base: string | null;
+            files: components["schemas"]["DiffFile"][];
+            files_changed: number;
+            additions: number;
+            deletions: number;
+            patch: string;
+            truncated: boolean;
+            /** @description Only with `ignore_whitespace`: files that differ in whitespace alone. They are not in `files` and not counted. */
+            whitespace_only?: string[];
+            /** @description Only with `since`. */
+            since?: {
+                sha: string;
+                /** @description Whether the commit is no longer part of the head branch. */
+                rewritten: boolean;
+                /** @description Whether the branch merged more of its base since. Those changes are left out. */
+                base_moved: boolean;
+                /** @description Files in which the base and the earlier work conflict. Their diff starts from the conflict markers. */
+                conflicts: string[];
+            };
+        };
+        HostPullRequest: {
+            /** @description Why the git host does not let the service push to the base branch; null when it does, as far as the server knows. */
+            protection: {
+                branch: string;
+                reason: string;
+                /** @enum {string} */
+                found_by: "api" | "push";
+                /** Format: date-time */
+                found_at: string;
+            } | null;
+            /** @description Whether the git host has an API that can open pull requests. */
+            can_open: boolean;
+            pull_request: {
+                number: number;
+                url: string;
+                /** Format: date-time */
+                created_at: string;
+            } | null;
+        };
+        MergePreview: {
+            base_sha: string;
+            head_sha: string;
+            merge_base: string | null;
+            is_up_to_date: boolean;
+            can_merge: boolean;
+            can_fast_forward: boolean;
+            conflicts: string[];
+            /** @description Only with `include=collisions`: open change requests of the same base that would conflict after this merge, newest first. */
+            collisions?: {
+                number: number;
+                files: string[];
+            }[];
+            /** @description Whether there are more open change requests than the server compared. */
+            collisions_truncated?: boolean;
+            /** @description Only with `include=effects`: what merging does beyond code. */
+            effects?: components["schemas"]["MergeEffects"];
+        };
+        ChangeRequestChecks: {
+            /**
+             * @description `none`: svc.toml of the default branch has no checks. `not_run`: they cannot run; `reason` says why. `running`: at least one has not ended. `failed`: all ended, and not all passed.
+             * @enum {string}
+             */
+            state: "none" | "not_run" | "running" | "failed" | "passed";
+            reason: string | null;
+            base_sha: string | null;
+            head_sha: string | null;
+            /** @description The tree of the merge. Results belong to this tree. */
+            tree_sha: string | null;
+            /** @description In the order of svc.toml. */
+            checks: components["schemas"]["Check"][];
+        };
+        Check: {
+            /** @description The name in svc.toml on the default branch. */
+            name: string;
+            command: string;
+            /**
+             * @description `passed`: the command ended with exit code 0. `failed`: with another one, or it took too long. `error`: it could not run; `reason` says why. `cancelled`: it was no longer needed.
+             * @enum {string}
+             */
+            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+            /** @description Null until the check is queued. */
+            run_id: string | null;
+            /** @description Counts the runs of this check on the same tree. */
+            attempt: number;
+            exit_code: number | null;
+            /** @description Why the check did not pass. */
+            reason: string | null;
+            created_at: string | null;
+            started_at: string | null;
+            ended_at: string | null;
+        };
+        CheckLogLine: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description `svc` marks lines of the service itself.
+             * @enum {string}
+             */
+            stream: "output" | "svc";
+            text: string;
+        };
+        Review: {
+            /** Format: uuid */
+            review_id: string;
+            /** Format: uuid */
+            cr_id: string;
+            /** @description The head that the reviewer read. */
+            head_sha: string;
+            body: string;
+            comments: components["schemas"]["ReviewComment"][];
+            created_by: string | null;
+            created_by_name: string | null;
+            /** @description The session that got the review; null when the review was only stored. */
+            session_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The first head of the branch after the review, and when the service saw it. */
+            answer: {
+                head_sha: string;
+                /** Format: date-time */
+                seen_at: string;
+            } | null;
+        };
+        ReviewComment: {
+            path: string;
+            /**
+             * @description Whether `line` counts in the file before or after the change.
+             * @enum {string}
+             */
+            side: "old" | "new";
+            line: number;
+            /**
+             * @description The first line of a range that ends with `line`.
+             * @default null
+             */
+            start_line: number | null;
+            /**
+             * @description The lines as the reviewer saw them.
+             * @default
+             */
+            quote: string;
+            text: string;
+        };
+        TriggerSlot: {
+            /** Format: uuid */
+            slot_id: string;
+            /** @enum {string} */
+            kind: "cron" | "webhook" | "manual";
+            /** Format: date-time */
+            due_at: string;
+            /**
+             * @description `failed`: the session did not start, or its first turn failed.
+             * @enum {string}
+             */
+            status: "claimed" | "fired" | "skipped" | "failed";
+            fired_at: string | null;
+            session_id: string | null;
+            /** @description Why the trigger has not fired, or failed. */
+            reason: string | null;
+            /** @description Whether it fired late, for this slot and the missed ones before. */
+            caught_up: boolean;
+            /** Format: date-time */
+            created_at: string;
+        };
+        Trigger: {
+            slug: string;
+            /** @description The same as slug. */
+            name: string;
+            /** @enum {string} */
+            type: "cron" | "webhook";
+            enabled: boolean;
+            cron: string | null;
+            timezone: string;
+            run_at: string | null;
+            agent: string | null;
+            model: string | null;
+            prompt: string;
+            /** @description The same as prompt, its places not filled. */
+            prompt_template: string;
+            secret_env: string | null;
+            last_fired_at: string | null;
+            next_fire_at: string | null;
+            webhook_url: string | null;
+        };
+        ProjectEvent: {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @enum {string} */
+            type: "change_request.opened" | "change_request.updated" | "change_request.conflicted" | "change_request.clean" | "change_request.reviewed" | "change_request.merged" | "change_request.closed" | "change_request.reopened";
+            data: components["schemas"]["ChangeRequestEventData"];
+        } | {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @enum {string} */
+            type: "session.provisioning" | "session.running" | "session.turn_ended" | "session.refreshed" | "session.stopped" | "session.failed" | "session.deleted" | "session.question_asked" | "session.question_answered";
+            data: components["schemas"]["SessionEventData"];
+        } | {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @enum {string} */
+            type: "trigger.fired" | "trigger.missed";
+            data: components["schemas"]["TriggerEventData"];
+        } | {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @enum {string} */
+            type: "deploy.started" | "deploy.live" | "deploy.failed" | "deploy.stopped";
+            data: components["schemas"]["DeployEventData"];
+        } | {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @enum {string} */
+            type: "check.started" | "check.finished";
+            data: components["schemas"]["CheckEventData"];
+        } | {
+            /** @description Counts the events of a project without gaps. */
+            id: number;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The user behind the event, and the session when an agent acted. Null when the service acted by itself. */
+            actor: {
+                /** Format: uuid */
+                user_id: string;
+                session_id: string | null;
+            } | null;
+            /** @constant */
+            type: "default_branch.moved";
+            data: components["schemas"]["BranchEventData"];
+        };
+        ChangeRequestEventData: {
+            /** Format: uuid */
+            cr_id: string;
+            number: number;
+            title: string;
+            /** @enum {string} */
+            status: "open" | "merged" | "closed";
+            base_ref: string;
+            head_ref: string;
+            base_commit_sha: string | null;
+            head_commit_sha: string | null;
+            merge_commit_sha: string | null;
+            origin_session_id: string | null;
+            /** @description For `updated`: the fields that changed, of `head`, `title`, `description` and `metadata`. */
+            changed?: string[];
+            /** @description For `conflicted`: the first paths that conflict. */
+            conflicts?: string[];
+            /** @description For `reviewed`. */
+            review?: {
+                /** Format: uuid */
+                review_id: string;
+                comments: number;
+                session_id: string | null;
+            };
+        };
+        SessionEventData: {
+            /** Format: uuid */
+            session_id: string;
+            name: string;
+            agent_name: string;
+            branch_name: string;
+            generation: number;
+            /** @description Why the session stopped or failed, why its turn or refresh failed, or why its question expired. */
+            reason: string | null;
+            /** @description For `question_asked` and `question_answered`. An expired question is reported as answered, with the status `expired`. */
+            question?: {
                 /** Format: uuid */
                 question_id: string;
                 /** @enum {string} */
                 kind: "permission" | "question" | "connector";
                 title: string;
-                detail: string;
-                options: {
-                    value: string;
-                    label: string;
-                }[];
                 /** @enum {string} */
                 status: "open" | "answered" | "expired";
-                answer: string | null;
-                /** Format: date-time */
-                asked_at: string;
-                answered_by: string | null;
-                reason: string | null;
+            };
+            /** @description For `refreshed`. */
+            refresh?: {
+                /**
+                 * @description `waiting`: until the turn of the agent ends.
+                 * @enum {string}
+                 */
+                status: "waiting" | "done" | "failed";
+                /**
+                 * @description `default_branch`: svc.toml or the agents changed there.
+                 * @enum {string}
+                 */
+                cause: "request" | "default_branch";
+                /** @description The settings that changed and are in force, such as `sandbox.egress`. `agents` is the content of the config folder, `branch` are new commits of the session branch. */
+                applied: string[];
+                /** @description The settings that only a restart applies. */
+                needs_restart: string[];
+            };
+        };
+        TriggerEventData: {
+            slug: string;
+            /** Format: uuid */
+            slot_id: string;
+            /** @enum {string} */
+            kind: "cron" | "webhook" | "manual";
+            /** Format: date-time */
+            due_at: string;
+            session_id: string | null;
+            /** @description Why the trigger did not fire. */
+            reason: string | null;
+        };
+        DeployEventData: {
+            app: string;
+            /** Format: uuid */
+            deploy_id: string;
+            commit_sha: string | null;
+            url: string | null;
+            reason: string | null;
+        };
+        CheckEventData: {
+            /** Format: uuid */
+            cr_id: string;
+            number: number;
+            check: string;
+            /** Format: uuid */
+            run_id: string;
+            attempt: number;
+            /**
+             * @description `passed`: the command ended with exit code 0. `failed`: with another one, or it took too long. `error`: it could not run; `reason` says why. `cancelled`: it was no longer needed.
+             * @enum {string}
+             */
+            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
+            tree_sha: string;
+            /** @description Why the check did not pass. */
+            reason: string | null;
+        };
+        BranchEventData: {
+            branch: string;
+            /** @description Null when the branch had no commit. */
+            before: string | null;
+            sha: string | null;
+        };
+        StreamMark: {
+            /**
+             * @description `ready`: the stream begins after this id. `reset`: the events up to this id cannot be sent; read the state again.
+             * @enum {string}
+             */
+            type: "ready" | "reset";
+            id: number;
+        };
+        Channel: {
+            /** Format: uuid */
+            channel_id: string;
+            /** @enum {string} */
+            platform: "slack";
+            workspace_id: string;
+            workspace_name: string;
+            /** @description The name of the app in the workspace. */
+            bot_name: string;
+            /** @description The platform's id of the channel. */
+            conversation_id: string;
+            conversation_name: string;
+            /** @description Whether people outside the workspace can read the channel. */
+            shared_externally: boolean;
+            /** @description Whether members of the workspace without a linked user act for the user who connected the channel. */
+            allow_unlinked: boolean;
+            /** @description The agent from svc.toml on the default branch; null for the default agent. */
+            agent: string | null;
+            events: string[];
+            /** @description Why messages are not delivered now. */
+            error: string | null;
+            waiting: number;
+            connected_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ChannelThread: {
+            session_id: string | null;
+            started_by: string | null;
+            author: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ChannelDelivery: {
+            /** @enum {string} */
+            kind: "answer" | "state" | "card" | "reply";
+            /** @enum {string} */
+            status: "waiting" | "sent" | "failed";
+            attempts: number;
+            error: string | null;
+            /** Format: date-time */
+            updated_at: string;
+            sent_at: string | null;
+        };
+        ChannelLink: {
+            /** Format: uuid */
+            link_id: string;
+            /** Format: uuid */
+            account_id: string;
+            /** @enum {string} */
+            platform: "slack";
+            workspace_id: string;
+            workspace_name: string;
+            chat_user_id: string;
+            chat_user_name: string;
+            /** Format: uuid */
+            user_id: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ChatSetup: {
+            /** @enum {string} */
+            platform: "slack";
+            events_url: string;
+            interactions_url: string;
+            /** @description For "Create an app from a manifest" on the platform. */
+            app_manifest: {
+                [key: string]: unknown;
+            };
+            /** @description Why the platform cannot reach this server; null when it probably can. */
+            warning: string | null;
+        };
+        WebhookDelivery: {
+            /** Format: uuid */
+            delivery_id: string;
+            /** @description Null for a ping. */
+            event_id: number | null;
+            event_type: string;
+            /**
+             * @description `waiting`: not delivered yet. `failed`: given up.
+             * @enum {string}
+             */
+            status: "waiting" | "delivered" | "failed";
+            attempts: number;
+            http_status: number | null;
+            /** @description Why the last attempt failed. */
+            error: string | null;
+            /** @description The beginning of the receiver's last answer, at most 1 KiB. */
+            answer: string | null;
+            ms: number | null;
+            /** Format: date-time */
+            created_at: string;
+            last_attempt_at: string | null;
+        };
+        Webhook: {
+            /** Format: uuid */
+            webhook_id: string;
+            /** Format: uuid */
+            project_id: string;
+            url: string;
+            events: string[];
+            /**
+             * @description `retrying`: the last attempt failed; the next one is at `next_attempt_at`.
+             * @enum {string}
+             */
+            state: "active" | "retrying" | "paused";
+            /** @description Why the webhook is paused, or why the last attempt failed. */
+            reason: string | null;
+            /** @description The last event that was delivered or skipped. */
+            last_event: number;
+            /** @description Attempts to deliver the event that is pending. */
+            attempts: number;
+            next_attempt_at: string | null;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        App: {
+            slug: string;
+            /**
+             * @description `off`: the operator turned deployment off. `disabled`: by svc.toml. `waiting`: never deployed.
+             * @enum {string}
+             */
+            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
+            /** @description The address for members of the project. It redirects a browser without a ticket to the dashboard. */
+            url: string;
+            enabled: boolean;
+            /** @description Why the app is in this state, and what to do about it; null when there is nothing to explain. */
+            reason: string | null;
+            command: string | null;
+            static_dir: string | null;
+            build: string | null;
+            port: number;
+            /** @description Names of the secrets that the manifest entry asks for. */
+            secrets: string[];
+            /** @description The deploy that is served now. */
+            live: components["schemas"]["AppDeploy"] | null;
+            /** @description The deploy that is about to take over. */
+            next: components["schemas"]["AppDeploy"] | null;
+            /** @description Newest first. */
+            deploys: components["schemas"]["AppDeploy"][];
+        };
+        AppDeploy: {
+            /** Format: uuid */
+            deploy_id: string;
+            number: number;
+            /**
+             * @description `queued`, `building`, `starting`: on its way. `running`, `restarting`: live. `replaced`, `stopped`: was live. `failed`: never live, or given up; `error` has the reason. `cancelled`: superseded by a deploy, a stop or the manifest.
+             * @enum {string}
+             */
+            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
+            /** @description Identifies the manifest entry, the files it is built from, and the secrets it names. */
+            hash: string;
+            commit_sha: string;
+            /** @enum {string} */
+            cause: "default_branch" | "request" | "rollback";
+            /** @description The number of the deploy that this rollback repeats. */
+            rollback_of: number | null;
+            error: string | null;
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            ready_at: string | null;
+            ended_at: string | null;
+        };
+        AppLog: {
+            deploy: components["schemas"]["AppDeploy"] | null;
+            lines: components["schemas"]["AppLogLine"][];
+            /** @description Whether there are lines before the first one. */
+            truncated: boolean;
+        };
+        AppLogLine: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description `svc` marks lines of the service itself.
+             * @enum {string}
+             */
+            stream: "build" | "run" | "svc";
+            text: string;
+        };
+        HostWebhook: {
+            /** @description The URL to enter at the git host. */
+            url: string;
+            /** @description Null until a secret is made. Without one, calls are refused. */
+            secret: string | null;
+            last_call_at: string | null;
+            /** @description The kind of sender of that call: `github`, `gitlab`, `gitea` or `plain`. */
+            last_sender: string | null;
+        };
+        Connector: {
+            slug: string;
+            /** @enum {string} */
+            type: "mcp" | "http";
+            url: string;
+            auth: {
+                /** @enum {string} */
+                type: "bearer" | "header" | "oauth";
+                secret_env: string | null;
+                header: string | null;
+            } | null;
+            /**
+             * @description `unchecked`: the tools were not read yet. `off`: the operator offers no connectors.
+             * @enum {string}
+             */
+            status: "unchecked" | "ready" | "failed" | "off";
+            /** @description Why there are no tools. */
+            error: string | null;
+            hint: string | null;
+            checked_at: string | null;
+            /** @description The policy a person set for all tools. Null is the default: reading is allowed, everything else asks. */
+            policy: ("allow" | "ask" | "block") | null;
+            tools: components["schemas"]["ConnectorTool"][];
+        };
+        ConnectorTool: {
+            /** @description The name that the connector uses. */
+            name: string;
+            /** @description The name that the gateway offers to agents. */
+            offered_as: string;
+            description: string;
+            /** @description Whether the connector declares that the tool changes nothing. */
+            read_only: boolean;
+            /**
+             * @description The policy in force.
+             * @enum {string}
+             */
+            policy: "allow" | "ask" | "block";
+            /** @description The policy a person set for this tool; null when the connector's policy or the default applies. */
+            decided: ("allow" | "ask" | "block") | null;
+        };
+        ConnectorApproval: {
+            /** Format: uuid */
+            approval_id: string;
+            session_id: string | null;
+            slug: string;
+            tool: string;
+            /** @description The arguments of the call, without the values of secrets. */
+            arguments: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            status: "pending" | "approved" | "denied" | "used" | "expired";
+            decided_by: string | null;
+            decided_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        ConnectorCall: {
+            /** Format: date-time */
+            at: string;
+            session_id: string | null;
+            tool: string;
+            /** @enum {string} */
+            outcome: "ok" | "tool_error" | "failed" | "blocked" | "denied" | "unanswered" | "refused";
+            ms: number;
+            /** @description The names of the arguments, never their values. */
+            arguments: string[];
+        };
+        ReviewCommentInput: {
+            path: string;
+            /**
+             * @description Whether `line` counts in the file before or after the change.
+             * @enum {string}
+             */
+            side: "old" | "new";
+            line: number;
+            /**
+             * @description The first line of a range that ends with `line`.
+             * @default null
+             */
+            start_line?: number | null;
+            /**
+             * @description The lines as the reviewer saw them.
+             * @default
+             */
+            quote?: string;
+            text: string;
+        };
+    };
+    responses: {
+        /** @description The server failed. The log has the cause under the request id. */
+        Internal: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
             };
         };
     };
-    responses: never;
-    parameters: never;
+    parameters: {
+        /** @description The id of the account. */
+        accountId: string;
+        /** @description The user id of the member, or the id of a pending invitation. */
+        userId: string;
+        dashboardSessionId: string;
+        invitationId: string;
+        /** @description The id of the project, or its slug. */
+        projectId: string;
+        tokenId: string;
+        name: string;
+        /** @description The id of the session. */
+        sessionId: string;
+        attachmentId: string;
+        questionId: string;
+        /** @description The id of the change request. */
+        crId: string;
+        runId: string;
+        /** @description The slug from svc.toml. */
+        slug: string;
+        channelId: string;
+        linkId: string;
+        webhookId: string;
+        deliveryId: string;
+        approvalId: string;
+        /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+        IdempotencyKey: string;
+    };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description Leads to the next page: `<…>; rel="next"`. Absent on the last page. */
+        Link: string;
+        /** @description Seconds to wait before the next attempt. */
+        "Retry-After": number;
+        /** @description `true` when this is the stored answer to an earlier request with the same key. */
+        "Idempotency-Replayed": "true";
+    };
     pathItems: never;
 }
+export type Error = components['schemas']['Error'];
+export type ErrorCode = components['schemas']['ErrorCode'];
+export type Member = components['schemas']['Member'];
+export type Ok = components['schemas']['Ok'];
+export type Account = components['schemas']['Account'];
+export type User = components['schemas']['User'];
+export type AuditEvent = components['schemas']['AuditEvent'];
+export type DashboardSession = components['schemas']['DashboardSession'];
+export type Invitation = components['schemas']['Invitation'];
+export type ReceivedInvitation = components['schemas']['ReceivedInvitation'];
+export type Notice = components['schemas']['Notice'];
+export type Token = components['schemas']['Token'];
+export type MintedToken = components['schemas']['MintedToken'];
+export type Project = components['schemas']['Project'];
+export type ProjectSettings = components['schemas']['ProjectSettings'];
+export type ProjectDeletion = components['schemas']['ProjectDeletion'];
+export type ManifestIssue = components['schemas']['ManifestIssue'];
+export type MergeEffects = components['schemas']['MergeEffects'];
+export type CommitEntry = components['schemas']['CommitEntry'];
+export type DiffFile = components['schemas']['DiffFile'];
+export type Secret = components['schemas']['Secret'];
+export type Session = components['schemas']['Session'];
+export type TurnError = components['schemas']['TurnError'];
+export type SessionRefresh = components['schemas']['SessionRefresh'];
+export type StartPhase = components['schemas']['StartPhase'];
+export type Message = components['schemas']['Message'];
+export type MessagePart = components['schemas']['MessagePart'];
+export type Prompt = components['schemas']['Prompt'];
+export type Attachment = components['schemas']['Attachment'];
+export type SessionEvent = components['schemas']['SessionEvent'];
+export type Question = components['schemas']['Question'];
+export type ModelUpstream = components['schemas']['ModelUpstream'];
+export type ConfiguredModel = components['schemas']['ConfiguredModel'];
+export type Usage = components['schemas']['Usage'];
+export type UsageCap = components['schemas']['UsageCap'];
+export type ProjectUsage = components['schemas']['ProjectUsage'];
+export type Storage = components['schemas']['Storage'];
+export type UnfinishedWork = components['schemas']['UnfinishedWork'];
+export type SavedWork = components['schemas']['SavedWork'];
+export type ChangeRequest = components['schemas']['ChangeRequest'];
+export type ChangeRequestDiff = components['schemas']['ChangeRequestDiff'];
+export type HostPullRequest = components['schemas']['HostPullRequest'];
+export type MergePreview = components['schemas']['MergePreview'];
+export type ChangeRequestChecks = components['schemas']['ChangeRequestChecks'];
+export type Check = components['schemas']['Check'];
+export type CheckLogLine = components['schemas']['CheckLogLine'];
+export type Review = components['schemas']['Review'];
+export type ReviewComment = components['schemas']['ReviewComment'];
+export type TriggerSlot = components['schemas']['TriggerSlot'];
+export type Trigger = components['schemas']['Trigger'];
+export type ProjectEvent = components['schemas']['ProjectEvent'];
+export type ChangeRequestEventData = components['schemas']['ChangeRequestEventData'];
+export type SessionEventData = components['schemas']['SessionEventData'];
+export type TriggerEventData = components['schemas']['TriggerEventData'];
+export type DeployEventData = components['schemas']['DeployEventData'];
+export type CheckEventData = components['schemas']['CheckEventData'];
+export type BranchEventData = components['schemas']['BranchEventData'];
+export type StreamMark = components['schemas']['StreamMark'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelThread = components['schemas']['ChannelThread'];
+export type ChannelDelivery = components['schemas']['ChannelDelivery'];
+export type ChannelLink = components['schemas']['ChannelLink'];
+export type ChatSetup = components['schemas']['ChatSetup'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type Webhook = components['schemas']['Webhook'];
+export type App = components['schemas']['App'];
+export type AppDeploy = components['schemas']['AppDeploy'];
+export type AppLog = components['schemas']['AppLog'];
+export type AppLogLine = components['schemas']['AppLogLine'];
+export type HostWebhook = components['schemas']['HostWebhook'];
+export type Connector = components['schemas']['Connector'];
+export type ConnectorTool = components['schemas']['ConnectorTool'];
+export type ConnectorApproval = components['schemas']['ConnectorApproval'];
+export type ConnectorCall = components['schemas']['ConnectorCall'];
+export type ReviewCommentInput = components['schemas']['ReviewCommentInput'];
 export type $defs = Record<string, never>;
 export interface operations {
     getHealth: {
@@ -2049,15 +4035,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getReady: {
@@ -2079,19 +4057,26 @@ export interface operations {
                         /** @constant */
                         status: "ready";
                         version: string;
+                        /** @description Whether sandboxes can start on this server, and if not, how to fix it. */
                         sandbox: {
                             driver: string;
                             ready: boolean;
                             problem: string | null;
                             install: string | null;
+                            /** @description What a sandbox on this machine may use without limit. */
                             missing_limits: ("memory" | "cpu" | "processes")[];
                         };
-                        /** @enum {string} */
+                        /**
+                         * @description `scripted` is the demo model of `svc tour`.
+                         * @enum {string}
+                         */
                         model: "upstream" | "scripted" | "none";
+                        /** @description Whether there is room for new work. Reading and merging need none. */
                         disk: {
                             ready: boolean;
                             problem: string | null;
                         };
+                        /** @description What deploys apps and what runs connectors, as the operator configured it. */
                         providers: {
                             /** @enum {string} */
                             apps: "local" | "none";
@@ -2101,26 +4086,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listMembers: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
@@ -2129,30 +4109,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        user_id: string;
-                        name: string;
-                        email: string | null;
-                        /** @enum {string} */
-                        role: "owner" | "admin" | "member" | "viewer";
-                        /** Format: date-time */
-                        created_at: string;
-                    }[];
+                    "application/json": components["schemas"]["Member"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     addMember: {
@@ -2160,12 +4124,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "role": "member"
+                 *     }
+                 */
                 "application/json": {
                     /** Format: email */
                     email: string;
@@ -2186,18 +4157,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        member: {
-                            /** Format: uuid */
-                            user_id: string;
-                            name: string;
-                            email: string | null;
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                            /** Format: date-time */
-                            created_at: string;
-                        };
+                        /** @description The member they become by accepting. Until then `user_id` is the id of the invitation. */
+                        member: components["schemas"]["Member"];
                         /** Format: uuid */
                         invitation_id: string;
+                        /** @description The link to hand over: the service sends no e-mail. Null with an API token. */
                         sign_in: {
                             url: string;
                             /** Format: date-time */
@@ -2206,15 +4170,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     removeMember: {
@@ -2222,8 +4178,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
-                userId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
+                /** @description The user id of the member, or the id of a pending invitation. */
+                userId: components["parameters"]["userId"];
             };
             cookie?: never;
         };
@@ -2235,21 +4193,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     changeRole: {
@@ -2257,13 +4204,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
-                userId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
+                /** @description The user id of the member, or the id of a pending invitation. */
+                userId: components["parameters"]["userId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "role": "viewer"
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {string} */
                     role: "owner" | "admin" | "member" | "viewer";
@@ -2277,27 +4231,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        user_id: string;
-                        name: string;
-                        email: string | null;
-                        /** @enum {string} */
-                        role: "owner" | "admin" | "member" | "viewer";
-                        /** Format: date-time */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["Member"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     confirmSignIn: {
@@ -2309,6 +4246,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": {
                     password: string;
                 };
@@ -2321,27 +4263,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listAccounts: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -2353,44 +4286,36 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        accounts: {
-                            /** Format: uuid */
-                            account_id: string;
-                            name: string;
-                            /** @enum {string} */
-                            plan: "free" | "pro" | "team" | "selfhost";
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                        }[];
+                        accounts: components["schemas"]["Account"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createAccount: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Platform team",
+                 *       "plan": "team"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /**
@@ -2405,29 +4330,14 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        account_id: string;
-                        name: string;
-                        /** @enum {string} */
-                        plan: "free" | "pro" | "team" | "selfhost";
-                        /** @enum {string} */
-                        role: "owner" | "admin" | "member" | "viewer";
-                    };
+                    "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createOwnerLink: {
@@ -2452,15 +4362,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     endDashboardSession: {
@@ -2468,7 +4370,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                dashboardSessionId: string;
+                dashboardSessionId: components["parameters"]["dashboardSessionId"];
             };
             cookie?: never;
         };
@@ -2480,21 +4382,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getMe: {
@@ -2513,42 +4404,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        user: {
-                            /** Format: uuid */
-                            user_id: string;
-                            name: string;
-                            email: string | null;
-                        };
-                        account: {
-                            /** Format: uuid */
-                            account_id: string;
-                            name: string;
-                            /** @enum {string} */
-                            plan: "free" | "pro" | "team" | "selfhost";
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                        };
-                        accounts: {
-                            /** Format: uuid */
-                            account_id: string;
-                            name: string;
-                            /** @enum {string} */
-                            plan: "free" | "pro" | "team" | "selfhost";
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                        }[];
+                        /** Format: uuid */
+                        user_id: string;
+                        email: string | null;
+                        user: components["schemas"]["User"];
+                        /** @description The account the user joined first. */
+                        account: components["schemas"]["Account"];
+                        accounts: components["schemas"]["Account"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getPassword: {
@@ -2572,15 +4438,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     setPassword: {
@@ -2592,6 +4450,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "email": "grace@example.com",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": {
                     email: string;
                     password: string;
@@ -2606,35 +4470,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listAudit: {
         parameters: {
             query?: {
+                /**
+                 * @description The most entries of one page.
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @description The id of the project, or its slug in the account. */
                 project_id?: string;
+                /**
+                 * @description An action, or the noun of several: `change_request`.
+                 * @example change_request
+                 */
                 action?: string;
                 actor_user_id?: string;
             };
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
@@ -2643,43 +4507,22 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        event_id: number;
-                        /** Format: date-time */
-                        at: string;
-                        project_id: string | null;
-                        actor_kind: string;
-                        actor_user_id: string | null;
-                        token_id: string | null;
-                        session_id: string | null;
-                        request_id: string | null;
-                        address: string | null;
-                        action: string;
-                        object_type: string;
-                        object_id: string;
-                        before: unknown;
-                        after: unknown;
-                    }[];
+                    "application/json": components["schemas"]["AuditEvent"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listDashboardSessions: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -2691,34 +4534,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        dashboard_session_id: string;
-                        /** @enum {string} */
-                        began_by: "link" | "password" | "oidc";
-                        address: string | null;
-                        user_agent: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        last_used_at: string | null;
-                        /** Format: date-time */
-                        expires_at: string;
-                        current: boolean;
-                    }[];
+                    "application/json": components["schemas"]["DashboardSession"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getSignInMethods: {
@@ -2743,15 +4566,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     signInWithOwnerLink: {
@@ -2775,21 +4590,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     signInWithPassword: {
@@ -2801,6 +4605,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "email": "grace@example.com",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": {
                     email: string;
                     password: string;
@@ -2814,21 +4624,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     signOut: {
@@ -2846,21 +4645,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     updateAccount: {
@@ -2868,12 +4656,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Platform"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
@@ -2888,26 +4682,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        account_id: string;
-                        name: string;
-                        /** @enum {string} */
-                        plan: "free" | "pro" | "team" | "selfhost";
-                        /** @enum {string} */
-                        role: "owner" | "admin" | "member" | "viewer";
-                    };
+                    "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     acceptInvitation: {
@@ -2942,15 +4720,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     linkInvitation: {
@@ -2958,8 +4728,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
-                invitationId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
+                invitationId: components["parameters"]["invitationId"];
             };
             cookie?: never;
         };
@@ -2978,26 +4749,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listInvitations: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
@@ -3006,46 +4772,24 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        invitations: {
-                            /** Format: uuid */
-                            invitation_id: string;
-                            email: string;
-                            name: string;
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                            invited_by: {
-                                /** Format: uuid */
-                                user_id: string;
-                                name: string;
-                            } | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            expires_at: string;
-                            has_link: boolean;
-                        }[];
+                        invitations: components["schemas"]["Invitation"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listReceivedInvitations: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -3057,33 +4801,16 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        invitations: {
-                            /** Format: uuid */
-                            invitation_id: string;
-                            account_name: string;
-                            invited_by: string | null;
-                            email: string;
-                            /** @enum {string} */
-                            role: "owner" | "admin" | "member" | "viewer";
-                            /** Format: date-time */
-                            expires_at: string;
-                        }[];
+                        invitations: components["schemas"]["ReceivedInvitation"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     readInvitation: {
@@ -3107,28 +4834,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        invitation_id: string;
-                        account_name: string;
-                        invited_by: string | null;
-                        email: string;
-                        /** @enum {string} */
-                        role: "owner" | "admin" | "member" | "viewer";
-                        /** Format: date-time */
-                        expires_at: string;
-                    };
+                    "application/json": components["schemas"]["ReceivedInvitation"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     revokeInvitation: {
@@ -3136,8 +4845,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
-                invitationId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
+                invitationId: components["parameters"]["invitationId"];
             };
             cookie?: never;
         };
@@ -3149,21 +4859,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     dismissNotices: {
@@ -3175,6 +4874,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "up_to": 12
+                 *     }
+                 */
                 "application/json": {
                     up_to: number;
                 };
@@ -3187,27 +4891,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listNotices: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -3219,31 +4914,16 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        notices: {
-                            notice_id: number;
-                            /** Format: date-time */
-                            at: string;
-                            action: string;
-                            name: string | null;
-                            address: string | null;
-                            token_name: string | null;
-                        }[];
+                        notices: components["schemas"]["Notice"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     approveCliLogin: {
@@ -3255,6 +4935,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+                 *       "name": "laptop"
+                 *     }
+                 */
                 "application/json": {
                     challenge: string;
                     name: string;
@@ -3275,26 +4961,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listProjectTokens: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -3303,31 +4984,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        token_id: string;
-                        name: string;
-                        project_id: string | null;
-                        session_id: string | null;
-                        expires_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        last_used_at: string | null;
-                    }[];
+                    "application/json": components["schemas"]["Token"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     mintProjectToken: {
@@ -3335,12 +4999,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "ci"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     expires_at?: string | null;
@@ -3354,34 +5024,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        token_id: string;
-                        name: string;
-                        project_id: string | null;
-                        session_id: string | null;
-                        expires_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        secret_key: string;
-                    };
+                    "application/json": components["schemas"]["MintedToken"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listUserTokens: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -3393,31 +5047,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        token_id: string;
-                        name: string;
-                        project_id: string | null;
-                        session_id: string | null;
-                        expires_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        last_used_at: string | null;
-                    }[];
+                    "application/json": components["schemas"]["Token"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     mintUserToken: {
@@ -3429,6 +5066,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "ci",
+                 *       "expires_at": "2099-12-31T00:00:00Z"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     expires_at?: string | null;
@@ -3442,28 +5085,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        token_id: string;
-                        name: string;
-                        project_id: string | null;
-                        session_id: string | null;
-                        expires_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        secret_key: string;
-                    };
+                    "application/json": components["schemas"]["MintedToken"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     redeemCliLogin: {
@@ -3488,28 +5113,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        token_id: string;
-                        name: string;
-                        project_id: string | null;
-                        session_id: string | null;
-                        expires_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        secret_key: string;
-                    };
+                    "application/json": components["schemas"]["MintedToken"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     revokeProjectToken: {
@@ -3517,8 +5124,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                tokenId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                tokenId: components["parameters"]["tokenId"];
             };
             cookie?: never;
         };
@@ -3530,21 +5138,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     revokeUserToken: {
@@ -3552,7 +5149,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                tokenId: string;
+                tokenId: components["parameters"]["tokenId"];
             };
             cookie?: never;
         };
@@ -3564,21 +5161,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     whoAmI: {
@@ -3599,13 +5185,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         kind: "user" | "project";
+                        /** @description Null for a request with the dashboard's cookie. */
                         token_id: string | null;
-                        user: {
-                            /** Format: uuid */
-                            user_id: string;
-                            name: string;
-                            email: string | null;
-                        };
+                        user: components["schemas"]["User"];
                         account: {
                             /** Format: uuid */
                             account_id: string;
@@ -3617,23 +5199,19 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listProjects: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
                 account_id?: string;
+                /** @description `true` lists the deleted projects that the caller can restore, the last deleted first. */
+                deleted?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -3644,107 +5222,49 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        project_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        slug: string;
-                        name: string;
-                        repo_url: string;
-                        git_url: string;
-                        default_branch: string;
-                        managed: boolean;
-                        config_dir: string;
-                        ssh_public_key: string | null;
-                        settings: {
-                            /**
-                             * @default deny
-                             * @enum {string}
-                             */
-                            agent_merge: "deny" | "allow";
-                            /**
-                             * @default off
-                             * @enum {string}
-                             */
-                            manifest_gate: "off" | "on";
-                            /**
-                             * @default auto
-                             * @enum {string}
-                             */
-                            git_host: "auto" | "plain" | "github";
-                            /** @default null */
-                            git_api_url: string | null;
-                            /** @default null */
-                            model_tokens_per_session: number | null;
-                            /** @default null */
-                            model_tokens_per_month: number | null;
-                            /** @default 3 */
-                            session_depth_max: number;
-                            /** @default 10 */
-                            session_descendants_max: number;
-                            /** @default 60 */
-                            session_starts_per_hour_max: number;
-                            /** @default 10 */
-                            webhook_sessions_max: number;
-                            /** @default 120 */
-                            webhook_fires_per_hour_max: number;
-                            /** @default null */
-                            quota_repository_bytes: number | null;
-                            /** @default null */
-                            quota_push_bytes: number | null;
-                            /** @default null */
-                            quota_unfinished_work_bytes: number | null;
-                            /** @default null */
-                            quota_transcript_bytes: number | null;
-                            /** @default null */
-                            quota_check_log_bytes: number | null;
-                            /** @default null */
-                            quota_app_archive_bytes: number | null;
-                            /** @default null */
-                            quota_sessions_bytes: number | null;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    }[];
+                    "application/json": components["schemas"]["Project"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createProject: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Website"
+                 *     }
+                 */
                 "application/json": {
                     repo_url?: string;
                     name?: string;
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description The default is the oldest account in which the caller may write.
+                     */
                     account_id?: string;
                     default_branch?: string;
+                    /** @description The password of the git host's credential, or a private key for ssh. */
                     git_token?: string;
                     git_username?: string;
-                    /** @constant */
+                    /**
+                     * @description `generate`: the server makes an ssh key for this project and returns its public half.
+                     * @constant
+                     */
                     git_ssh_key?: "generate";
                 };
             };
@@ -3753,85 +5273,14 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        project_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        slug: string;
-                        name: string;
-                        repo_url: string;
-                        git_url: string;
-                        default_branch: string;
-                        managed: boolean;
-                        config_dir: string;
-                        ssh_public_key: string | null;
-                        settings: {
-                            /**
-                             * @default deny
-                             * @enum {string}
-                             */
-                            agent_merge: "deny" | "allow";
-                            /**
-                             * @default off
-                             * @enum {string}
-                             */
-                            manifest_gate: "off" | "on";
-                            /**
-                             * @default auto
-                             * @enum {string}
-                             */
-                            git_host: "auto" | "plain" | "github";
-                            /** @default null */
-                            git_api_url: string | null;
-                            /** @default null */
-                            model_tokens_per_session: number | null;
-                            /** @default null */
-                            model_tokens_per_month: number | null;
-                            /** @default 3 */
-                            session_depth_max: number;
-                            /** @default 10 */
-                            session_descendants_max: number;
-                            /** @default 60 */
-                            session_starts_per_hour_max: number;
-                            /** @default 10 */
-                            webhook_sessions_max: number;
-                            /** @default 120 */
-                            webhook_fires_per_hour_max: number;
-                            /** @default null */
-                            quota_repository_bytes: number | null;
-                            /** @default null */
-                            quota_push_bytes: number | null;
-                            /** @default null */
-                            quota_unfinished_work_bytes: number | null;
-                            /** @default null */
-                            quota_transcript_bytes: number | null;
-                            /** @default null */
-                            quota_check_log_bytes: number | null;
-                            /** @default null */
-                            quota_app_archive_bytes: number | null;
-                            /** @default null */
-                            quota_sessions_bytes: number | null;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getProject: {
@@ -3839,7 +5288,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -3851,90 +5301,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        project_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        slug: string;
-                        name: string;
-                        repo_url: string;
-                        git_url: string;
-                        default_branch: string;
-                        managed: boolean;
-                        config_dir: string;
-                        ssh_public_key: string | null;
-                        settings: {
-                            /**
-                             * @default deny
-                             * @enum {string}
-                             */
-                            agent_merge: "deny" | "allow";
-                            /**
-                             * @default off
-                             * @enum {string}
-                             */
-                            manifest_gate: "off" | "on";
-                            /**
-                             * @default auto
-                             * @enum {string}
-                             */
-                            git_host: "auto" | "plain" | "github";
-                            /** @default null */
-                            git_api_url: string | null;
-                            /** @default null */
-                            model_tokens_per_session: number | null;
-                            /** @default null */
-                            model_tokens_per_month: number | null;
-                            /** @default 3 */
-                            session_depth_max: number;
-                            /** @default 10 */
-                            session_descendants_max: number;
-                            /** @default 60 */
-                            session_starts_per_hour_max: number;
-                            /** @default 10 */
-                            webhook_sessions_max: number;
-                            /** @default 120 */
-                            webhook_fires_per_hour_max: number;
-                            /** @default null */
-                            quota_repository_bytes: number | null;
-                            /** @default null */
-                            quota_push_bytes: number | null;
-                            /** @default null */
-                            quota_unfinished_work_bytes: number | null;
-                            /** @default null */
-                            quota_transcript_bytes: number | null;
-                            /** @default null */
-                            quota_check_log_bytes: number | null;
-                            /** @default null */
-                            quota_app_archive_bytes: number | null;
-                            /** @default null */
-                            quota_sessions_bytes: number | null;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     deleteProject: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `true` deletes the project for good. The path then needs the id of a project that is already deleted. */
+                purge?: "true" | "false";
+            };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -3949,18 +5331,11 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                        purge_at: string | null;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     updateProject: {
@@ -3968,18 +5343,31 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Web shop",
+                 *       "settings": {
+                 *         "agent_merge": "deny",
+                 *         "session_depth_max": 2
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     default_branch?: string;
                     git_token?: string;
                     git_username?: string;
-                    /** @constant */
+                    /**
+                     * @description `generate`: the server makes a new ssh key in place of the present one.
+                     * @constant
+                     */
                     git_ssh_key?: "generate";
                     settings?: {
                         /** @enum {string} */
@@ -4014,82 +5402,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        project_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        slug: string;
-                        name: string;
-                        repo_url: string;
-                        git_url: string;
-                        default_branch: string;
-                        managed: boolean;
-                        config_dir: string;
-                        ssh_public_key: string | null;
-                        settings: {
-                            /**
-                             * @default deny
-                             * @enum {string}
-                             */
-                            agent_merge: "deny" | "allow";
-                            /**
-                             * @default off
-                             * @enum {string}
-                             */
-                            manifest_gate: "off" | "on";
-                            /**
-                             * @default auto
-                             * @enum {string}
-                             */
-                            git_host: "auto" | "plain" | "github";
-                            /** @default null */
-                            git_api_url: string | null;
-                            /** @default null */
-                            model_tokens_per_session: number | null;
-                            /** @default null */
-                            model_tokens_per_month: number | null;
-                            /** @default 3 */
-                            session_depth_max: number;
-                            /** @default 10 */
-                            session_descendants_max: number;
-                            /** @default 60 */
-                            session_starts_per_hour_max: number;
-                            /** @default 10 */
-                            webhook_sessions_max: number;
-                            /** @default 120 */
-                            webhook_fires_per_hour_max: number;
-                            /** @default null */
-                            quota_repository_bytes: number | null;
-                            /** @default null */
-                            quota_push_bytes: number | null;
-                            /** @default null */
-                            quota_unfinished_work_bytes: number | null;
-                            /** @default null */
-                            quota_transcript_bytes: number | null;
-                            /** @default null */
-                            quota_check_log_bytes: number | null;
-                            /** @default null */
-                            quota_app_archive_bytes: number | null;
-                            /** @default null */
-                            quota_sessions_bytes: number | null;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getCloneCredential: {
@@ -4097,7 +5413,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4123,15 +5440,55 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
+            default: components["responses"]["Internal"];
+        };
+    };
+    getProjectDeletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ProjectDeletion"];
                 };
             };
+            default: components["responses"]["Internal"];
+        };
+    };
+    restoreProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Internal"];
         };
     };
     validateManifest: {
@@ -4139,12 +5496,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "raw": "svc_version = 1\n"
+                 *     }
+                 */
                 "application/json": {
                     raw: string;
                 };
@@ -4159,37 +5522,25 @@ export interface operations {
                 content: {
                     "application/json": {
                         valid: boolean;
-                        issues: {
-                            path: string;
-                            message: string;
-                            /** @enum {string} */
-                            severity: "error" | "warning";
-                            line: number | null;
-                            column: number | null;
-                        }[];
+                        issues: components["schemas"]["ManifestIssue"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     compareRefs: {
         parameters: {
             query: {
+                /** @example main */
                 base?: string;
+                /** @example fix-build */
                 head: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4209,91 +5560,15 @@ export interface operations {
                         can_merge: boolean;
                         can_fast_forward: boolean;
                         conflicts: string[];
-                        effects?: {
-                            applies: boolean;
-                            triggers: {
-                                slug: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed" | "enabled" | "disabled";
-                            }[];
-                            apps: {
-                                slug: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed" | "redeployed";
-                            }[];
-                            skills: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            agents: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            connectors: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                                goes: {
-                                    host: string;
-                                    encrypted: boolean;
-                                    secret: string | null;
-                                } | null;
-                                went: {
-                                    host: string;
-                                    encrypted: boolean;
-                                    secret: string | null;
-                                } | null;
-                            }[];
-                            channels: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            checks: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            settings: string[];
-                            secrets_added: string[];
-                            secrets_missing: string[];
-                            manifest_issues: {
-                                path: string;
-                                message: string;
-                                /** @enum {string} */
-                                severity: "error" | "warning";
-                                line: number | null;
-                                column: number | null;
-                            }[];
-                            words: string[];
-                        };
+                        /** @description Only with `include=effects`: what merging does beyond code. */
+                        effects?: components["schemas"]["MergeEffects"];
                         base_ref: string;
                         head_ref: string;
                         ahead: number;
                         behind: number;
-                        commits: {
-                            sha: string;
-                            parents: string[];
-                            author_name: string;
-                            author_email: string;
-                            /** Format: date-time */
-                            authored_at: string;
-                            /** Format: date-time */
-                            committed_at: string;
-                            subject: string;
-                            body: string;
-                        }[];
-                        files: {
-                            path: string;
-                            old_path: string | null;
-                            /** @enum {string} */
-                            status: "added" | "modified" | "deleted" | "renamed";
-                            additions: number;
-                            deletions: number;
-                            binary: boolean;
-                        }[];
+                        /** @description The newest commits of the head that the base lacks; at most 250. */
+                        commits: components["schemas"]["CommitEntry"][];
+                        files: components["schemas"]["DiffFile"][];
                         files_changed: number;
                         additions: number;
                         deletions: number;
@@ -4301,26 +5576,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getFile: {
         parameters: {
             query: {
+                /** @example main */
                 ref?: string;
+                /** @example README.md */
                 path: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4341,33 +5611,33 @@ export interface operations {
                         blob_sha: string;
                         size: number;
                         binary: boolean;
-                        /** @enum {string} */
+                        /**
+                         * @description `base64` for content that is not UTF-8.
+                         * @enum {string}
+                         */
                         encoding: "utf-8" | "base64";
                         content: string;
+                        /** @description Whether `content` is only the first MiB. The raw bytes are always complete. */
                         truncated: boolean;
                     };
+                    "application/octet-stream": string;
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listBranches: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4376,6 +5646,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4388,28 +5659,25 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listCommits: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example main */
                 ref?: string;
+                /** @example README.md */
                 path?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4418,49 +5686,36 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         ref: string;
                         sha: string;
-                        commits: {
-                            sha: string;
-                            parents: string[];
-                            author_name: string;
-                            author_email: string;
-                            /** Format: date-time */
-                            authored_at: string;
-                            /** Format: date-time */
-                            committed_at: string;
-                            subject: string;
-                            body: string;
-                        }[];
+                        commits: components["schemas"]["CommitEntry"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listTree: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example main */
                 ref?: string;
+                /** @example src */
                 path?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4469,6 +5724,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4488,15 +5744,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     deleteSecret: {
@@ -4504,8 +5752,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                name: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                name: components["parameters"]["name"];
             };
             cookie?: never;
         };
@@ -4517,32 +5766,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listSecrets: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4551,18 +5792,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        items: {
-                            name: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                            created_by: string | null;
-                        }[];
+                        items: components["schemas"]["Secret"][];
                         required: string[];
                         optional: string[];
                         missing: string[];
@@ -4570,15 +5805,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     setSecret: {
@@ -4586,12 +5813,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "API_KEY",
+                 *       "value": "a value that only sandboxes see"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     value: string;
@@ -4605,25 +5839,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        name: string;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        created_by: string | null;
-                    };
+                    "application/json": components["schemas"]["Secret"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     abortSession: {
@@ -4631,8 +5850,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -4644,34 +5865,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listSessions: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example running */
                 status?: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed" | "all";
+                /** @example activity */
                 include?: "activity";
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -4680,84 +5895,58 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    }[];
+                    "application/json": components["schemas"]["Session"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createSession: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Fix the build",
+                 *       "base_ref": "main",
+                 *       "initial_prompt": "Fix the failing test.",
+                 *       "metadata": {
+                 *         "ticket": "WEB-12"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description The id the session gets, a new random UUID. Sent again by the same caller, it is the same session.
+                     */
+                    session_id?: string;
+                    /** @description The branch named session_id is in the repository, and the session works on it as it is. */
+                    branch_already_created?: boolean;
                     name?: string;
                     agent_name?: string;
                     base_ref?: string;
                     initial_prompt?: string;
+                    attachments?: {
+                        /** @description The server keeps what follows the last slash, without control characters. */
+                        name: string;
+                        content_base64: string;
+                    }[];
                     model?: string;
                     metadata?: {
                         [key: string]: unknown;
@@ -4769,64 +5958,14 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getSession: {
@@ -4836,8 +5975,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -4849,61 +5990,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     deleteSession: {
@@ -4911,8 +6001,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -4924,21 +6016,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     updateSession: {
@@ -4946,13 +6027,23 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Fix the build on Linux",
+                 *       "metadata": {
+                 *         "ticket": "WEB-12"
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     metadata?: {
@@ -4968,61 +6059,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
+            default: components["responses"]["Internal"];
+        };
+    };
+    getAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+                attachmentId: components["parameters"]["attachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/octet-stream": string;
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/gif": string;
+                    "image/webp": string;
                 };
             };
+            default: components["responses"]["Internal"];
         };
     };
     getTimeline: {
@@ -5030,8 +6101,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5044,38 +6117,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        phases: {
-                            name: string;
-                            /** Format: date-time */
-                            started_at: string;
-                            ms: number | null;
-                            error: string | null;
-                        }[];
+                        phases: components["schemas"]["StartPhase"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getTranscript: {
         parameters: {
             query?: {
+                /** @example 50 */
                 limit?: number;
                 cursor?: string;
+                /** @description Which end of the conversation `limit` keeps. `start` has no next page. */
                 from?: "start" | "end";
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5084,64 +6147,32 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        messages: {
-                            message_id: string;
-                            /** @enum {string} */
-                            role: "user" | "assistant";
-                            /** Format: date-time */
-                            created_at: string;
-                            completed_at: string | null;
-                            error: string | null;
-                            parts: ({
-                                /** @constant */
-                                type: "text";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "reasoning";
-                                id: string;
-                                text: string;
-                            } | {
-                                /** @constant */
-                                type: "tool";
-                                id: string;
-                                tool: string;
-                                /** @enum {string} */
-                                status: "pending" | "running" | "completed" | "error";
-                                title: string;
-                                input: string;
-                                output: string;
-                            })[];
-                        }[];
+                        messages: components["schemas"]["Message"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listPrompts: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5150,57 +6181,95 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        prompts: {
-                            /** Format: uuid */
-                            prompt_id: string;
-                            text: string;
-                            /** @enum {string} */
-                            status: "accepted" | "delivered" | "failed" | "cancelled";
-                            error: {
-                                code: string;
-                                message: string;
-                            } | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            settled_at: string | null;
-                            attachments: Record<string, never>[];
-                        }[];
+                        prompts: components["schemas"]["Prompt"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     promptSession: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "text": "Run the tests again.",
+                 *       "attachments": [
+                 *         {
+                 *           "name": "log.txt",
+                 *           "content_base64": "b29wcwo="
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     text: string;
+                    attachments?: {
+                        /** @description The server keeps what follows the last slash, without control characters. */
+                        name: string;
+                        content_base64: string;
+                    }[];
                 };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        prompt_id: string;
+                        /** @enum {string} */
+                        status: "accepted" | "delivered" | "failed";
+                        /** @description Only when the prompt was refused at once. */
+                        error?: {
+                            code: string;
+                            message: string;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Internal"];
+        };
+    };
+    refreshSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
             };
         };
         responses: {
@@ -5210,27 +6279,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        prompt_id: string;
-                        /** @enum {string} */
-                        status: "accepted" | "delivered" | "failed";
-                        error?: {
-                            code: string;
-                            message: string;
-                        };
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     restartSession: {
@@ -5238,13 +6290,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "agent": null
+                 *     }
+                 */
                 "application/json": {
                     agent?: string | null;
                 };
@@ -5257,61 +6316,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     stopSession: {
@@ -5319,8 +6327,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5332,61 +6342,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        session_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        name: string;
-                        branch_name: string;
-                        base_ref: string;
-                        agent_name: string;
-                        model: string | null;
-                        /** @enum {string} */
-                        status: "queued" | "branching" | "provisioning" | "running" | "stopped" | "failed" | "completed";
-                        error: string | null;
-                        last_turn_error: {
-                            code: string;
-                            message: string;
-                            /** Format: date-time */
-                            at: string;
-                        } | null;
-                        sandbox_url: string | null;
-                        sandbox: {
-                            /** Format: uuid */
-                            sandbox_id: string;
-                            driver: string;
-                            /** @enum {string} */
-                            status: "provisioning" | "active" | "stopped" | "error" | "archived";
-                            generation: number;
-                        } | null;
-                        created_by: string | null;
-                        parent_session_id: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** Format: date-time */
-                        last_active_at: string;
-                        is_busy?: boolean;
-                        waiting_for: "person" | null;
-                    };
+                    "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     streamSessionEvents: {
@@ -5396,8 +6355,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5416,15 +6377,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getModelUpstream: {
@@ -5442,27 +6395,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        source: "environment" | "saved" | "none";
-                        url: string | null;
-                        /** @enum {string} */
-                        shape: "openai" | "anthropic";
-                        models: string[];
-                        has_key: boolean;
-                        updated_at: string | null;
-                    };
+                    "application/json": components["schemas"]["ModelUpstream"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     setModelUpstream: {
@@ -5481,7 +6417,9 @@ export interface operations {
                      * @enum {string}
                      */
                     shape?: "openai" | "anthropic";
+                    /** @description Without this field the saved key is kept if the URL stays the same; null removes it. */
                     key?: string | null;
+                    /** @description The first one is the default. */
                     models: string[];
                 };
             };
@@ -5493,27 +6431,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        source: "environment" | "saved" | "none";
-                        url: string | null;
-                        /** @enum {string} */
-                        shape: "openai" | "anthropic";
-                        models: string[];
-                        has_key: boolean;
-                        updated_at: string | null;
-                    };
+                    "application/json": components["schemas"]["ModelUpstream"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     clearModelUpstream: {
@@ -5531,27 +6452,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listModels: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -5563,27 +6475,16 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        models: {
-                            id: string;
-                            name: string;
-                            default: boolean;
-                        }[];
+                        models: components["schemas"]["ConfiguredModel"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     answerQuestion: {
@@ -5591,14 +6492,21 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
-                questionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
+                questionId: components["parameters"]["questionId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "answer": "once"
+                 *     }
+                 */
                 "application/json": {
                     answer: string;
                 };
@@ -5611,49 +6519,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        question_id: string;
-                        /** @enum {string} */
-                        kind: "permission" | "question" | "connector";
-                        title: string;
-                        detail: string;
-                        options: {
-                            value: string;
-                            label: string;
-                        }[];
-                        /** @enum {string} */
-                        status: "open" | "answered" | "expired";
-                        answer: string | null;
-                        /** Format: date-time */
-                        asked_at: string;
-                        answered_by: string | null;
-                        reason: string | null;
-                    };
+                    "application/json": components["schemas"]["Question"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listQuestions: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example open */
                 status?: "open" | "answered" | "expired" | "all";
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5662,51 +6549,28 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        questions: {
-                            /** Format: uuid */
-                            question_id: string;
-                            /** @enum {string} */
-                            kind: "permission" | "question" | "connector";
-                            title: string;
-                            detail: string;
-                            options: {
-                                value: string;
-                                label: string;
-                            }[];
-                            /** @enum {string} */
-                            status: "open" | "answered" | "expired";
-                            answer: string | null;
-                            /** Format: date-time */
-                            asked_at: string;
-                            answered_by: string | null;
-                            reason: string | null;
-                        }[];
+                        questions: components["schemas"]["Question"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     accountUsage: {
         parameters: {
             query?: {
+                /** @example 7 */
                 days?: number;
             };
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
@@ -5718,63 +6582,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: date */
-                        from: string;
-                        /** Format: date */
-                        to: string;
-                        models: {
-                            /** Format: date */
-                            day: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            model: string;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                        }[];
-                        sandboxes: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            seconds: number;
-                        }[];
-                        sessions: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            name: string | null;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        }[];
-                        totals: {
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        };
-                        caps: {
-                            /** @enum {string} */
-                            scope: "session" | "project" | "account";
-                            tokens: number;
-                            tokens_taken: number;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     capAccountUsage: {
@@ -5782,12 +6593,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                accountId: string;
+                /** @description The id of the account. */
+                accountId: components["parameters"]["accountId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_tokens_per_month": 50000000
+                 *     }
+                 */
                 "application/json": {
                     model_tokens_per_month: number | null;
                 };
@@ -5805,15 +6622,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     projectUsage: {
@@ -5823,7 +6632,8 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -5835,71 +6645,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: date */
-                        from: string;
-                        /** Format: date */
-                        to: string;
-                        models: {
-                            /** Format: date */
-                            day: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            model: string;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                        }[];
-                        sandboxes: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            seconds: number;
-                        }[];
-                        sessions: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            name: string | null;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        }[];
-                        totals: {
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        };
-                        caps: {
-                            /** @enum {string} */
-                            scope: "session" | "project" | "account";
-                            tokens: number;
-                            tokens_taken: number;
-                        }[];
-                        storage: {
-                            repository_bytes: number;
-                            unfinished_work_bytes: number;
-                            transcript_bytes: number;
-                            check_log_bytes: number;
-                            limit_bytes: number;
-                            sessions_limit_bytes: number;
-                        };
-                    };
+                    "application/json": components["schemas"]["ProjectUsage"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     sessionUsage: {
@@ -5909,8 +6658,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -5922,75 +6673,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: date */
-                        from: string;
-                        /** Format: date */
-                        to: string;
-                        models: {
-                            /** Format: date */
-                            day: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            model: string;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                        }[];
-                        sandboxes: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            seconds: number;
-                        }[];
-                        sessions: {
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: uuid */
-                            session_id: string;
-                            name: string | null;
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        }[];
-                        totals: {
-                            calls: number;
-                            tokens_in: number;
-                            tokens_out: number;
-                            sandbox_seconds: number;
-                        };
-                        caps: {
-                            /** @enum {string} */
-                            scope: "session" | "project" | "account";
-                            tokens: number;
-                            tokens_taken: number;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     bundleUnfinishedWork: {
         parameters: {
             query?: {
+                /** @description Commit ids, separated by commas. */
                 have?: string;
                 generation?: number;
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -6005,15 +6706,7 @@ export interface operations {
                     "application/x-git-bundle": string;
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getUnfinishedWork: {
@@ -6021,8 +6714,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -6034,38 +6729,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        saved_at: string | null;
-                        commit: string | null;
-                        base: string | null;
-                        files: number;
-                        paths: string[];
-                        unpushed_commits: number;
-                        notes: string[];
-                        generation: number | null;
-                        earlier: {
-                            generation: number;
-                            /** Format: date-time */
-                            saved_at: string;
-                            commit: string;
-                            base: string | null;
-                            files: number;
-                            paths: string[];
-                            unpushed_commits: number;
-                            notes: string[];
-                        }[];
-                    };
+                    "application/json": components["schemas"]["UnfinishedWork"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     saveUnfinishedWork: {
@@ -6073,8 +6740,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -6086,49 +6755,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        saved_at: string | null;
-                        commit: string | null;
-                        base: string | null;
-                        files: number;
-                        paths: string[];
-                        unpushed_commits: number;
-                        notes: string[];
-                        generation: number | null;
-                        earlier: {
-                            generation: number;
-                            /** Format: date-time */
-                            saved_at: string;
-                            commit: string;
-                            base: string | null;
-                            files: number;
-                            paths: string[];
-                            unpushed_commits: number;
-                            notes: string[];
-                        }[];
-                    };
+                    "application/json": components["schemas"]["UnfinishedWork"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listUnfinishedWork: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -6137,6 +6781,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6150,15 +6795,7 @@ export interface operations {
                     }[];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     recoverUnfinishedWork: {
@@ -6166,8 +6803,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -6186,15 +6825,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     settleUnfinishedWork: {
@@ -6202,13 +6833,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "commit": "9fceb02d0ae598e95dc970b74767f19372d61af8"
+                 *     }
+                 */
                 "application/json": {
                     commit: string;
                 };
@@ -6221,32 +6859,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getPreview: {
         parameters: {
             query?: {
+                /** @example 3000 */
                 port?: number;
             };
             header?: never;
             path: {
-                projectId: string;
-                sessionId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the session. */
+                sessionId: components["parameters"]["sessionId"];
             };
             cookie?: never;
         };
@@ -6263,15 +6893,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     closeChangeRequest: {
@@ -6279,8 +6901,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6292,61 +6916,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        cr_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        number: number;
-                        title: string;
-                        description: string;
-                        base_ref: string;
-                        head_ref: string;
-                        /** @enum {string} */
-                        status: "open" | "merged" | "closed";
-                        head_commit_sha: string | null;
-                        base_commit_sha: string | null;
-                        origin_session_id: string | null;
-                        created_by: string | null;
-                        merged_at: string | null;
-                        merged_by: string | null;
-                        merge_commit_sha: string | null;
-                        closed_at: string | null;
-                        closed_by: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["ChangeRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     diffChangeRequest: {
         parameters: {
             query?: {
                 renames?: "0" | "1";
+                /**
+                 * @description `1` ignores lines that differ in whitespace alone, as `git diff -w` does.
+                 * @example 1
+                 */
                 ignore_whitespace?: "0" | "1";
+                /** @description Only the changes since this commit, which is or was a head of the branch. */
                 since?: string;
             };
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6358,48 +6951,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        cr_id: string;
-                        base_ref: string;
-                        head_ref: string;
-                        base_sha: string;
-                        head_sha: string;
-                        merge_base: string | null;
-                        files: {
-                            path: string;
-                            old_path: string | null;
-                            /** @enum {string} */
-                            status: "added" | "modified" | "deleted" | "renamed";
-                            additions: number;
-                            deletions: number;
-                            binary: boolean;
-                        }[];
-                        files_changed: number;
-                        additions: number;
-                        deletions: number;
-                        patch: string;
-                        truncated: boolean;
-                        whitespace_only?: string[];
-                        since?: {
-                            sha: string;
-                            rewritten: boolean;
-                            base_moved: boolean;
-                            conflicts: string[];
-                        };
-                    };
+                    "application/json": components["schemas"]["ChangeRequestDiff"];
                     "text/x-diff": string;
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getChangeRequest: {
@@ -6407,8 +6963,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6421,49 +6979,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        change_request: {
-                            /** Format: uuid */
-                            cr_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            number: number;
-                            title: string;
-                            description: string;
-                            base_ref: string;
-                            head_ref: string;
-                            /** @enum {string} */
-                            status: "open" | "merged" | "closed";
-                            head_commit_sha: string | null;
-                            base_commit_sha: string | null;
-                            origin_session_id: string | null;
-                            created_by: string | null;
-                            merged_at: string | null;
-                            merged_by: string | null;
-                            merge_commit_sha: string | null;
-                            closed_at: string | null;
-                            closed_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        };
+                        change_request: components["schemas"]["ChangeRequest"];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     editChangeRequest: {
@@ -6471,13 +6991,23 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "Fix the build on Linux",
+                 *       "metadata": {
+                 *         "draft": false
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     title?: string;
                     description?: string;
@@ -6494,48 +7024,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        cr_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        number: number;
-                        title: string;
-                        description: string;
-                        base_ref: string;
-                        head_ref: string;
-                        /** @enum {string} */
-                        status: "open" | "merged" | "closed";
-                        head_commit_sha: string | null;
-                        base_commit_sha: string | null;
-                        origin_session_id: string | null;
-                        created_by: string | null;
-                        merged_at: string | null;
-                        merged_by: string | null;
-                        merge_commit_sha: string | null;
-                        closed_at: string | null;
-                        closed_by: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["ChangeRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getPullRequest: {
@@ -6543,8 +7035,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6556,45 +7050,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        protection: {
-                            branch: string;
-                            reason: string;
-                            /** @enum {string} */
-                            found_by: "api" | "push";
-                            /** Format: date-time */
-                            found_at: string;
-                        } | null;
-                        can_open: boolean;
-                        pull_request: {
-                            number: number;
-                            url: string;
-                            /** Format: date-time */
-                            created_at: string;
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["HostPullRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     openPullRequest: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6603,54 +7076,42 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        protection: {
-                            branch: string;
-                            reason: string;
-                            /** @enum {string} */
-                            found_by: "api" | "push";
-                            /** Format: date-time */
-                            found_at: string;
-                        } | null;
-                        can_open: boolean;
-                        pull_request: {
-                            number: number;
-                            url: string;
-                            /** Format: date-time */
-                            created_at: string;
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["HostPullRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listChangeRequests: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
+                /** @example open */
                 status?: "open" | "merged" | "closed" | "all";
                 number?: number;
+                /** @description Only change requests of this head branch. */
                 head_ref?: string;
+                /**
+                 * @description Only change requests into this base branch.
+                 * @example main
+                 */
                 base_ref?: string;
+                /** @description Only change requests that this user opened, directly or through an agent. */
                 created_by?: string;
+                /** @description Only change requests with this text in the title or a branch name, or with this number. Case does not matter. */
                 search?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -6659,68 +7120,40 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        change_requests: {
-                            /** Format: uuid */
-                            cr_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            number: number;
-                            title: string;
-                            description: string;
-                            base_ref: string;
-                            head_ref: string;
-                            /** @enum {string} */
-                            status: "open" | "merged" | "closed";
-                            head_commit_sha: string | null;
-                            base_commit_sha: string | null;
-                            origin_session_id: string | null;
-                            created_by: string | null;
-                            merged_at: string | null;
-                            merged_by: string | null;
-                            merge_commit_sha: string | null;
-                            closed_at: string | null;
-                            closed_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        }[];
+                        change_requests: components["schemas"]["ChangeRequest"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     openChangeRequest: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "Fix the build",
+                 *       "description": "The test used a fixed port.",
+                 *       "head_ref": "fix-build"
+                 *     }
+                 */
                 "application/json": {
                     title: string;
                     /** @default  */
@@ -6738,67 +7171,38 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        cr_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        number: number;
-                        title: string;
-                        description: string;
-                        base_ref: string;
-                        head_ref: string;
-                        /** @enum {string} */
-                        status: "open" | "merged" | "closed";
-                        head_commit_sha: string | null;
-                        base_commit_sha: string | null;
-                        origin_session_id: string | null;
-                        created_by: string | null;
-                        merged_at: string | null;
-                        merged_by: string | null;
-                        merge_commit_sha: string | null;
-                        closed_at: string | null;
-                        closed_by: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["ChangeRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     mergeChangeRequest: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "Fix the build"
+                 *     }
+                 */
                 "application/json": {
                     message?: string;
                     expected_head_sha?: string;
@@ -6810,41 +7214,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        change_request: {
-                            /** Format: uuid */
-                            cr_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            number: number;
-                            title: string;
-                            description: string;
-                            base_ref: string;
-                            head_ref: string;
-                            /** @enum {string} */
-                            status: "open" | "merged" | "closed";
-                            head_commit_sha: string | null;
-                            base_commit_sha: string | null;
-                            origin_session_id: string | null;
-                            created_by: string | null;
-                            merged_at: string | null;
-                            merged_by: string | null;
-                            merge_commit_sha: string | null;
-                            closed_at: string | null;
-                            closed_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        };
+                        change_request: components["schemas"]["ChangeRequest"];
                         merge: {
                             merge_commit_sha: string;
                             fast_forward: boolean;
@@ -6855,26 +7230,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     previewChangeRequest: {
         parameters: {
             query?: {
+                /** @example effects */
                 include?: string;
             };
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6886,91 +7256,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        base_sha: string;
-                        head_sha: string;
-                        merge_base: string | null;
-                        is_up_to_date: boolean;
-                        can_merge: boolean;
-                        can_fast_forward: boolean;
-                        conflicts: string[];
-                        collisions?: {
-                            number: number;
-                            files: string[];
-                        }[];
-                        collisions_truncated?: boolean;
-                        effects?: {
-                            applies: boolean;
-                            triggers: {
-                                slug: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed" | "enabled" | "disabled";
-                            }[];
-                            apps: {
-                                slug: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed" | "redeployed";
-                            }[];
-                            skills: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            agents: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            connectors: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                                goes: {
-                                    host: string;
-                                    encrypted: boolean;
-                                    secret: string | null;
-                                } | null;
-                                went: {
-                                    host: string;
-                                    encrypted: boolean;
-                                    secret: string | null;
-                                } | null;
-                            }[];
-                            channels: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            checks: {
-                                name: string;
-                                /** @enum {string} */
-                                change: "added" | "changed" | "removed";
-                            }[];
-                            settings: string[];
-                            secrets_added: string[];
-                            secrets_missing: string[];
-                            manifest_issues: {
-                                path: string;
-                                message: string;
-                                /** @enum {string} */
-                                severity: "error" | "warning";
-                                line: number | null;
-                                column: number | null;
-                            }[];
-                            words: string[];
-                        };
-                    };
+                    "application/json": components["schemas"]["MergePreview"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     reopenChangeRequest: {
@@ -6978,8 +7267,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -6991,48 +7282,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        cr_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** Format: uuid */
-                        project_id: string;
-                        number: number;
-                        title: string;
-                        description: string;
-                        base_ref: string;
-                        head_ref: string;
-                        /** @enum {string} */
-                        status: "open" | "merged" | "closed";
-                        head_commit_sha: string | null;
-                        base_commit_sha: string | null;
-                        origin_session_id: string | null;
-                        created_by: string | null;
-                        merged_at: string | null;
-                        merged_by: string | null;
-                        merge_commit_sha: string | null;
-                        closed_at: string | null;
-                        closed_by: string | null;
-                        metadata: {
-                            [key: string]: unknown;
-                        };
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["ChangeRequest"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     verifyChangeRequest: {
@@ -7040,8 +7293,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -7065,19 +7320,12 @@ export interface operations {
                             commit: string | null;
                         };
                         git_version: string;
+                        /** @description Why the merge is not verified. */
                         reason?: string;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getChecks: {
@@ -7085,8 +7333,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -7098,38 +7348,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        state: "none" | "not_run" | "running" | "failed" | "passed";
-                        reason: string | null;
-                        base_sha: string | null;
-                        head_sha: string | null;
-                        tree_sha: string | null;
-                        checks: {
-                            name: string;
-                            command: string;
-                            /** @enum {string} */
-                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
-                            run_id: string | null;
-                            attempt: number;
-                            exit_code: number | null;
-                            reason: string | null;
-                            created_at: string | null;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ChangeRequestChecks"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     readCheckLog: {
@@ -7139,9 +7361,11 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
-                runId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
+                runId: components["parameters"]["runId"];
             };
             cookie?: never;
         };
@@ -7154,39 +7378,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        check: {
-                            name: string;
-                            command: string;
-                            /** @enum {string} */
-                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
-                            run_id: string | null;
-                            attempt: number;
-                            exit_code: number | null;
-                            reason: string | null;
-                            created_at: string | null;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        };
-                        lines: {
-                            /** Format: date-time */
-                            at: string;
-                            /** @enum {string} */
-                            stream: "output" | "svc";
-                            text: string;
-                        }[];
+                        check: components["schemas"]["Check"];
+                        lines: components["schemas"]["CheckLogLine"][];
+                        /** @description Whether there are lines before the first one. */
                         truncated: boolean;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     rerunChecks: {
@@ -7194,13 +7393,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "unit"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                 };
@@ -7213,50 +7419,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        state: "none" | "not_run" | "running" | "failed" | "passed";
-                        reason: string | null;
-                        base_sha: string | null;
-                        head_sha: string | null;
-                        tree_sha: string | null;
-                        checks: {
-                            name: string;
-                            command: string;
-                            /** @enum {string} */
-                            status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
-                            run_id: string | null;
-                            attempt: number;
-                            exit_code: number | null;
-                            reason: string | null;
-                            created_at: string | null;
-                            started_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ChangeRequestChecks"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listReviews: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
@@ -7265,84 +7447,60 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        reviews: {
-                            /** Format: uuid */
-                            review_id: string;
-                            /** Format: uuid */
-                            cr_id: string;
-                            head_sha: string;
-                            body: string;
-                            comments: {
-                                path: string;
-                                /** @enum {string} */
-                                side: "old" | "new";
-                                line: number;
-                                /** @default null */
-                                start_line: number | null;
-                                /** @default  */
-                                quote: string;
-                                text: string;
-                            }[];
-                            created_by: string | null;
-                            created_by_name: string | null;
-                            session_id: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            answer: {
-                                head_sha: string;
-                                /** Format: date-time */
-                                seen_at: string;
-                            } | null;
-                        }[];
+                        reviews: components["schemas"]["Review"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createReview: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                crId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The id of the change request. */
+                crId: components["parameters"]["crId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "head_sha": "9fceb02d0ae598e95dc970b74767f19372d61af8",
+                 *       "body": "Please add a test.",
+                 *       "comments": [
+                 *         {
+                 *           "path": "README.md",
+                 *           "side": "new",
+                 *           "line": 1,
+                 *           "text": "Name the port here."
+                 *         }
+                 *       ],
+                 *       "send": false
+                 *     }
+                 */
                 "application/json": {
                     head_sha: string;
                     /** @default  */
                     body?: string;
                     /** @default [] */
-                    comments?: {
-                        path: string;
-                        /** @enum {string} */
-                        side: "old" | "new";
-                        line: number;
-                        /** @default null */
-                        start_line?: number | null;
-                        /** @default  */
-                        quote?: string;
-                        text: string;
-                    }[];
-                    /** @default true */
+                    comments?: components["schemas"]["ReviewCommentInput"][];
+                    /**
+                     * @description Whether the session gets the review as a prompt.
+                     * @default true
+                     */
                     send?: boolean;
                 };
             };
@@ -7351,60 +7509,28 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        review_id: string;
-                        /** Format: uuid */
-                        cr_id: string;
-                        head_sha: string;
-                        body: string;
-                        comments: {
-                            path: string;
-                            /** @enum {string} */
-                            side: "old" | "new";
-                            line: number;
-                            /** @default null */
-                            start_line: number | null;
-                            /** @default  */
-                            quote: string;
-                            text: string;
-                        }[];
-                        created_by: string | null;
-                        created_by_name: string | null;
-                        session_id: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        answer: {
-                            head_sha: string;
-                            /** Format: date-time */
-                            seen_at: string;
-                        } | null;
-                    };
+                    "application/json": components["schemas"]["Review"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     disableTrigger: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -7413,65 +7539,31 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        change_request: {
-                            /** Format: uuid */
-                            cr_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            number: number;
-                            title: string;
-                            description: string;
-                            base_ref: string;
-                            head_ref: string;
-                            /** @enum {string} */
-                            status: "open" | "merged" | "closed";
-                            head_commit_sha: string | null;
-                            base_commit_sha: string | null;
-                            origin_session_id: string | null;
-                            created_by: string | null;
-                            merged_at: string | null;
-                            merged_by: string | null;
-                            merge_commit_sha: string | null;
-                            closed_at: string | null;
-                            closed_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        } | null;
+                        change_request: components["schemas"]["ChangeRequest"] | null;
                         merged: boolean;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     enableTrigger: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -7480,70 +7572,41 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        change_request: {
-                            /** Format: uuid */
-                            cr_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            number: number;
-                            title: string;
-                            description: string;
-                            base_ref: string;
-                            head_ref: string;
-                            /** @enum {string} */
-                            status: "open" | "merged" | "closed";
-                            head_commit_sha: string | null;
-                            base_commit_sha: string | null;
-                            origin_session_id: string | null;
-                            created_by: string | null;
-                            merged_at: string | null;
-                            merged_by: string | null;
-                            merge_commit_sha: string | null;
-                            closed_at: string | null;
-                            closed_by: string | null;
-                            metadata: {
-                                [key: string]: unknown;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        } | null;
+                        change_request: components["schemas"]["ChangeRequest"] | null;
                         merged: boolean;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     fireTrigger: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "Run once before the release."
+                 *     }
+                 */
                 "application/json": {
                     message?: string;
                 };
@@ -7553,24 +7616,19 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         /** Format: uuid */
                         session_id: string;
+                        /** @constant */
+                        status: "fired";
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getTrigger: {
@@ -7578,8 +7636,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -7593,6 +7653,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         slug: string;
+                        /** @description The same as slug. */
+                        name: string;
                         /** @enum {string} */
                         type: "cron" | "webhook";
                         enabled: boolean;
@@ -7602,49 +7664,31 @@ export interface operations {
                         agent: string | null;
                         model: string | null;
                         prompt: string;
+                        /** @description The same as prompt, its places not filled. */
+                        prompt_template: string;
                         secret_env: string | null;
                         last_fired_at: string | null;
                         next_fire_at: string | null;
                         webhook_url: string | null;
-                        slots: {
-                            /** Format: uuid */
-                            slot_id: string;
-                            /** @enum {string} */
-                            kind: "cron" | "webhook" | "manual";
-                            /** Format: date-time */
-                            due_at: string;
-                            /** @enum {string} */
-                            status: "claimed" | "fired" | "skipped" | "failed";
-                            fired_at: string | null;
-                            session_id: string | null;
-                            reason: string | null;
-                            caught_up: boolean;
-                            /** Format: date-time */
-                            created_at: string;
-                        }[];
+                        slots: components["schemas"]["TriggerSlot"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listTriggers: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -7653,46 +7697,17 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        triggers: {
-                            slug: string;
-                            /** @enum {string} */
-                            type: "cron" | "webhook";
-                            enabled: boolean;
-                            cron: string | null;
-                            timezone: string;
-                            run_at: string | null;
-                            agent: string | null;
-                            model: string | null;
-                            prompt: string;
-                            secret_env: string | null;
-                            last_fired_at: string | null;
-                            next_fire_at: string | null;
-                            webhook_url: string | null;
-                        }[];
-                        errors: {
-                            path: string;
-                            message: string;
-                            /** @enum {string} */
-                            severity: "error" | "warning";
-                            line: number | null;
-                            column: number | null;
-                        }[];
+                        triggers: components["schemas"]["Trigger"][];
+                        errors: components["schemas"]["ManifestIssue"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     streamProjectEvents: {
@@ -7703,7 +7718,8 @@ export interface operations {
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -7721,176 +7737,16 @@ export interface operations {
                         data: string;
                     };
                     "application/json": {
-                        events: ({
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            type: "change_request.opened" | "change_request.updated" | "change_request.conflicted" | "change_request.clean" | "change_request.reviewed" | "change_request.merged" | "change_request.closed" | "change_request.reopened";
-                            data: {
-                                /** Format: uuid */
-                                cr_id: string;
-                                number: number;
-                                title: string;
-                                /** @enum {string} */
-                                status: "open" | "merged" | "closed";
-                                base_ref: string;
-                                head_ref: string;
-                                base_commit_sha: string | null;
-                                head_commit_sha: string | null;
-                                merge_commit_sha: string | null;
-                                origin_session_id: string | null;
-                                changed?: string[];
-                                conflicts?: string[];
-                                review?: {
-                                    /** Format: uuid */
-                                    review_id: string;
-                                    comments: number;
-                                    session_id: string | null;
-                                };
-                            };
-                        } | {
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            type: "session.provisioning" | "session.running" | "session.turn_ended" | "session.stopped" | "session.failed" | "session.deleted" | "session.question_asked" | "session.question_answered";
-                            data: {
-                                /** Format: uuid */
-                                session_id: string;
-                                name: string;
-                                agent_name: string;
-                                branch_name: string;
-                                generation: number;
-                                reason: string | null;
-                                question?: {
-                                    /** Format: uuid */
-                                    question_id: string;
-                                    /** @enum {string} */
-                                    kind: "permission" | "question" | "connector";
-                                    title: string;
-                                    /** @enum {string} */
-                                    status: "open" | "answered" | "expired";
-                                };
-                            };
-                        } | {
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            type: "trigger.fired" | "trigger.missed";
-                            data: {
-                                slug: string;
-                                /** Format: uuid */
-                                slot_id: string;
-                                /** @enum {string} */
-                                kind: "cron" | "webhook" | "manual";
-                                /** Format: date-time */
-                                due_at: string;
-                                session_id: string | null;
-                                reason: string | null;
-                            };
-                        } | {
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            type: "deploy.started" | "deploy.live" | "deploy.failed" | "deploy.stopped";
-                            data: {
-                                app: string;
-                                /** Format: uuid */
-                                deploy_id: string;
-                                commit_sha: string | null;
-                                url: string | null;
-                                reason: string | null;
-                            };
-                        } | {
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            type: "check.started" | "check.finished";
-                            data: {
-                                /** Format: uuid */
-                                cr_id: string;
-                                number: number;
-                                check: string;
-                                /** Format: uuid */
-                                run_id: string;
-                                attempt: number;
-                                /** @enum {string} */
-                                status: "queued" | "running" | "passed" | "failed" | "error" | "cancelled";
-                                tree_sha: string;
-                                reason: string | null;
-                            };
-                        } | {
-                            id: number;
-                            /** Format: uuid */
-                            project_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            actor: {
-                                /** Format: uuid */
-                                user_id: string;
-                                session_id: string | null;
-                            } | null;
-                            /** @constant */
-                            type: "default_branch.moved";
-                            data: {
-                                branch: string;
-                                before: string | null;
-                                sha: string | null;
-                            };
-                        })[];
+                        /** @description Oldest first. Without `after`, the newest ones. */
+                        events: components["schemas"]["ProjectEvent"][];
+                        /** @description The id of the newest event; 0 when there is none. */
                         last: number;
+                        /** @description Events up to and including this id are deleted. */
                         forgotten: number;
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     claimLinkCode: {
@@ -7920,6 +7776,7 @@ export interface operations {
                         workspace_name: string;
                         chat_user_id: string;
                         chat_user_name: string;
+                        /** @description The e-mail address that the platform has for the user; null when it does not tell. */
                         chat_user_email: string | null;
                         /** Format: uuid */
                         project_id: string;
@@ -7932,26 +7789,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listChannels: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -7960,62 +7812,18 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        channels: {
-                            /** Format: uuid */
-                            channel_id: string;
-                            /** @enum {string} */
-                            platform: "slack";
-                            workspace_id: string;
-                            workspace_name: string;
-                            bot_name: string;
-                            conversation_id: string;
-                            conversation_name: string;
-                            shared_externally: boolean;
-                            allow_unlinked: boolean;
-                            agent: string | null;
-                            events: string[];
-                            error: string | null;
-                            waiting: number;
-                            connected_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        }[];
-                        setup: {
-                            /** @enum {string} */
-                            platform: "slack";
-                            events_url: string;
-                            interactions_url: string;
-                            app_manifest: {
-                                [key: string]: unknown;
-                            };
-                            warning: string | null;
-                        }[];
-                        errors: {
-                            path: string;
-                            message: string;
-                            /** @enum {string} */
-                            severity: "error" | "warning";
-                            line: number | null;
-                            column: number | null;
-                        }[];
+                        channels: components["schemas"]["Channel"][];
+                        setup: components["schemas"]["ChatSetup"][];
+                        errors: components["schemas"]["ManifestIssue"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     connectChannel: {
@@ -8023,12 +7831,20 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "bot_token": "xoxb-1-abcdef",
+                 *       "signing_secret": "8f742231b10e8888abcd99yyyzzz85a5",
+                 *       "conversation_id": "C0123456789"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @default slack
@@ -8037,6 +7853,7 @@ export interface operations {
                     platform?: "slack";
                     bot_token: string;
                     signing_secret: string;
+                    /** @description The platform's id of the channel, such as C0123456789. */
                     conversation_id: string;
                     /** @default false */
                     allow_unlinked?: boolean;
@@ -8050,39 +7867,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        channel_id: string;
-                        /** @enum {string} */
-                        platform: "slack";
-                        workspace_id: string;
-                        workspace_name: string;
-                        bot_name: string;
-                        conversation_id: string;
-                        conversation_name: string;
-                        shared_externally: boolean;
-                        allow_unlinked: boolean;
-                        agent: string | null;
-                        events: string[];
-                        error: string | null;
-                        waiting: number;
-                        connected_by: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getChannel: {
@@ -8090,8 +7878,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                channelId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                channelId: components["parameters"]["channelId"];
             };
             cookie?: never;
         };
@@ -8110,13 +7899,19 @@ export interface operations {
                         platform: "slack";
                         workspace_id: string;
                         workspace_name: string;
+                        /** @description The name of the app in the workspace. */
                         bot_name: string;
+                        /** @description The platform's id of the channel. */
                         conversation_id: string;
                         conversation_name: string;
+                        /** @description Whether people outside the workspace can read the channel. */
                         shared_externally: boolean;
+                        /** @description Whether members of the workspace without a linked user act for the user who connected the channel. */
                         allow_unlinked: boolean;
+                        /** @description The agent from svc.toml on the default branch; null for the default agent. */
                         agent: string | null;
                         events: string[];
+                        /** @description Why messages are not delivered now. */
                         error: string | null;
                         waiting: number;
                         connected_by: string | null;
@@ -8124,52 +7919,13 @@ export interface operations {
                         created_at: string;
                         /** Format: date-time */
                         updated_at: string;
-                        threads: {
-                            session_id: string | null;
-                            started_by: string | null;
-                            author: string;
-                            /** Format: date-time */
-                            created_at: string;
-                        }[];
-                        deliveries: {
-                            /** @enum {string} */
-                            kind: "answer" | "state" | "card" | "reply";
-                            /** @enum {string} */
-                            status: "waiting" | "sent" | "failed";
-                            attempts: number;
-                            error: string | null;
-                            /** Format: date-time */
-                            updated_at: string;
-                            sent_at: string | null;
-                        }[];
-                        links: {
-                            /** Format: uuid */
-                            link_id: string;
-                            /** Format: uuid */
-                            account_id: string;
-                            /** @enum {string} */
-                            platform: "slack";
-                            workspace_id: string;
-                            workspace_name: string;
-                            chat_user_id: string;
-                            chat_user_name: string;
-                            /** Format: uuid */
-                            user_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                        }[];
+                        threads: components["schemas"]["ChannelThread"][];
+                        deliveries: components["schemas"]["ChannelDelivery"][];
+                        links: components["schemas"]["ChannelLink"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     disconnectChannel: {
@@ -8177,8 +7933,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                channelId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                channelId: components["parameters"]["channelId"];
             };
             cookie?: never;
         };
@@ -8190,21 +7947,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     editChannel: {
@@ -8212,13 +7958,19 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                channelId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                channelId: components["parameters"]["channelId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "allow_unlinked": true
+                 *     }
+                 */
                 "application/json": {
                     allow_unlinked: boolean;
                 };
@@ -8231,45 +7983,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        channel_id: string;
-                        /** @enum {string} */
-                        platform: "slack";
-                        workspace_id: string;
-                        workspace_name: string;
-                        bot_name: string;
-                        conversation_id: string;
-                        conversation_name: string;
-                        shared_externally: boolean;
-                        allow_unlinked: boolean;
-                        agent: string | null;
-                        events: string[];
-                        error: string | null;
-                        waiting: number;
-                        connected_by: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listChannelLinks: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
@@ -8281,36 +8006,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        link_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** @enum {string} */
-                        platform: "slack";
-                        workspace_id: string;
-                        workspace_name: string;
-                        chat_user_id: string;
-                        chat_user_name: string;
-                        /** Format: uuid */
-                        user_id: string;
-                        /** Format: date-time */
-                        created_at: string;
-                    }[];
+                    "application/json": components["schemas"]["ChannelLink"][];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     linkChatUser: {
@@ -8334,33 +8037,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        link_id: string;
-                        /** Format: uuid */
-                        account_id: string;
-                        /** @enum {string} */
-                        platform: "slack";
-                        workspace_id: string;
-                        workspace_name: string;
-                        chat_user_id: string;
-                        chat_user_name: string;
-                        /** Format: uuid */
-                        user_id: string;
-                        /** Format: date-time */
-                        created_at: string;
-                    };
+                    "application/json": components["schemas"]["ChannelLink"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     testChannel: {
@@ -8368,8 +8048,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                channelId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                channelId: components["parameters"]["channelId"];
             };
             cookie?: never;
         };
@@ -8387,15 +8068,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     unlinkChatUser: {
@@ -8403,7 +8076,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                linkId: string;
+                linkId: components["parameters"]["linkId"];
             };
             cookie?: never;
         };
@@ -8415,32 +8088,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listWebhooks: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -8449,56 +8114,42 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        webhooks: {
-                            /** Format: uuid */
-                            webhook_id: string;
-                            /** Format: uuid */
-                            project_id: string;
-                            url: string;
-                            events: string[];
-                            /** @enum {string} */
-                            state: "active" | "retrying" | "paused";
-                            reason: string | null;
-                            last_event: number;
-                            attempts: number;
-                            next_attempt_at: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        }[];
+                        webhooks: components["schemas"]["Webhook"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     createWebhook: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "http://127.0.0.1:9000/hooks/svc",
+                 *       "events": [
+                 *         "change_request.*",
+                 *         "session.failed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     url: string;
                     /**
@@ -8515,6 +8166,7 @@ export interface operations {
             /** @description Success */
             201: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8525,10 +8177,16 @@ export interface operations {
                         project_id: string;
                         url: string;
                         events: string[];
-                        /** @enum {string} */
+                        /**
+                         * @description `retrying`: the last attempt failed; the next one is at `next_attempt_at`.
+                         * @enum {string}
+                         */
                         state: "active" | "retrying" | "paused";
+                        /** @description Why the webhook is paused, or why the last attempt failed. */
                         reason: string | null;
+                        /** @description The last event that was delivered or skipped. */
                         last_event: number;
+                        /** @description Attempts to deliver the event that is pending. */
                         attempts: number;
                         next_attempt_at: string | null;
                         created_by: string | null;
@@ -8540,15 +8198,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     deleteWebhook: {
@@ -8556,8 +8206,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                webhookId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                webhookId: components["parameters"]["webhookId"];
             };
             cookie?: never;
         };
@@ -8569,21 +8220,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @constant */
-                        ok: true;
-                    };
+                    "application/json": components["schemas"]["Ok"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     updateWebhook: {
@@ -8591,18 +8231,26 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                webhookId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                webhookId: components["parameters"]["webhookId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "paused": true
+                 *     }
+                 */
                 "application/json": {
                     url?: string;
                     events?: string[];
                     paused?: boolean;
+                    /** @description `true` drops the events that were not delivered yet. */
                     from_now?: boolean;
+                    /** @description `true` makes a new secret and returns it. */
                     rotate_secret?: boolean;
                     secret?: string;
                 };
@@ -8622,10 +8270,16 @@ export interface operations {
                         project_id: string;
                         url: string;
                         events: string[];
-                        /** @enum {string} */
+                        /**
+                         * @description `retrying`: the last attempt failed; the next one is at `next_attempt_at`.
+                         * @enum {string}
+                         */
                         state: "active" | "retrying" | "paused";
+                        /** @description Why the webhook is paused, or why the last attempt failed. */
                         reason: string | null;
+                        /** @description The last event that was delivered or skipped. */
                         last_event: number;
+                        /** @description Attempts to deliver the event that is pending. */
                         attempts: number;
                         next_attempt_at: string | null;
                         created_by: string | null;
@@ -8637,27 +8291,22 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listDeliveries: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
-                webhookId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                webhookId: components["parameters"]["webhookId"];
             };
             cookie?: never;
         };
@@ -8666,49 +8315,29 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        deliveries: {
-                            /** Format: uuid */
-                            delivery_id: string;
-                            event_id: number | null;
-                            event_type: string;
-                            /** @enum {string} */
-                            status: "waiting" | "delivered" | "failed";
-                            attempts: number;
-                            http_status: number | null;
-                            error: string | null;
-                            answer: string | null;
-                            ms: number | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            last_attempt_at: string | null;
-                        }[];
+                        deliveries: components["schemas"]["WebhookDelivery"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     pingWebhook: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                webhookId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                webhookId: components["parameters"]["webhookId"];
             };
             cookie?: never;
         };
@@ -8717,48 +8346,28 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        delivery_id: string;
-                        event_id: number | null;
-                        event_type: string;
-                        /** @enum {string} */
-                        status: "waiting" | "delivered" | "failed";
-                        attempts: number;
-                        http_status: number | null;
-                        error: string | null;
-                        answer: string | null;
-                        ms: number | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        last_attempt_at: string | null;
-                    };
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     redeliver: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                webhookId: string;
-                deliveryId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                webhookId: components["parameters"]["webhookId"];
+                deliveryId: components["parameters"]["deliveryId"];
             };
             cookie?: never;
         };
@@ -8767,47 +8376,28 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        delivery_id: string;
-                        event_id: number | null;
-                        event_type: string;
-                        /** @enum {string} */
-                        status: "waiting" | "delivered" | "failed";
-                        attempts: number;
-                        http_status: number | null;
-                        error: string | null;
-                        answer: string | null;
-                        ms: number | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        last_attempt_at: string | null;
-                    };
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     deployApp: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -8816,107 +8406,17 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        app: {
-                            slug: string;
-                            /** @enum {string} */
-                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
-                            url: string;
-                            enabled: boolean;
-                            reason: string | null;
-                            command: string | null;
-                            static_dir: string | null;
-                            build: string | null;
-                            port: number;
-                            secrets: string[];
-                            live: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            next: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            deploys: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            }[];
-                        };
-                        deploy: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        };
+                        app: components["schemas"]["App"];
+                        deploy: components["schemas"]["AppDeploy"];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getApp: {
@@ -8924,8 +8424,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -8937,95 +8439,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        slug: string;
-                        /** @enum {string} */
-                        state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
-                        url: string;
-                        enabled: boolean;
-                        reason: string | null;
-                        command: string | null;
-                        static_dir: string | null;
-                        build: string | null;
-                        port: number;
-                        secrets: string[];
-                        live: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        } | null;
-                        next: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        } | null;
-                        deploys: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["App"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listApps: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -9034,99 +8465,19 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        apps: {
-                            slug: string;
-                            /** @enum {string} */
-                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
-                            url: string;
-                            enabled: boolean;
-                            reason: string | null;
-                            command: string | null;
-                            static_dir: string | null;
-                            build: string | null;
-                            port: number;
-                            secrets: string[];
-                            live: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            next: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            deploys: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            }[];
-                        }[];
-                        errors: {
-                            path: string;
-                            message: string;
-                            /** @enum {string} */
-                            severity: "error" | "warning";
-                            line: number | null;
-                            column: number | null;
-                        }[];
+                        apps: components["schemas"]["App"][];
+                        errors: components["schemas"]["ManifestIssue"][];
                         /** @enum {string} */
                         provider: "local" | "none";
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     openApp: {
@@ -9134,8 +8485,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9152,28 +8505,24 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     readAppLogs: {
         parameters: {
             query?: {
                 follow?: "0" | "1" | "true" | "false";
+                /** @description The number or id of a deploy. The default is the newest. */
                 deploy?: string;
+                /** @example 100 */
                 lines?: number;
             };
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9185,34 +8534,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        deploy: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        } | null;
-                        lines: {
-                            /** Format: date-time */
-                            at: string;
-                            /** @enum {string} */
-                            stream: "build" | "run" | "svc";
-                            text: string;
-                        }[];
-                        truncated: boolean;
-                    };
+                    "application/json": components["schemas"]["AppLog"];
                     "text/event-stream": {
                         event: string;
                         id?: string;
@@ -9220,26 +8542,21 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     rollbackApp: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9254,107 +8571,17 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        app: {
-                            slug: string;
-                            /** @enum {string} */
-                            state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
-                            url: string;
-                            enabled: boolean;
-                            reason: string | null;
-                            command: string | null;
-                            static_dir: string | null;
-                            build: string | null;
-                            port: number;
-                            secrets: string[];
-                            live: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            next: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            } | null;
-                            deploys: {
-                                /** Format: uuid */
-                                deploy_id: string;
-                                number: number;
-                                /** @enum {string} */
-                                status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                                hash: string;
-                                commit_sha: string;
-                                /** @enum {string} */
-                                cause: "default_branch" | "request" | "rollback";
-                                rollback_of: number | null;
-                                error: string | null;
-                                created_by: string | null;
-                                /** Format: date-time */
-                                created_at: string;
-                                ready_at: string | null;
-                                ended_at: string | null;
-                            }[];
-                        };
-                        deploy: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        };
+                        app: components["schemas"]["App"];
+                        deploy: components["schemas"]["AppDeploy"];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     stopApp: {
@@ -9362,8 +8589,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9375,84 +8604,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        slug: string;
-                        /** @enum {string} */
-                        state: "running" | "restarting" | "deploying" | "stopped" | "failed" | "disabled" | "off" | "waiting";
-                        url: string;
-                        enabled: boolean;
-                        reason: string | null;
-                        command: string | null;
-                        static_dir: string | null;
-                        build: string | null;
-                        port: number;
-                        secrets: string[];
-                        live: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        } | null;
-                        next: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        } | null;
-                        deploys: {
-                            /** Format: uuid */
-                            deploy_id: string;
-                            number: number;
-                            /** @enum {string} */
-                            status: "queued" | "building" | "starting" | "running" | "restarting" | "replaced" | "stopped" | "failed" | "cancelled";
-                            hash: string;
-                            commit_sha: string;
-                            /** @enum {string} */
-                            cause: "default_branch" | "request" | "rollback";
-                            rollback_of: number | null;
-                            error: string | null;
-                            created_by: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            ready_at: string | null;
-                            ended_at: string | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["App"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getHostWebhook: {
@@ -9460,7 +8615,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -9472,33 +8628,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        url: string;
-                        secret: string | null;
-                        last_call_at: string | null;
-                        last_sender: string | null;
-                    };
+                    "application/json": components["schemas"]["HostWebhook"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     rotateHostWebhook: {
         parameters: {
             query?: never;
             header?: {
-                "Idempotency-Key"?: string;
+                /** @description A key of your choice for this one request. Sent again with the same body, the request gets the first answer; with another body, `idempotency_mismatch`. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -9507,26 +8652,14 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        url: string;
-                        secret: string | null;
-                        last_call_at: string | null;
-                        last_sender: string | null;
-                    };
+                    "application/json": components["schemas"]["HostWebhook"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     checkConnector: {
@@ -9534,8 +8667,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9547,44 +8682,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        slug: string;
-                        /** @enum {string} */
-                        type: "mcp" | "http";
-                        url: string;
-                        auth: {
-                            /** @enum {string} */
-                            type: "bearer" | "header" | "oauth";
-                            secret_env: string | null;
-                            header: string | null;
-                        } | null;
-                        /** @enum {string} */
-                        status: "unchecked" | "ready" | "failed" | "off";
-                        error: string | null;
-                        hint: string | null;
-                        checked_at: string | null;
-                        policy: ("allow" | "ask" | "block") | null;
-                        tools: {
-                            name: string;
-                            offered_as: string;
-                            description: string;
-                            read_only: boolean;
-                            /** @enum {string} */
-                            policy: "allow" | "ask" | "block";
-                            decided: ("allow" | "ask" | "block") | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["Connector"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     decideConnectorApproval: {
@@ -9592,8 +8693,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                approvalId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                approvalId: components["parameters"]["approvalId"];
             };
             cookie?: never;
         };
@@ -9602,6 +8704,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     decision: "approve" | "deny";
+                    /** @description Also decides the later calls of this tool: they are allowed, or blocked. */
                     always?: boolean;
                 };
             };
@@ -9613,35 +8716,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** Format: uuid */
-                        approval_id: string;
-                        session_id: string | null;
-                        slug: string;
-                        tool: string;
-                        arguments: {
-                            [key: string]: unknown;
-                        };
-                        /** @enum {string} */
-                        status: "pending" | "approved" | "denied" | "used" | "expired";
-                        decided_by: string | null;
-                        decided_at: string | null;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        expires_at: string;
-                    };
+                    "application/json": components["schemas"]["ConnectorApproval"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     getConnector: {
@@ -9649,8 +8727,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
@@ -9673,43 +8753,23 @@ export interface operations {
                             secret_env: string | null;
                             header: string | null;
                         } | null;
-                        /** @enum {string} */
+                        /**
+                         * @description `unchecked`: the tools were not read yet. `off`: the operator offers no connectors.
+                         * @enum {string}
+                         */
                         status: "unchecked" | "ready" | "failed" | "off";
+                        /** @description Why there are no tools. */
                         error: string | null;
                         hint: string | null;
                         checked_at: string | null;
+                        /** @description The policy a person set for all tools. Null is the default: reading is allowed, everything else asks. */
                         policy: ("allow" | "ask" | "block") | null;
-                        tools: {
-                            name: string;
-                            offered_as: string;
-                            description: string;
-                            read_only: boolean;
-                            /** @enum {string} */
-                            policy: "allow" | "ask" | "block";
-                            decided: ("allow" | "ask" | "block") | null;
-                        }[];
-                        calls: {
-                            /** Format: date-time */
-                            at: string;
-                            session_id: string | null;
-                            tool: string;
-                            /** @enum {string} */
-                            outcome: "ok" | "tool_error" | "failed" | "blocked" | "denied" | "unanswered" | "refused";
-                            ms: number;
-                            arguments: string[];
-                        }[];
+                        tools: components["schemas"]["ConnectorTool"][];
+                        calls: components["schemas"]["ConnectorCall"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listConnectorApprovals: {
@@ -9718,11 +8778,13 @@ export interface operations {
                 status?: "pending" | "all";
                 session_id?: string;
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -9731,51 +8793,30 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        approvals: {
-                            /** Format: uuid */
-                            approval_id: string;
-                            session_id: string | null;
-                            slug: string;
-                            tool: string;
-                            arguments: {
-                                [key: string]: unknown;
-                            };
-                            /** @enum {string} */
-                            status: "pending" | "approved" | "denied" | "used" | "expired";
-                            decided_by: string | null;
-                            decided_at: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            expires_at: string;
-                        }[];
+                        approvals: components["schemas"]["ConnectorApproval"][];
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     listConnectors: {
         parameters: {
             query?: {
+                /** @description The most entries of one page. Without it, the list is whole. */
                 limit?: number;
+                /** @description The cursor in the `Link` header of the page before. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                projectId: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
             };
             cookie?: never;
         };
@@ -9784,45 +8825,13 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        connectors: {
-                            slug: string;
-                            /** @enum {string} */
-                            type: "mcp" | "http";
-                            url: string;
-                            auth: {
-                                /** @enum {string} */
-                                type: "bearer" | "header" | "oauth";
-                                secret_env: string | null;
-                                header: string | null;
-                            } | null;
-                            /** @enum {string} */
-                            status: "unchecked" | "ready" | "failed" | "off";
-                            error: string | null;
-                            hint: string | null;
-                            checked_at: string | null;
-                            policy: ("allow" | "ask" | "block") | null;
-                            tools: {
-                                name: string;
-                                offered_as: string;
-                                description: string;
-                                read_only: boolean;
-                                /** @enum {string} */
-                                policy: "allow" | "ask" | "block";
-                                decided: ("allow" | "ask" | "block") | null;
-                            }[];
-                        }[];
-                        errors: {
-                            path: string;
-                            message: string;
-                            /** @enum {string} */
-                            severity: "error" | "warning";
-                            line: number | null;
-                            column: number | null;
-                        }[];
+                        connectors: components["schemas"]["Connector"][];
+                        errors: components["schemas"]["ManifestIssue"][];
                         /** @enum {string} */
                         provider: "mcp" | "none";
                         gateway_url: string;
@@ -9830,15 +8839,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
     setConnectorPolicy: {
@@ -9846,15 +8847,24 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                projectId: string;
-                slug: string;
+                /** @description The id of the project, or its slug. */
+                projectId: components["parameters"]["projectId"];
+                /** @description The slug from svc.toml. */
+                slug: components["parameters"]["slug"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "policy": "ask"
+                 *     }
+                 */
                 "application/json": {
+                    /** @description For all tools; null restores the default. */
                     policy?: ("allow" | "ask" | "block") | null;
+                    /** @description For single tools, by name. */
                     tools?: {
                         [key: string]: ("allow" | "ask" | "block") | null;
                     };
@@ -9868,44 +8878,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        slug: string;
-                        /** @enum {string} */
-                        type: "mcp" | "http";
-                        url: string;
-                        auth: {
-                            /** @enum {string} */
-                            type: "bearer" | "header" | "oauth";
-                            secret_env: string | null;
-                            header: string | null;
-                        } | null;
-                        /** @enum {string} */
-                        status: "unchecked" | "ready" | "failed" | "off";
-                        error: string | null;
-                        hint: string | null;
-                        checked_at: string | null;
-                        policy: ("allow" | "ask" | "block") | null;
-                        tools: {
-                            name: string;
-                            offered_as: string;
-                            description: string;
-                            read_only: boolean;
-                            /** @enum {string} */
-                            policy: "allow" | "ask" | "block";
-                            decided: ("allow" | "ask" | "block") | null;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["Connector"];
                 };
             };
-            /** @description Refused or failed */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            default: components["responses"]["Internal"];
         };
     };
 }

@@ -1,8 +1,8 @@
-/** The typed client of the API: types only from the document, so that a program's start loads no schema. */
+/** The typed client of the API. It uses the document's types only, so a program loads no schema when it starts. */
 import createClient, { type Client } from 'openapi-fetch'
 import type { paths } from './api.gen.ts'
 
-/** A route that also streams or answers text is typed by its JSON. */
+/** Routes with several media types have the type of their JSON. */
 export type ApiClient = Client<paths, 'application/json'>
 export type { components, paths, operations } from './api.gen.ts'
 

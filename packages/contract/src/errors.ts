@@ -1,4 +1,4 @@
-/** Every refusal the service can give. The class decides the HTTP status; the code tells a program what exactly happened. */
+/** Every error of the service. The class decides the HTTP status; programs decide by the code. */
 
 export const statusOfClass = {
   invalid: 400,
@@ -51,7 +51,7 @@ export const classOfCode = {
 
 export type ErrorCode = ErrorClass | keyof typeof classOfCode
 
-/** The codes whose status HTTP itself names more narrowly than their class does. */
+/** Codes for which HTTP has a more specific status than their class. */
 const statusOfCode: Partial<Record<ErrorCode, number>> = {
   body_too_large: 413,
   request_timeout: 408,
@@ -77,7 +77,7 @@ export interface ErrorBody {
   [fact: string]: unknown
 }
 
-/** A refusal a client must understand; the same error on both sides of the wire. */
+/** An error that clients handle. The client rebuilds the same error from the response. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly hint: string | null
@@ -99,7 +99,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Our own mistake: never shown to a user, always in the log. */
+/** A bug of the service. The log has it; the user never sees it. */
 export class InvariantError extends Error {
   constructor(message: string) {
     super(message)

@@ -1,6 +1,9 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'bun:test'
 import { z } from 'zod'
+import { type ErrorCode, errorStatus } from './errors.ts'
 import { openApiDocument, routes } from './openapi.ts'
+import { repetitions } from './repetitions.ts'
 import type { Access, Route } from './route.ts'
 
 const named = routes.map((route) => [route.name, route] as const)
@@ -94,53 +97,93 @@ describe('the table of routes', () => {
   })
 })
 
-/** What OpenAPI 3.1 requires of the parts we use, so that a broken document is found here and not by a client's generator. */
-const parameter = z.strictObject({
-  name: z.string().min(1),
-  in: z.enum(['path', 'query', 'header']),
-  required: z.boolean(),
-  schema: z.record(z.string(), z.json()),
-})
-const content = z.record(
-  z.string().regex(/^[a-z]+\/[a-z-]+$/),
-  z.strictObject({ schema: z.record(z.string(), z.json()) }),
-)
-const operation = z.strictObject({
-  operationId: z.string().min(1),
-  summary: z.string().min(1),
-  parameters: z.array(parameter).min(1).optional(),
-  requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
-  responses: z.record(z.string().regex(/^(default|[1-5]\d\d)$/), z.strictObject({ description: z.string(), content })),
-  security: z.array(z.record(z.string(), z.array(z.string()))).optional(),
-})
-const document = z.strictObject({
-  openapi: z.literal('3.1.0'),
-  info: z.strictObject({ title: z.string(), version: z.string() }),
-  paths: z.record(
-    z.string().startsWith('/v1/'),
-    z.partialRecord(z.enum(['get', 'put', 'post', 'patch', 'delete']), operation),
-  ),
-  components: z.strictObject({
-    schemas: z.record(z.string(), z.record(z.string(), z.json())),
-    securitySchemes: z.record(z.string(), z.record(z.string(), z.string())),
-  }),
-  security: z.array(z.record(z.string(), z.array(z.string()))),
-})
+interface Operation {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  parameters?: ({ $ref: string } | { name: string; in: string; required: boolean })[]
+  requestBody?: { content: Record<string, { schema: unknown; example?: unknown }> }
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: unknown }> }>
+  security?: Record<string, string[]>[]
+  'x-error-codes': ErrorCode[]
+}
+interface Document {
+  info: { version: string }
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, unknown>; parameters: Record<string, { name: string; in: string }> }
+}
 
-describe('the OpenAPI document', () => {
+describe('the API document', () => {
   const made = openApiDocument('1.2.3')
-  const parsed = document.parse(made)
+  const parsed = made as unknown as Document
+  const operations = Object.values(parsed.paths).flatMap((methods) => Object.values(methods))
+
+  test('is valid OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(made))
+    expect([valid, errors]).toEqual([true, undefined])
+  })
 
   test('survives JSON unchanged', () => {
     expect(JSON.parse(JSON.stringify(made))).toEqual(made)
     expect(parsed.info.version).toBe('1.2.3')
   })
 
-  test('has each route once and nothing else', () => {
-    const ids = Object.values(parsed.paths).flatMap((methods) =>
-      Object.values(methods).map((each) => each?.operationId ?? ''),
+  test('describes each route once and nothing else', () => {
+    expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(
+      routes.map((route) => route.name).toSorted(),
     )
-    expect(ids.toSorted()).toEqual(routes.map((route) => route.name).toSorted())
+  })
+
+  test('has a tag, a summary and a description for every operation, and a description for every tag', () => {
+    const tags = parsed.tags.map(({ name }) => name)
+    for (const { operationId, tags: own, summary, description } of operations) {
+      expect([operationId, own.length, tags.includes(own[0]!)]).toEqual([operationId, 1, true])
+      expect([operationId, summary.length < 70]).toEqual([operationId, true])
+      expect([operationId, description]).toEqual([operationId, expect.stringMatching(/^[A-Z`][^]*\.$/)])
+    }
+    expect(parsed.tags.every(({ description }) => description.endsWith('.'))).toBeTrue()
+    expect(new Set(operations.flatMap(({ tags: own }) => own)).size).toBe(tags.length)
+  })
+
+  test('lists the error codes of every operation, each under its status', () => {
+    for (const operation of operations) {
+      const statuses = [...new Set(operation['x-error-codes'].map((code) => String(errorStatus(code))))]
+      const errors = Object.keys(operation.responses).filter((status) => !status.startsWith('2'))
+      expect([operation.operationId, errors.toSorted()]).toEqual([operation.operationId, statuses.toSorted()])
+      expect(operation['x-error-codes']).toContain('internal')
+    }
+  })
+
+  test('describes an object that several operations answer with once, under its name', () => {
+    const inlined = JSON.stringify(parsed.paths)
+    for (const [name, schema] of Object.entries(parsed.components.schemas))
+      expect([name, inlined.includes(JSON.stringify(schema))]).toEqual([name, false])
+    expect(Object.keys(parsed.components.schemas)).toContain('ChangeRequest')
+  })
+
+  test('gives event streams, patches, bundles and files their own media types', () => {
+    const types = new Set(operations.flatMap(({ responses }) => Object.keys(Object.values(responses)[0]!.content!)))
+    expect([...types].toSorted()).toEqual(
+      [
+        ...['application/json', 'application/octet-stream', 'application/x-git-bundle'],
+        ...['image/gif', 'image/jpeg', 'image/png', 'image/webp', 'text/event-stream', 'text/x-diff'],
+      ].toSorted(),
+    )
+  })
+
+  test('tells of every POST that it takes an Idempotency-Key, or what a second request does', () => {
+    const posts = operations.filter(({ operationId }) => routeNamed(operationId).method === 'POST')
+    expect(posts.length).toBeGreaterThan(40)
+    const silent = posts.filter((operation) => {
+      const takesKey = parametersOf(operation).some(({ name }) => name === 'Idempotency-Key')
+      const explained = /\nTakes no Idempotency-Key\. .{15,}\.$/.test(operation.description)
+      return takesKey === explained
+    })
+    expect(silent.map(({ operationId }) => operationId)).toEqual([])
+    const names = posts.map(({ operationId }) => operationId)
+    expect(Object.keys(repetitions).filter((name) => !names.includes(name))).toEqual([])
   })
 
   test('refers to nothing that is not in it', () => {
@@ -156,23 +199,31 @@ describe('the OpenAPI document', () => {
 
   test.each(named)('describes %s as the route is', (_, route) => {
     const described = operationOf(route)
+    const parameters = parametersOf(described)
     expect(described.operationId).toBe(route.name)
-    const inPath = (described.parameters ?? []).filter((each) => each.in === 'path')
+    const inPath = parameters.filter((each) => each.in === 'path')
     expect(inPath.map((each) => each.name)).toEqual(Object.keys(route.params.shape))
-    expect(inPath.every((each) => each.required)).toBeTrue()
     expect(described.requestBody === undefined).toBe(route.body === null)
-    expect(Object.keys(described.responses)).toEqual([String(route.status), 'default'])
-    expect(described.security === undefined).toBe(route.access !== 'public')
-    const names = (described.parameters ?? []).map((each) => each.name)
+    expect(Object.keys(described.responses)).toContain(String(route.status))
+    expect(described.security === undefined).toBe(route.access !== 'public' && route.access !== 'sandbox')
+    const names = parameters.map((each) => each.name)
     expect(names.includes('Idempotency-Key')).toBe(route.idempotent)
-    expect(names.filter((name) => Object.keys(route.query.shape).includes(name)).toSorted()).toEqual(
-      Object.keys(route.query.shape).toSorted(),
-    )
+    expect(names.filter((name) => name in route.query.shape)).toEqual(Object.keys(route.query.shape))
   })
 
-  function operationOf(route: Route) {
+  function parametersOf({ parameters = [] }: Operation) {
+    return parameters.map((each) =>
+      '$ref' in each ? parsed.components.parameters[each.$ref.split('/').at(-1)!]! : each,
+    )
+  }
+
+  function routeNamed(name: string): Route {
+    return routes.find((route) => route.name === name)!
+  }
+
+  function operationOf(route: Route): Operation {
     const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}')
-    const found = parsed.paths[path]?.[route.method.toLowerCase() as 'get']
+    const found = parsed.paths[path]?.[route.method.toLowerCase()]
     if (found === undefined) throw new Error(`${route.name} is not described.`)
     return found
   }

@@ -1,14 +1,16 @@
 import { z } from 'zod'
+import type { ErrorCode } from './errors.ts'
+import { errorsOfRoute } from './route-errors.ts'
 
 /**
- * Who may call a route. Required by its type, so a route nobody thought about does not compile.
- * - `public`: anybody
+ * The callers of a route. Required by the type, so a route without a decision does not compile.
+ * - `public`: everyone, without a token
  * - `token`: any valid user or project token
- * - `account`: user tokens only; lies under /v1/accounts, where project tokens are refused before routing
+ * - `account`: user tokens only, under /v1/accounts, where project tokens are refused before routing
  * - `account-read`: user tokens of the members of `:accountId`, viewers included
  * - `account-admin`: user tokens of its owners and admins
  * - `user`: user tokens only, elsewhere
- * - `project-read`: whoever may see the project, viewers included
+ * - `project-read`: members of the account, viewers included, and the project's own tokens
  * - `project-write`: members and up, and the project's own tokens
  * - `project-admin`: owners and admins by a user token; no project token
  * - `sandbox`: the sandbox service key (`SVC_TOKEN`)
@@ -28,8 +30,8 @@ export type Access =
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * What a write does to what the server keeps. `adds` counts against the bytes an agent may write and is refused while the
- * disk is almost full. `ends` stops work or lands it, so it always passes. DELETE always ends.
+ * The effect of a write on stored data. `adds` counts against the bytes an agent may write, and is refused while the disk
+ * is almost full. `ends` stops or merges work, so it is always allowed. DELETE always ends.
  */
 export type Effect = 'adds' | 'ends'
 
@@ -40,41 +42,78 @@ type WithEffect<M extends Method, A extends Access> = M extends 'POST' | 'PATCH'
     : { effect?: undefined }
   : { effect?: undefined }
 
+/** The definition of a route. A field without a default is required: a route that leaves it out does not compile. */
+interface Definition<Path, Reply, A, M, Query, Body> {
+  /** camelCase, unique: the operation id of the API document. */
+  name: string
+  /** The imperative in a few words: the title of the operation. */
+  summary: string
+  /** For callers: effects, limits with units, and the errors that need a reaction. */
+  description: string
+  /** Codes beyond those that follow from the route's shape; see route-errors.ts. */
+  errors: readonly ErrorCode[]
+  method: M
+  /** `:name` marks a parameter. */
+  path: Path
+  access: A
+  /** Whether it also answers for deleted projects (`too`) or only for them (`alone`), to those who may administer them. */
+  deleted?: 'too' | 'alone'
+  query?: Query
+  body?: Body
+  /** Without it, the limit of every route applies. */
+  bodyLimit?: BodyLimit
+  /** A request that a test sends to a server. */
+  example?: RouteExample
+  reply: Reply
+  status?: 200 | 201 | 202
+  /** POSTs that create or merge accept Idempotency-Key. */
+  idempotent?: boolean
+  /** The reply holds a secret, so the server does not store it: a repetition reads again what the first request made. */
+  secretReply?: boolean
+  /** The handler writes the reply itself, and `reply` only documents it. */
+  stream?: boolean
+  /** The list of the reply that `limit` and `cursor` cut. Without it the handler pages by itself, or there is no list. */
+  pages?: ListPages
+  /** The content types of the reply; `reply` describes the JSON one. */
+  replyTypes?: string[]
+  /** The JSON in `data` of each server-sent event. */
+  event?: z.ZodType
+  /** A public route that also answers inside a sandbox: it shows nothing about a person and takes nothing from one. */
+  publicInSandbox?: boolean
+}
+
+export interface RouteExample {
+  query?: Record<string, string>
+  body?: unknown
+}
+
 export interface Route<
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
   Reply extends z.ZodType = z.ZodType,
   A extends Access = Access,
-> {
-  /** camelCase, unique: the operation id of the OpenAPI document. */
-  name: string
-  summary: string
-  method: Method
-  /** `:name` marks a parameter. */
-  path: string
-  access: A
+> extends Required<Omit<Definition<string, Reply, A, Method, Query, Body>, Nullable>> {
+  errors: ErrorCode[]
   /** Null where the token of a sandbox writes nothing: reads, DELETE, and routes it cannot reach. */
   effect: Effect | null
-  /** A public route that also answers inside a sandbox: it shows nothing about a person and takes nothing from one. */
-  publicInSandbox: boolean
-  /** Its path names a session, so the token of a sandbox reaches it only for its own session and those it started. Follows from the path: a route cannot leave it out. */
+  /** Its path names a session, so the token of a sandbox reaches it only for its own session and those it started. */
   session: boolean
+  deleted: 'too' | 'alone' | null
   params: Params
-  query: Query
   body: Body | null
-  reply: Reply
-  status: 200 | 201 | 202
-  /** POSTs that create or merge honour Idempotency-Key. */
-  idempotent: boolean
-  /** The reply holds a secret, so the answer to a key is not kept: a repetition reads again what the first made. */
-  secretReply: boolean
-  /** The reply is a stream or is written by the handler itself; `reply` then only documents it. */
-  stream: boolean
-  /** The list of the reply that `limit` and `cursor` cut, and the field that names an entry; null where the handler pages by itself or there is no list. */
+  bodyLimit: BodyLimit | null
+  example: RouteExample | null
   pages: ListPages | null
-  /** The content types of the reply; `reply` describes the JSON one. */
-  replyTypes: string[]
+  event: z.ZodType | null
+}
+
+type Nullable = 'deleted' | 'body' | 'bodyLimit' | 'example' | 'pages' | 'event' | 'errors'
+
+/** `refusal` is the message of the error for a larger body. */
+export interface BodyLimit {
+  bytesMax: number
+  refusal: string
 }
 
 export interface ListPages {
@@ -105,65 +144,66 @@ export function route<
   const names = [...def.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!)
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])))
   return {
-    name: def.name,
-    summary: def.summary,
-    method: def.method,
-    path: def.path,
-    access: def.access,
+    ...def,
     effect: def.effect ?? null,
+    errors: errorsOfRoute({
+      ...def,
+      effect: def.effect ?? null,
+      hasBody: def.body !== undefined,
+      idempotent: def.idempotent ?? false,
+      stream: def.stream ?? false,
+    }),
     publicInSandbox: def.publicInSandbox ?? false,
     session: names.includes('sessionId'),
+    deleted: def.deleted ?? null,
     params: params as unknown as z.ZodObject<ParamsOf<Path>>,
     query: (def.query ?? noQuery) as Query,
     body: def.body ?? null,
-    reply: def.reply,
+    bodyLimit: def.bodyLimit ?? null,
+    example: def.example ?? null,
     status: def.status ?? 200,
     idempotent: def.idempotent ?? false,
     secretReply: def.secretReply ?? false,
     stream: def.stream ?? false,
     pages: def.pages ?? null,
     replyTypes: def.replyTypes ?? ['application/json'],
+    event: def.event ?? null,
   }
 }
 
-interface Definition<Path, Reply, A, M, Query, Body> {
-  name: string
-  summary: string
-  method: M
-  path: Path
-  access: A
-  query?: Query
-  body?: Body
-  reply: Reply
-  status?: 200 | 201 | 202
-  idempotent?: boolean
-  secretReply?: boolean
-  stream?: boolean
-  pages?: ListPages
-  replyTypes?: string[]
-  publicInSandbox?: boolean
+/** An object that the API document describes once, under its name. */
+export function named<Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) {
+  return z.object(shape).meta({ id })
 }
 
 export const uuid = z.uuid()
 export const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'is not a full commit id')
 export const bytesAtMost = (max: number) => (text: string) => new TextEncoder().encode(text).length <= max
 
-/** Line ends and other control characters become a space: in a commit, a log or a card a second line would speak for itself. */
+/** Replaces line ends and other control characters by a space: in a commit, a log or a card, a second line could pass for a message of its own. */
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 /** A name or a title. */
 export const line = (max: number) => z.string().overwrite(oneLine).min(1).max(max)
 
 export const timestamp = z.iso.datetime({ precision: 3 })
-export const ok = z.object({ ok: z.literal(true) })
+export const ok = named('Ok', { ok: z.literal(true) })
 export const metadata = z
   .record(z.string(), z.json())
   .refine((value) => bytesAtMost(16 * 1024)(JSON.stringify(value)), 'is larger than 16 KiB')
 
 /** `limit` and `cursor` of every list; the next page is in the `Link` header. */
 export const page = z.object({
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
-  cursor: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100).describe('The most entries of one page.'),
+  cursor: z.string().max(200).optional().describe('The cursor in the `Link` header of the page before.'),
 })
 
-/** The same of lists that are whole unless a page is asked for. Their routes name the list in `pages`. */
-export const pageOfWhole = page.extend({ limit: z.coerce.number().int().min(1).max(1000).optional() })
+/** For lists that are whole without `limit`. Their routes name the list in `pages`. */
+export const pageOfWhole = page.extend({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('The most entries of one page. Without it, the list is whole.'),
+})

@@ -1,14 +1,14 @@
 /** The daemon's start and what goes wrong with it: with git for real, and with a stand-in for the runtime. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { $ } from 'bun'
 
-import { createAgentRuntime } from './agent-runtime.ts'
-import { answerGitCredential } from './git-credential.ts'
-import { createSessionEnv } from './session-env.ts'
+import { createAgentRuntime } from './runtime/agent-runtime.ts'
+import { answerGitCredential } from './workspace/git-credential.ts'
+import { createSessionEnv } from './runtime/session-env.ts'
 import { bootEnvironment, type DaemonUnderTest, freePort, startTestDaemon, testToken, until } from './testing.ts'
 
 // Generous: the machines that run this are busy with everything else.
@@ -90,7 +90,7 @@ describe('boot', () => {
     expect(await reply.json()).toEqual({
       error: 'There is no agent called "nobody".',
       code: 'agent_not_found',
-      hint: 'The default branch has: build',
+      hint: 'The default branch has these agents: build',
     })
   })
 })
@@ -183,6 +183,34 @@ describe('refresh', () => {
     expect(refused.status).toBe(409)
     expect(await refused.json()).toMatchObject({ code: 'not_fast_forward' })
   })
+
+  test('loses nothing of a work tree that cannot follow, and still takes over the configuration', async () => {
+    const from = await origin()
+    const under = await start(cloning(from))
+    await under.daemon.booted
+    const work = join(under.folder, 'workspace')
+    await $`cd ${from} && echo theirs > f && git commit -qam theirs && git checkout -q main && mkdir -p tools/agents && echo moved > tools/agents/b.md && git add -A && git commit -qm moved && git checkout -q session-1`.quiet()
+    writeFileSync(join(work, 'f'), 'not committed\n')
+    const before = (await under.daemon.health()).commit
+    const starts = (await under.daemon.health()).runtime_starts
+    const dirty = await call(under, '/svc/refresh', { config_dir: 'tools' })
+    expect(dirty.status).toBe(409)
+    expect(((await dirty.json()) as { error: string }).error).toContain('would be overwritten')
+    expect(readFileSync(join(work, 'f'), 'utf8')).toBe('not committed\n')
+    expect(readFileSync(join(under.folder, 'runtime/config/agents/b.md'), 'utf8')).toBe('moved\n')
+    expect(await under.daemon.health()).toMatchObject({ commit: before, runtime: 'ready', runtime_starts: starts + 1 })
+    const env = (await (await fetch(`http://127.0.0.1:${under.runtimePort}/env`)).json()) as Record<string, string>
+    expect(env).toMatchObject({ SVC_CONFIG_DIR: 'tools', RUNTIME_CONFIG_DIR: join(work, 'tools') })
+
+    // Another branch of the agent's own is not moved, even where it could be.
+    await $`git -C ${work} checkout -q -- f && git -C ${work} checkout -q -b mine`.quiet()
+    const elsewhere = await call(under, '/svc/refresh', {})
+    expect(((await elsewhere.json()) as { error: string }).error).toContain(
+      'the work tree has the branch mine checked out',
+    )
+    expect((await $`git -C ${work} rev-parse mine`.text()).trim()).toBe(before!)
+    expect((await call(under, '/svc/refresh', { config_dir: '../elsewhere' })).status).toBe(400)
+  })
 })
 
 describe('secrets that change', () => {
@@ -190,10 +218,15 @@ describe('secrets that change', () => {
     const under = await start({ OLD: 'old', KEPT: 'kept' })
     await under.daemon.booted
     const value = `it's "quoted" $HOME \\ \n two`
-    const reply = await call(under, '/svc/env', { revision: '2', env: { KEPT: 'kept', NEW: value } })
+    const reply = await call(under, '/svc/env', {
+      ...{ revision: '2', env: { KEPT: 'kept', NEW: value }, names: ['HELD_BACK', 'KEPT', 'NEW'] },
+    })
     expect(await reply.json()).toEqual({ ok: true, changed: ['NEW', 'OLD'] })
-    const env = { BASH_ENV: join(under.folder, 'session.env'), OLD: 'old', PATH: '/usr/bin:/bin' }
+    const atLaunch = { OLD: 'old', SVC_PROJECT_SECRET_NAMES: 'KEPT,OLD', SVC_PROJECT_SECRETS_REVISION: '1' }
+    const env = { BASH_ENV: join(under.folder, 'session.env'), PATH: '/usr/bin:/bin', ...atLaunch }
     expect(await $`bash -c ${'printf %s "$NEW-$KEPT-${OLD-unset}"'}`.env(env).text()).toBe(`${value}-kept-unset`)
+    const about = 'echo "$SVC_PROJECT_SECRET_NAMES $SVC_PROJECT_SECRETS_REVISION"'
+    expect(await $`bash -c ${about}`.env(env).text()).toBe('HELD_BACK,KEPT,NEW 2\n')
   })
 
   test.each([
@@ -253,7 +286,7 @@ describe('the credential helper', () => {
       const api = `http://127.0.0.1:${service.port}/v1`
       const remote = { SVC_API_URL: api, SVC_REPO_URL: `${api}/projects/p/git` }
       await expect(ask(`protocol=http\nhost=127.0.0.1:${service.port}\n`, 'get', remote)).rejects.toThrow(
-        'git cannot take',
+        'git cannot use',
       )
       await service.stop(true)
     },

@@ -1,38 +1,48 @@
-/** From an empty sandbox to a running conversation: listen, clone, configure, start the runtime, deliver the first prompt. */
+/** Boots a sandbox: listen, clone, configure, start the runtime, deliver the first prompt. */
 import { writeFileSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 
-import { type BootStep, daemonPort, type DaemonHealth, egressPort, relayPort, runtimePort } from '@svc/contract/daemon'
+import {
+  type BootStep,
+  daemonPort,
+  type DaemonHealth,
+  egressPort,
+  relayPort,
+  runtimePort,
+} from '@svc/contract/daemon/control'
 
-import { createAccess } from './access.ts'
-import { type AgentRuntime, createAgentRuntime } from './agent-runtime.ts'
+import { handledLater } from './child.ts'
+import { createAccess } from './http/access.ts'
+import { type AgentRuntime, createAgentRuntime } from './runtime/agent-runtime.ts'
+import { writeAttachment } from './runtime/attachments.ts'
 import { type AgentIdentity, type DaemonConfig, type DaemonPaths, readConfig } from './config.ts'
-import { type Conversation, createConversation } from './conversation.ts'
-import { type HttpParts, listen } from './http.ts'
-import { startRelay } from './relay.ts'
-import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime-config.ts'
-import { createSessionEnv } from './session-env.ts'
-import { runSetup } from './setup.ts'
-import type { OwnPorts } from './target.ts'
-import { serveTerminals } from './terminals.ts'
-import { createWarmSandbox } from './warm.ts'
-import { createWorkRecoverer, createWorkSaver } from './save-work-child.ts'
-import { createWorkspace, type RefreshOutcome, type Workspace } from './workspace.ts'
+import { type Conversation, createConversation } from './runtime/conversation.ts'
+import { type HttpParts, listen } from './http/server.ts'
+import { createRefresh } from './runtime/refresh.ts'
+import { startRelay } from './http/relay.ts'
+import { proxyEnvironment, runtimeConfig, runtimeEnvironment, writeEnforcedConfig } from './runtime/runtime-config.ts'
+import { createSessionEnv, type SessionEnv } from './runtime/session-env.ts'
+import { runSetup } from './workspace/setup.ts'
+import type { OwnPorts } from './http/target.ts'
+import { serveTerminals } from './http/terminals.ts'
+import { createWarmSandbox } from './runtime/warm.ts'
+import { createWorkRecoverer, createWorkSaver } from './workspace/save-work-child.ts'
+import { createWorkspace, type Workspace } from './workspace/workspace.ts'
 
 export interface DaemonOptions {
   env: Record<string, string | undefined>
   identity: AgentIdentity
   paths: DaemonPaths
-  /** How git starts the credential helper. */
+  /** The command that git runs as its credential helper. */
   credentialHelper: string
   runtimeCommand: string[]
-  /** How this program and the client are started again, as the agent. */
+  /** Commands that start this program and the client as the agent. */
   programs: { agent: string[]; client: string[] }
   listen: { tcp: { host: string; port: number } | null; socketPath: string | null }
-  /** Null where the sandbox has a way out of its own. */
+  /** Null where the sandbox has its own network. */
   relay: { port: number; socketPath: string } | null
-  /** The way out to other hosts, as an HTTP proxy; null where the sandbox has none. */
+  /** The egress proxy; null where the sandbox has none. */
   egress: { port: number; socketPath: string } | null
   ports?: OwnPorts
   log: (message: string) => void
@@ -40,7 +50,7 @@ export interface DaemonOptions {
 
 export interface Daemon {
   health(): Promise<DaemonHealth>
-  /** Resolves when the boot is over, well or not: `health` says which. */
+  /** Resolves when the boot ends, successfully or not; `health` reports the result. */
   booted: Promise<void>
   stop(): Promise<void>
 }
@@ -51,14 +61,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const ports = options.ports ?? { daemon: daemonPort, relay: relayPort, egress: egressPort, runtime: runtimePort }
   const read = readConfig(options.env)
   const config = 'problems' in read ? null : read
-  let bootError = 'problems' in read ? `The boot environment is wrong: ${read.problems.join(' ')}` : null
+  let bootError = 'problems' in read ? `The boot environment is invalid: ${read.problems.join(' ')}` : null
   let status: DaemonHealth['status'] = 'booting'
   let workspace: Workspace | null = null
   let runtime: AgentRuntime | null = null
 
   async function health(): Promise<DaemonHealth> {
     const runtimeState = runtime?.state ?? 'stopped'
-    // A runtime that is given up on later fails a sandbox that was once ready.
+    // The sandbox also fails when the runtime stops being restarted after the sandbox was ready.
     const failed = status === 'failed' || runtimeState === 'failed'
     return {
       daemon: 'ok',
@@ -79,7 +89,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const parts: HttpParts = {
     access: null,
     conversation: null,
-    sessionEnv: null,
+    setSecrets: null,
+    attach: null,
     refresh: null,
     warm: null,
     work: null,
@@ -93,12 +104,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     log: options.log,
   }
 
-  // Before anything else: whoever waits for this sandbox sees from here what it is doing.
+  // Listen first, so that the server can follow the boot.
   const listeners = await timeline.step('listen', () => listen(parts, options.listen))
   const relays: Server[] = []
 
   async function boot(): Promise<void> {
-    if (config === null) throw new Error(bootError ?? 'The boot environment is wrong.')
+    if (config === null) throw new Error(bootError ?? 'The boot environment is invalid.')
     const { token, sessionId, generation } = config
     parts.access = await createAccess({ token, sessionId, generation })
     for (const relay of [options.relay, options.egress]) if (relay !== null) relays.push(await startRelay(relay))
@@ -110,33 +121,39 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       atStart: config.secrets,
       revision: config.platform['SVC_PROJECT_SECRETS_REVISION'] ?? '',
     })
-    parts.sessionEnv = sessionEnv
+    parts.setSecrets = ({ revision, env, names }) => {
+      const platform = secretMarkers(revision, names)
+      const changed = sessionEnv.replace(revision, env, platform)
+      Object.assign(config.platform, platform)
+      return changed
+    }
+    parts.attach = (body) => writeAttachment(options, body)
     const started = createRuntime(config, options, ports.runtime, () => sessionEnv.secrets)
     writeFileSync(join(options.paths.runtimeDir, 'opencode.json'), JSON.stringify(runtimeConfig(config)), {
       mode: 0o644,
     })
     writeEnforcedConfig(config, options.paths)
 
-    // The runtime takes a second to load itself and looks at no file of the repository before it is first asked
-    // something, so the clone happens meanwhile.
+    // The runtime takes a second to load and reads no repository file before its first request, so the clone runs in
+    // parallel.
     runtime = started
     const startRuntime = () => {
       started.start()
       const ready = timeline.step('runtime', () => started.whenReady())
-      // It is awaited below; should the clone fail first, its own failure is still no unhandled one.
-      ready.catch(() => {})
+      // Awaited below. This prevents an unhandled rejection when the clone fails first.
+      ready.catch(handledLater)
       return ready
     }
     const { setup } = config
-    // A program of the project's own may be a file of the repository, so it waits for the clone.
-    const startedMeanwhile = setup === null && config.runtimeCommand === null ? startRuntime() : null
+    // The project's own runtime may be a file in the repository, so it starts after the clone.
+    const startedEarly = setup === null && config.runtimeCommand === null ? startRuntime() : null
     const conversation = createConversation({
       runtime: started,
       agentName: config.agentName,
       model: config.model,
       title: config.sessionId,
     })
-    const claimed = () => begin(config, tree, started, conversation)
+    const claimed = () => begin({ config, tree, runtime: started, conversation, sessionEnv })
     const warm = config.warm ? wait({ config, tree, runtime: started, conversation, sessionEnv, claimed }) : null
     if (config.clone) await timeline.step('clone', () => warm?.filled ?? tree.clone())
     await timeline.step('configure', () => (config.clone ? tree.copyConfigDir() : Promise.resolve()))
@@ -144,15 +161,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       const env = runtimeVariables(config, options, sessionEnv.secrets)
       await timeline.step('setup', () => runSetup({ ...options, command: setup, env }))
     }
-    await (startedMeanwhile ?? startRuntime())
+    await (startedEarly ?? startRuntime())
     if (warm === null) return claimed()
     await timeline.step('prime', () => warm.prime())
     status = 'warm'
   }
 
-  /** From here on a session can claim it. */
-  function wait(of: Parameters<typeof createWarmSandbox>[0]): ReturnType<typeof createWarmSandbox> {
-    const warm = createWarmSandbox(of)
+  /** Opens the routes that fill and claim this warm sandbox. */
+  function wait(session: Parameters<typeof createWarmSandbox>[0]): ReturnType<typeof createWarmSandbox> {
+    const warm = createWarmSandbox(session)
     parts.warm = {
       follow: warm.follow,
       claim: (env, commit) => timeline.step('claim', () => warm.claim(env, commit)),
@@ -160,39 +177,34 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     return warm
   }
 
-  /** From here on it is a session's: its first prompt goes out, and it can be prompted. */
-  async function begin(
-    config: DaemonConfig,
-    tree: Workspace,
-    runtime: AgentRuntime,
-    conversation: Conversation,
-  ): Promise<void> {
+  /** Hands the sandbox to its session: opens the session routes and sends the first prompt. */
+  async function begin({ config, tree, runtime, conversation, sessionEnv }: SessionParts): Promise<void> {
     parts.conversation = conversation
-    parts.refresh = singleFlight(() => refresh(tree, runtime))
+    parts.refresh = createRefresh({ config, tree, runtime, conversation })
     parts.warm = null
-    // Not before: half a checkout, or one that waits for a session, is nobody's work.
+    // Opened only now: a partial checkout, or one without a session, is not work to save.
     parts.work = createWorkSaver({ ...options, command: options.programs.agent })
     parts.recover = createWorkRecoverer({
       ...options,
       client: options.programs.client,
       sessionId: config.sessionId,
-      env: () => runtimeVariables(config, options, parts.sessionEnv?.secrets ?? {}),
+      env: () => runtimeVariables(config, options, sessionEnv.secrets),
     })
     parts.terminals = serveTerminals({
       ...options,
       socketPath: join(options.paths.runtimeDir, 'terminals.sock'),
       cwd: options.paths.workspace,
-      env: () => runtimeVariables(config, options, parts.sessionEnv?.secrets ?? {}),
+      env: () => runtimeVariables(config, options, sessionEnv.secrets),
     })
     await firstPrompt(config, async (text) => {
       await timeline.step('prompt', async () => {
-        await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt'))
+        await (text === null ? conversation.open() : conversation.prompt(text, 'svc-initial-prompt', null))
       })
     })
     status = 'ready'
-    // Nobody need wait for it: a prompt that comes first does the same work.
+    // Not awaited: a prompt that arrives first loads the same things.
     if (!config.warm && !config.openSessionAtBoot)
-      conversation.warm().catch((error: unknown) => options.log(`the runtime was not primed: ${String(error)}`))
+      conversation.warm().catch((error: unknown) => options.log(`the runtime could not be primed: ${String(error)}`))
   }
 
   const booted = boot().catch((error: unknown) => {
@@ -210,6 +222,22 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       parts.terminals?.stop()
       await runtime?.stop()
     },
+  }
+}
+
+interface SessionParts {
+  config: DaemonConfig
+  tree: Workspace
+  runtime: AgentRuntime
+  conversation: Conversation
+  sessionEnv: SessionEnv
+}
+
+/** The platform variables that describe a set of secrets. */
+function secretMarkers(revision: string, names: string[] | undefined): Record<string, string> {
+  return {
+    SVC_PROJECT_SECRETS_REVISION: revision,
+    ...(names === undefined ? {} : { SVC_PROJECT_SECRET_NAMES: names.join(',') }),
   }
 }
 
@@ -237,27 +265,8 @@ const runtimeVariables = (config: DaemonConfig, options: DaemonOptions, secrets:
   ...proxyEnvironment(options.egress),
 })
 
-/** A prompt given with the session is sent once; without one the conversation may still be opened. */
 async function firstPrompt(config: DaemonConfig, send: (text: string | null) => Promise<void>): Promise<void> {
   if (config.openSessionAtBoot) await send(config.initialPrompt)
-}
-
-/** Files and settings are read when the runtime starts, so a fresh tree needs a fresh runtime. */
-async function refresh(tree: Workspace, runtime: AgentRuntime): Promise<RefreshOutcome> {
-  const outcome = await tree.refresh()
-  if (outcome.kind !== 'updated') return outcome
-  await tree.copyConfigDir()
-  await runtime.restart()
-  return outcome
-}
-
-/** Two at once are one: the second caller gets what the first one started. */
-function singleFlight<T>(act: () => Promise<T>): () => Promise<T> {
-  let flight: Promise<T> | null = null
-  return () =>
-    (flight ??= act().finally(() => {
-      flight = null
-    }))
 }
 
 function createTimeline(startedAt: number) {

@@ -1,12 +1,9 @@
-/** Children of the daemon: run as the agent, with a closed environment, bounded output and an end. */
+/** Child processes of the daemon. */
 import type { AgentIdentity } from './config.ts'
 
 export const systemPath = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin'
 
-/**
- * The command under the agent's uid: no groups, no capability, no way to get one. The kernel should rather end it than
- * the daemon when memory is short, and its uid may have only so many processes.
- */
+/** Wraps a command to run under the agent's uid, unprivileged and killed before the daemon when memory is short. */
 export function asAgent(identity: AgentIdentity, command: string[]): string[] {
   const script = 'echo 500 > /proc/self/oom_score_adj 2>/dev/null; exec "$@"'
   const wrapped = ['/bin/sh', '-c', script, 'svc-agent-child']
@@ -16,6 +13,38 @@ export function asAgent(identity: AgentIdentity, command: string[]): string[] {
     wrapped.push('--inh-caps=-all', '--no-new-privs')
   }
   return [...wrapped, ...command]
+}
+
+/** The variables that every program of the agent starts with. */
+export const agentEnvironment = (home: string): Record<string, string> => ({
+  PATH: systemPath,
+  HOME: home,
+  SHELL: '/bin/bash',
+  USER: 'agent',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+})
+
+/** Kills a child that was started with `detached`, together with its whole process group. */
+export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // ESRCH: the group has already ended.
+  }
+}
+
+/** For a promise whose rejection is handled where it is awaited: it must not be reported as unhandled before that. */
+export function handledLater(): void {}
+
+/** Returns a function that runs its calls one after the other. A failed call does not stop the later ones. */
+export function oneAtATime(): <T>(act: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (act) => {
+    const mine = last.then(act)
+    last = mine.catch(handledLater)
+    return mine
+  }
 }
 
 export interface Finished {
@@ -46,7 +75,7 @@ export async function finish(
   return { code, stdout, stderr }
 }
 
-/** All of it is read, so that the writer is never stuck; what is too much is dropped. */
+/** Reads the whole stream so that the writer never blocks, but keeps only `bytesMax`. */
 async function readAtMost(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -56,7 +85,7 @@ async function readAtMost(stream: ReadableStream<Uint8Array>, bytesMax: number):
   return text.slice(0, bytesMax)
 }
 
-/** The last lines of a child, as one line a person can read. */
+/** The last lines of a child's output, joined into one readable line. */
 export function lastLines(text: string, count = 5): string {
   return text
     .split('\n')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { type DaemonConfig, dropLoaderNames, readConfig, readIdentity, refuseSecretName } from './config.ts'
-import { enforcedConfig, runtimeEnvironment } from './runtime-config.ts'
+import { enforcedConfig, runtimeEnvironment } from './runtime/runtime-config.ts'
 import { bootEnvironment } from './testing.ts'
 
 const paths = {
@@ -9,6 +9,7 @@ const paths = {
   home: '/opt/svc/home',
   runtimeDir: '/opt/svc/runtime',
   sessionEnv: '/opt/svc/session.env',
+  attachments: '/opt/svc/attachments',
 }
 const read = (extra: Record<string, string> = {}) => readConfig(bootEnvironment(extra)) as DaemonConfig
 

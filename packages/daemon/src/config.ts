@@ -1,8 +1,9 @@
-/** The environment a sandbox boots with, read once. Nothing else in the daemon looks at process.env. */
-import { agentUid, runtimeHome, warmName, workspaceDir } from '@svc/contract/daemon'
-import { bareModelName } from '@svc/contract/model-names'
+/** The boot environment, read once. Only this file of the daemon reads process.env. */
+import { attachmentsDir } from '@svc/contract/schemas/attachments'
+import { agentUid, runtimeHome, warmName, workspaceDir } from '@svc/contract/daemon/control'
+import { bareModelName } from '@svc/contract/schemas/model-names'
 
-export type ModelShape = 'openai' | 'anthropic'
+type ModelShape = 'openai' | 'anthropic'
 
 export interface DaemonConfig {
   projectId: string
@@ -14,41 +15,41 @@ export interface DaemonConfig {
   apiUrl: string
   /** The runtime's agent; null lets the runtime choose. */
   agentName: string | null
-  /** The model that was chosen; null is the server's default. */
+  /** The chosen model; null for the server's default. */
   model: string | null
-  /** Another program in place of the agent runtime that comes along. */
+  /** A command that replaces the bundled agent runtime. */
   runtimeCommand: string[] | null
   initialPrompt: string | null
   openSessionAtBoot: boolean
   clone: boolean
-  /** A command for the fresh work tree, before the runtime starts. */
+  /** Runs in the fresh work tree before the runtime starts. */
   setup: string | null
-  /** Waits in the pool for a session that claims it. */
+  /** The sandbox waits in the pool until a session claims it. */
   warm: boolean
   token: string
   generation: number
   configDir: string
   llm: { baseUrl: string; apiKey: string; shape: ModelShape }
-  /** The configured models, which agents and subagents may name; empty where there is one. */
+  /** The configured models, which agents and subagents may name; empty when there is only one. */
   models: Record<string, ModelShape>
-  /** Everything platform variables say, as the agent gets them. */
-  platform: Record<string, string>
+  /** All platform variables, as the agent gets them. */
   /** The project's secrets, as the agent gets them. */
+  platform: Record<string, string>
   secrets: Record<string, string>
 }
 
-/** How a child runs as the agent. */
+/** How a child process runs as the agent. */
 export interface AgentIdentity {
-  /** Null when there is only one uid here. */
+  /** Null when the sandbox has only one uid. */
   uid: number | null
-  /** How many processes that uid may have; null for no limit of our own. */
+  /** The uid's process limit; null for none. */
   processesMax: number | null
 }
 
-/** Names that change how programs start, the daemon and its git among them. The secrets API refuses them; this is the second lock. */
+/** Names that change how programs start, including the daemon and git. The secrets API also rejects them. */
 const loaderNames =
   /^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|BUN_.*|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|BASH_ENV|ENV|IFS|GCONV_PATH|LOCPATH|HOSTALIASES|RES_OPTIONS|OPENSSL_.*|SSL_CERT_.*)$/i
-/** Beyond those, names that only this daemon decides for the agent. */
+/** More names that only the daemon sets for the agent. */
 const ownNames =
   /^(PATH|HOME|SHELL|PWD|OLDPWD|SHLVL|_|LANG|TERM|USER|LOGNAME|HOSTNAME|GIT_.*|OPENCODE_.*|RUNTIME_CONFIG_DIR)$/i
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -61,15 +62,17 @@ export function dropLoaderNames(env: Record<string, string | undefined>): Record
   return kept
 }
 
-/** Why a name cannot be a secret here, or null. */
+/** Why a name cannot be a secret, or null when it can. */
 export function refuseSecretName(name: string): string | null {
-  if (!namePattern.test(name)) return `${JSON.stringify(name)} is no name of an environment variable.`
-  if (/^SVC_/i.test(name)) return `${name} belongs to the platform.`
+  if (!namePattern.test(name)) return `${JSON.stringify(name)} is not a valid environment variable name.`
+  if (/^SVC_/i.test(name)) return `${name} is reserved for the platform.`
   if (loaderNames.test(name) || ownNames.test(name)) return `${name} would change how programs start.`
   return null
 }
 
-/** The configuration, or every reason why there is none. */
+export const isOutsideRepository = (folder: string) => folder.startsWith('/') || folder.split('/').includes('..')
+
+/** The configuration, or every problem with it. */
 export function readConfig(env: Record<string, string | undefined>): DaemonConfig | { problems: string[] } {
   const problems: string[] = []
   const needed = (name: string): string => {
@@ -78,10 +81,10 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     return value ?? ''
   }
   const generation = Number(needed('SVC_SANDBOX_GENERATION'))
-  if (!Number.isSafeInteger(generation)) problems.push('SVC_SANDBOX_GENERATION is no whole number.')
+  if (!Number.isSafeInteger(generation)) problems.push('SVC_SANDBOX_GENERATION is not an integer.')
   const configDir = env['SVC_CONFIG_DIR'] || '.svc/runtime'
-  if (configDir.startsWith('/') || configDir.split('/').includes('..')) {
-    problems.push('SVC_CONFIG_DIR lies outside the repository.')
+  if (isOutsideRepository(configDir)) {
+    problems.push('SVC_CONFIG_DIR is outside the repository.')
   }
   const apiUrl = needed('SVC_API_URL').replace(/\/+$/, '')
   const config: DaemonConfig = {
@@ -93,7 +96,7 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
     token: needed('SVC_TOKEN'),
     defaultBranch: env['SVC_DEFAULT_BRANCH'] || 'main',
     baseRef: env['SVC_BASE_REF'] || env['SVC_DEFAULT_BRANCH'] || 'main',
-    // "default" is how a session without a choice calls it; the runtime has no agent of that name.
+    // The server sends "default" when the session chose no agent; the runtime has no agent of that name.
     agentName: ['', 'default'].includes(env['SVC_AGENT_NAME'] ?? '') ? null : env['SVC_AGENT_NAME']!,
     model: bareModelName(env['SVC_RUNTIME_MODEL'] ?? '') || null,
     runtimeCommand: readCommand(env['SVC_RUNTIME_COMMAND'], problems),
@@ -127,9 +130,9 @@ function readCommand(json: string | undefined, problems: string[]): string[] | n
     const words: unknown = JSON.parse(json)
     if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')) return words
   } catch {
-    // Said below, as for a list of something else.
+    // Reported below, like JSON of another type.
   }
-  problems.push('SVC_RUNTIME_COMMAND is no list of words.')
+  problems.push('SVC_RUNTIME_COMMAND is not a JSON list of strings.')
   return null
 }
 
@@ -142,13 +145,13 @@ function readModels(json: string | undefined, problems: string[]): Record<string
         Object.entries(models).map(([name, shape]) => [name, shape === 'anthropic' ? 'anthropic' : 'openai']),
       )
   } catch {
-    // Reported below, as for another kind of value.
+    // Reported below, like JSON of another type.
   }
-  problems.push('SVC_LLM_MODELS has to be an object of model names.')
+  problems.push('SVC_LLM_MODELS is not a JSON object of model names.')
   return {}
 }
 
-/** One uid or two: the driver decides, the kernel tells. */
+/** The driver decides whether the sandbox has one uid or two; the kernel's uid map shows which. */
 export function readIdentity(args: string[], uidMap: string): AgentIdentity {
   const at = args.indexOf('--agent-processes')
   const processes = at === -1 ? Number.NaN : Number(args[at + 1])
@@ -163,14 +166,16 @@ export function readIdentity(args: string[], uidMap: string): AgentIdentity {
   }
 }
 
-/** Where the daemon puts things. Tests point it elsewhere. */
+/** The daemon's folders and files. */
 export interface DaemonPaths {
   workspace: string
   home: string
-  /** The daemon's own: readable by the agent, not writable. */
+  /** Readable by the agent, writable only by the daemon. */
   runtimeDir: string
-  /** What later secrets say, for every bash the agent starts. In memory with the rest, not in the folder shared with the host. */
+  /** Later secrets, which every bash of the agent sources. Kept in memory, not in the folder shared with the host. */
   sessionEnv: string
+  /** Files that came with prompts. */
+  attachments: string
 }
 
 export const sandboxPaths: DaemonPaths = {
@@ -178,4 +183,5 @@ export const sandboxPaths: DaemonPaths = {
   home: runtimeHome,
   runtimeDir: '/opt/svc/runtime',
   sessionEnv: '/opt/svc/session.env',
+  attachments: attachmentsDir,
 }

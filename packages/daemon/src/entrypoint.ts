@@ -1,6 +1,6 @@
 /**
- * PID 1 of a sandbox. It starts the daemon, passes signals on, takes away the dead that nobody waits for, and ends when
- * the daemon ends: restarting it here would hide why it died from the server, which knows what to do about it.
+ * PID 1 of a sandbox. Starts the daemon, forwards signals, reaps orphaned processes, and exits with the daemon. It
+ * does not restart the daemon: the server needs to see why it died.
  */
 import { dropLoaderNames } from './config.ts'
 import { startReaper } from './reaper.ts'
@@ -15,7 +15,7 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
     stdout: 'inherit',
     stderr: 'inherit',
   })
-  // The kernel gives PID 1 no default action: a signal without a handler here would be lost.
+  // The kernel gives PID 1 no default signal action, so an unhandled signal would be lost.
   for (const signal of forwarded) process.on(signal, () => daemon.kill(signal))
   if (args.includes('--lifeline')) endWithTheServer()
   const stopReaper = startReaper(daemon.pid)
@@ -27,26 +27,26 @@ export async function runEntrypoint(args: string[] = process.argv.slice(2)): Pro
   process.exit(code)
 }
 
-/** What the daemon gets to know: its own arguments, without what only PID 1 needs. */
+/** The daemon's own arguments, without those for PID 1. */
 function daemonArguments(args: string[]): string[] {
   const at = args.indexOf('--agent-processes')
   return at === -1 ? [] : args.slice(at, at + 2)
 }
 
 /**
- * Standard input is a pipe whose other end the server holds. bubblewrap already dies with its parent, but a server
- * killed in the few instructions before that is armed would leave a sandbox that nobody knows; this end of file does not miss.
+ * The server holds the other end of standard input. bubblewrap dies with its parent, but a server killed before
+ * bubblewrap arms that would leave an orphaned sandbox. End of file on this pipe always arrives.
  */
 function endWithTheServer(): void {
   process.stdin.on('end', () => {
-    lastLine('the server is gone')
+    lastLine('the server closed its connection')
     process.exit(0)
   })
   process.stdin.on('error', () => process.exit(0))
   process.stdin.resume()
 }
 
-/** Standard error is not buffered: written before the exit, it is what the driver reports. */
+/** Standard error is unbuffered, so the driver can report this line even though the process exits next. */
 function lastLine(text: string): void {
   process.stderr.write(`svc-entrypoint: ${text}\n`)
 }

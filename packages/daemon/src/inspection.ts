@@ -1,9 +1,11 @@
-/** For the weaker wall, where daemon and agent share one uid. */
+/** Hides the daemon's process where daemon and agent share one uid. */
 import { dlopen, FFIType } from 'bun:ffi'
 
 const PR_SET_DUMPABLE = 4
 
-/** Closes /proc/<pid>/environ, /proc/<pid>/mem and ptrace to other processes of our own uid. Signals it cannot close. */
+/**
+ * Closes /proc/<pid>/environ, /proc/<pid>/mem, and ptrace to other processes of the same uid. Signals stay possible.
+ */
 export function forbidInspection(): void {
   const u64 = FFIType.u64
   const { prctl } = dlopen('libc.so.6', {

@@ -1,4 +1,4 @@
-/** `svc-agent`: the daemon inside a sandbox, the credential helper of the git in it, and what saves unfinished work. */
+/** `svc-agent`: the sandbox daemon, git's credential helper, and the program that saves unfinished work. */
 
 export async function runAgent(args: string[]): Promise<void> {
   if (args[0] === 'git-credential') await runGitCredential(args[1])
@@ -9,12 +9,12 @@ export async function runAgent(args: string[]): Promise<void> {
 
 async function runDaemon(args: string[]): Promise<void> {
   const { existsSync } = await import('node:fs')
-  const contract = await import('@svc/contract/daemon')
+  const contract = await import('@svc/contract/daemon/control')
   const { daemonPort, daemonSocketPath, egressPort, egressSocketPath, relayPort, relaySocketPath, runtimePort } =
     contract
   const { readIdentity, sandboxPaths } = await import('./config.ts')
   const { startDaemon } = await import('./boot.ts')
-  const { readUidMap } = await import('./workspace.ts')
+  const { readUidMap } = await import('./workspace/workspace.ts')
   const identity = readIdentity(args, readUidMap())
   if (identity.uid === null) {
     const { forbidInspection } = await import('./inspection.ts')
@@ -56,7 +56,7 @@ async function runDaemon(args: string[]): Promise<void> {
 function endOnSignal(log: (message: string) => void, stop: () => Promise<void>): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      log(`ends on ${signal}`)
+      log(`stopping on ${signal}`)
       void stop().finally(() => process.exit(0))
     })
   }
@@ -68,19 +68,19 @@ async function runAppFiles([folder = '', port = '']: string[]): Promise<void> {
 }
 
 async function runGitCredential(operation: string | undefined): Promise<void> {
-  const { answerGitCredential } = await import('./git-credential.ts')
+  const { answerGitCredential } = await import('./workspace/git-credential.ts')
   try {
     const request = await Bun.stdin.text()
     process.stdout.write(await answerGitCredential({ operation, request, env: process.env }))
   } catch (error) {
-    // git shows what a helper writes here, and then reports that it has no password.
+    // git prints this line, then reports that it has no password.
     process.stderr.write(`svc-agent: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   }
 }
 
 async function runSaving(): Promise<void> {
-  const { runSaveWork } = await import('./save-work-child.ts')
+  const { runSaveWork } = await import('./workspace/save-work-child.ts')
   try {
     await runSaveWork()
   } catch (error) {

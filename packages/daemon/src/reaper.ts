@@ -1,8 +1,8 @@
 /**
- * Whatever loses its parent in a sandbox becomes a child of PID 1, and stays a zombie until PID 1 waits for it. Bun
- * waits only for what it started itself. bubblewrap can be PID 1 and reap, but the specification names svc-entrypoint;
- * ignoring SIGCHLD makes the kernel reap, but then the daemon's exit code is lost. So we ask the kernel who is dead
- * without taking anything (WNOWAIT), and wait for those that are not ours.
+ * Reaps orphaned processes. They become children of PID 1, and Bun waits only for children it started. bubblewrap
+ * could reap as PID 1, but the specification names svc-entrypoint. Ignoring SIGCHLD would make the kernel reap, but
+ * lose the daemon's exit code. So this asks the kernel for dead children without reaping them (WNOWAIT), and waits
+ * for those that Bun did not start.
  */
 import { dlopen, FFIType, ptr } from 'bun:ffi'
 
@@ -16,7 +16,7 @@ const intsInSiginfo = 32
 
 const everyMs = 1000
 
-/** `own` is Bun's to wait for. Answers the function that stops it. */
+/** Bun waits for `own`. Returns a function that stops the reaper. */
 export function startReaper(own: number): () => void {
   const wait = openWait()
   if (wait === null) return () => {}
@@ -26,13 +26,13 @@ export function startReaper(own: number): () => void {
       info[pidIndex] = 0
       if (wait.waitid(P_ALL, 0, ptr(info), WEXITED | WNOHANG | WNOWAIT) !== 0) return
       const pid = info[pidIndex]
-      // The kernel shows the same one until it is taken: ours hides the others for the moment Bun needs to take it.
+      // The kernel reports the same child until it is reaped, so ours hides the others until Bun reaps it.
       if (pid === undefined || pid === 0 || pid === own) return
       wait.waitpid(pid, null, WNOHANG)
     }
   }
   process.on('SIGCHLD', reap)
-  // Signals of one kind merge, so one may stand for many; the timer takes what fell between.
+  // The kernel merges pending SIGCHLD signals; the timer catches what a merged signal missed.
   const timer = setInterval(reap, everyMs)
   return () => {
     clearInterval(timer)
@@ -49,9 +49,9 @@ function openWait() {
     try {
       return dlopen(library, functions).symbols
     } catch {
-      // Another C library goes by another name.
+      // Other C libraries have other names.
     }
   }
-  process.stderr.write('svc-entrypoint: no C library found, the dead will stay listed\n')
+  process.stderr.write('svc-entrypoint: no C library found; orphaned processes remain as zombies\n')
   return null
 }

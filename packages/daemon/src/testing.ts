@@ -1,11 +1,11 @@
-/** Helpers of the daemon's own tests: a daemon in this process, and a stand-in for the agent runtime behind it. */
+/** Helpers for the daemon's tests: a daemon in this process and a fake agent runtime. */
 import { mkdtempSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { signUserContext, type UserContext, userContextHeader, userContextKey } from '@svc/contract/daemon'
+import { signUserContext, type UserContext, userContextHeader, userContextKey } from '@svc/contract/daemon/control'
 
 import { freePort } from '@svc/git/testing'
 import { type Daemon, type DaemonOptions, startDaemon } from './boot.ts'
@@ -20,7 +20,7 @@ export interface DaemonUnderTest {
   port: number
   runtimePort: number
   socket: string
-  /** Requests the stand-in runtime got: method, path, headers. */
+  /** Requests the fake runtime received: method, path, headers. */
   seen: () => Promise<{ method: string; url: string; headers: Record<string, string> }[]>
   close(): Promise<void>
 }
@@ -36,14 +36,14 @@ export const bootEnvironment = (extra: Record<string, string> = {}): Record<stri
   ...extra,
 })
 
-/** The stand-in runs as the runtime does, as a child of the daemon, and tells what it heard under /seen. */
+/** The fake runtime runs as a child of the daemon, like the real one, and reports its requests under /seen. */
 export async function startTestDaemon(
   env: Record<string, string> = {},
   options: Partial<Pick<DaemonOptions, 'runtimeCommand' | 'programs'>> = {},
 ): Promise<DaemonUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-daemon-'))
   const [port, runtimePort, relayPort, egressPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
-  const standIn = join(import.meta.dir, 'runtime-stand-in.ts')
+  const standIn = join(import.meta.dir, 'runtime/testing-runtime.ts')
   const socket = join(folder, 'd.sock')
   const daemon = await startDaemon({
     env: bootEnvironment(env),
@@ -53,6 +53,7 @@ export async function startTestDaemon(
       home: join(folder, 'home'),
       runtimeDir: join(folder, 'runtime'),
       sessionEnv: join(folder, 'session.env'),
+      attachments: join(folder, 'attachments'),
     },
     credentialHelper: '/bin/false',
     programs: {
@@ -78,7 +79,7 @@ export async function startTestDaemon(
   }
 }
 
-/** A context for one request, good unless told otherwise. */
+/** A valid context for one request, except for the fields in `wrong`. */
 export async function signed(path: string, wrong: Partial<UserContext> & { token?: string } = {}): Promise<string> {
   const { token = testToken, ...fields } = wrong
   const now = Math.floor(Date.now() / 1000)
@@ -92,7 +93,7 @@ export async function signed(path: string, wrong: Partial<UserContext> & { token
 export const contextLine = async (path: string, wrong: Parameters<typeof signed>[1] = {}): Promise<string> =>
   `${userContextHeader}: ${await signed(path, wrong)}`
 
-/** What a server answers to exactly these bytes. */
+/** The server's answer to exactly these bytes. */
 export function raw(port: number, text: string, waitFor: (answer: string) => boolean = () => false): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -130,7 +131,7 @@ export async function until<T>(
   for (;;) {
     const found = await look()
     if (found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`Waited ${ms} ms in vain: ${what}`)
+    if (Date.now() > deadline) throw new Error(`Timed out after ${ms} ms waiting for: ${what}`)
     await Bun.sleep(5)
   }
 }

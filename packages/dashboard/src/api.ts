@@ -1,6 +1,9 @@
 /** The contract's client, from the page's own origin with its cookie. A refusal is thrown as the error the service threw. */
 import { type ApiClient, createApiClient } from '@svc/contract/api'
-import { begunAnswer } from './begun.ts'
+import type { GetPath, Params, Reply } from './prefetch/requests.ts'
+import { takePrefetched } from './prefetch/script.ts'
+
+export type { Reply } from './prefetch/requests.ts'
 
 export class ApiError extends Error {
   readonly code: string
@@ -23,13 +26,13 @@ export const api: ApiClient = createApiClient({
   headers: {},
   fetch: async (request) => {
     try {
-      return (await begunAnswer(request)) ?? (await fetch(request))
+      return await fetch(request)
     } catch (error) {
       if (request.signal.aborted) throw error
       throw new ApiError(0, {
-        error: 'The service cannot be reached.',
+        error: "Can't reach the service.",
         code: 'unreachable',
-        hint: 'Is it running? The page goes on by itself once it answers.',
+        hint: 'Check that it is running. This page reconnects automatically.',
       })
     }
   },
@@ -41,22 +44,42 @@ interface Answer<T> {
   response: Response
 }
 
-/** The body of a good answer. */
+/** The body of a successful response. */
 export async function reply<T>(call: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await call
   if (response.ok) return data as T
   throw new ApiError(response.status, typeof error === 'object' && error !== null ? { ...error } : {})
 }
 
-/** One page of a list with the cursor of the next. */
-export async function replyPage<T>(call: Promise<Answer<T>>): Promise<{ data: T; cursor: string | null }> {
-  const answer = await call
+/** Reads one route, for a query function. */
+export async function get<P extends GetPath>(path: P, params: Params<P>, signal: AbortSignal): Promise<Reply<P>> {
+  return (await takePrefetched(path, params)) ?? reply(send(path, params, signal))
+}
+
+export interface Page<T> {
+  data: T
+  cursor: string | null
+}
+
+/** Reads one page of a list, with the cursor of the next page. */
+export async function getPage<P extends GetPath>(
+  path: P,
+  params: Params<P>,
+  signal: AbortSignal,
+): Promise<Page<Reply<P>>> {
+  const answer = await send(path, params, signal)
   const data = await reply(Promise.resolve(answer))
   const next = /<([^>]*)>;\s*rel="next"/.exec(answer.response.headers.get('link') ?? '')?.[1]
   return { data, cursor: next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor') }
 }
 
-/** One key for one intention: the service runs it once, however often it is sent. */
+/** The client's own types cannot follow a path that is a parameter. */
+function send<P extends GetPath>(path: P, params: Params<P>, signal: AbortSignal): Promise<Answer<Reply<P>>> {
+  const call = api.GET as (path: P, init: object) => Promise<Answer<Reply<P>>>
+  return call(path, { params, signal })
+}
+
+/** One key for each attempt of the user: the service runs it once, however often the request is sent. */
 export function onlyOnce(): { 'Idempotency-Key': string } {
   return { 'Idempotency-Key': crypto.randomUUID() }
 }

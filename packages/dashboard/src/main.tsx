@@ -2,16 +2,16 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { giveStylesTheNonce } from './csp-nonce.ts'
-import { takeFirstAnswers } from './first-answers.ts'
-import { queries } from './query-client.ts'
+import { giveStylesTheNonce } from './browser/csp-nonce.ts'
+import { warmCache } from './prefetch/warm-cache.ts'
+import { queries } from './cache/query-client.ts'
 import { makeRouter } from './routes.tsx'
 import './styles.css'
-import { applyTheme } from './theme.ts'
+import { applyTheme } from './browser/theme.ts'
 
 giveStylesTheNonce()
 applyTheme()
-takeFirstAnswers()
+warmCache()
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -1,4 +1,4 @@
-/** Every address of the pages. `project` is a slug or an id. */
+/** The URL of every page. `project` is a slug or an id. */
 export const paths = {
   home: '/',
   signIn: '/sign-in',

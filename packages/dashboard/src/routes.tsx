@@ -1,21 +1,22 @@
-/** Every page by its address. A page's code is loaded when it is first opened; a link under the pointer loads it ahead. */
+/** Every page by its URL. The code of a page loads when it is opened, or earlier when the pointer is over a link to it. */
 import type { QueryClient } from '@tanstack/react-query'
 import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
+  lazyRouteComponent as lazy,
   Outlet,
   redirect,
+  type RouteComponent,
 } from '@tanstack/react-router'
 import { ApiError } from './api.ts'
 import { Failure } from './components/failure.tsx'
-import { ProjectShell } from './components/project-shell.tsx'
-import { Shell } from './components/shell.tsx'
-import { HomePage } from './pages/home.tsx'
+import { ProjectShell } from './components/shell/project-shell.tsx'
+import { Shell } from './components/shell/shell.tsx'
+import { HomePage } from './pages/home/page.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { paths } from './paths.ts'
-import { me } from './queries.ts'
+import { me } from './pages/account/queries.ts'
 import { Loading } from './ui/loading.tsx'
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -30,24 +31,24 @@ const signIn = createRoute({
     ...(isOwnPath(search.next) ? { next: search.next } : {}),
     ...(typeof search.problem === 'string' ? { problem: search.problem } : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+  component: lazy(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 })
 
-/** It asks who it is by itself: what the terminal put behind the `#` goes into no other address. */
+/** Checks the sign-in itself, because a redirect would put the terminal's fragment into another URL. */
 const authorize = createRoute({
   getParentRoute: () => root,
   path: paths.authorize,
-  component: lazyRouteComponent(() => import('./pages/authorize/page.tsx'), 'AuthorizePage'),
+  component: lazy(() => import('./pages/authorize/page.tsx'), 'AuthorizePage'),
 })
 
 /** Outside the shell, which needs an account. */
 const invitations = createRoute({
   getParentRoute: () => root,
   path: paths.invitations,
-  component: lazyRouteComponent(() => import('./pages/invitations.tsx'), 'InvitationsPage'),
+  component: lazy(() => import('./pages/invitations.tsx'), 'InvitationsPage'),
 })
 
-/** Everything but sign-in asks who it is first. */
+/** The pages below require a signed-in user. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -63,28 +64,30 @@ const shell = createRoute({
   },
 })
 
-const home = createRoute({ getParentRoute: () => shell, path: paths.home, component: HomePage })
+const inShell = <P extends string>(path: P, component: RouteComponent) =>
+  createRoute({ getParentRoute: () => shell, path, component })
 
-const projects = createRoute({
-  getParentRoute: () => shell,
-  path: paths.projects,
-  component: lazyRouteComponent(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
-})
-
-const newProject = createRoute({
-  getParentRoute: () => shell,
-  path: paths.newProject,
-  component: lazyRouteComponent(() => import('./pages/projects/new.tsx'), 'NewProjectPage'),
-})
+const home = inShell(paths.home, HomePage)
+const projects = inShell(
+  paths.projects,
+  lazy(() => import('./pages/projects/list.tsx'), 'ProjectsPage'),
+)
+const newProject = inShell(
+  paths.newProject,
+  lazy(() => import('./pages/projects/new.tsx'), 'NewProjectPage'),
+)
 
 const project = createRoute({
   getParentRoute: () => shell,
   path: paths.project,
   component: ProjectShell,
 })
-/** Addresses of a project's pages, cut to what stands below it. */
+/** The part of a project page's path below the project. */
 const below = <P extends `/projects/$project/${string}`>(path: P) =>
   path.slice(paths.project.length) as P extends `/projects/$project${infer Rest}` ? Rest : never
+
+const inProject = <P extends `/projects/$project/${string}`>(path: P, component: RouteComponent) =>
+  createRoute({ getParentRoute: () => project, path: below(path), component })
 
 const projectIndex = createRoute({
   getParentRoute: () => project,
@@ -99,26 +102,26 @@ const changeRequests = createRoute({
   path: below(paths.changeRequests),
   validateSearch: (search): { status?: ListedStatus; search?: string } => ({
     ...(isListedStatus(search.status) ? { status: search.status } : {}),
-    // A number in an address is read as one.
+    // The router parses a number in the URL as a number.
     ...(typeof search.search === 'string' || typeof search.search === 'number'
       ? { search: String(search.search) }
       : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
+  component: lazy(() => import('./pages/change-requests/list.tsx'), 'ChangeRequestsPage'),
 })
 
 const newChangeRequest = createRoute({
   getParentRoute: () => project,
   path: below(paths.newChangeRequest),
   validateSearch: (search): { head?: string } => (typeof search.head === 'string' ? { head: search.head } : {}),
-  component: lazyRouteComponent(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
+  component: lazy(() => import('./pages/change-requests/new.tsx'), 'NewChangeRequestPage'),
 })
 
 const sessions = createRoute({
   getParentRoute: () => project,
   path: below(paths.sessions),
   validateSearch: cursorOf,
-  component: lazyRouteComponent(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
+  component: lazy(() => import('./pages/sessions/list.tsx'), 'SessionsPage'),
 })
 
 const changeRequest = createRoute({
@@ -128,106 +131,81 @@ const changeRequest = createRoute({
     ...(search.tab === 'commits' || search.tab === 'files' || search.tab === 'effects' ? { tab: search.tab } : {}),
     ...(typeof search.since === 'string' && /^[0-9a-f]{40,64}$/.test(search.since) ? { since: search.since } : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
+  component: lazy(() => import('./pages/change-requests/detail.tsx'), 'ChangeRequestPage'),
 })
 
-const session = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.session),
-  component: lazyRouteComponent(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
-})
-
-const terminal = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.terminal),
-  component: lazyRouteComponent(() => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
-})
-
-const branches = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.branches),
-  component: lazyRouteComponent(() => import('./pages/projects/branches.tsx'), 'BranchesPage'),
-})
-
-const triggers = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.triggers),
-  component: lazyRouteComponent(() => import('./pages/triggers/list.tsx'), 'TriggersPage'),
-})
-
-const apps = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.apps),
-  component: lazyRouteComponent(() => import('./pages/apps/list.tsx'), 'AppsPage'),
-})
+const session = inProject(
+  paths.session,
+  lazy(() => import('./pages/sessions/detail.tsx'), 'SessionPage'),
+)
+const terminal = inProject(
+  paths.terminal,
+  lazy(() => import('./pages/sessions/terminal/page.tsx'), 'TerminalPage'),
+)
+const branches = inProject(
+  paths.branches,
+  lazy(() => import('./pages/projects/branches.tsx'), 'BranchesPage'),
+)
+const triggers = inProject(
+  paths.triggers,
+  lazy(() => import('./pages/triggers/list.tsx'), 'TriggersPage'),
+)
+const apps = inProject(
+  paths.apps,
+  lazy(() => import('./pages/apps/list.tsx'), 'AppsPage'),
+)
 
 const openApp = createRoute({
   getParentRoute: () => project,
   path: below(paths.openApp),
   validateSearch: (search): { path?: string } => ({ ...(isOwnPath(search.path) ? { path: search.path } : {}) }),
-  component: lazyRouteComponent(() => import('./pages/apps/open.tsx'), 'OpenAppPage'),
+  component: lazy(() => import('./pages/apps/open.tsx'), 'OpenAppPage'),
 })
 
-const secrets = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.secrets),
-  component: lazyRouteComponent(() => import('./pages/projects/secrets.tsx'), 'SecretsPage'),
-})
-
-const projectTokens = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.projectTokens),
-  component: lazyRouteComponent(() => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
-})
-
-const webhooks = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.webhooks),
-  component: lazyRouteComponent(() => import('./pages/webhooks/list.tsx'), 'WebhooksPage'),
-})
+const secrets = inProject(
+  paths.secrets,
+  lazy(() => import('./pages/projects/secrets.tsx'), 'SecretsPage'),
+)
+const projectTokens = inProject(
+  paths.projectTokens,
+  lazy(() => import('./pages/projects/tokens.tsx'), 'ProjectTokensPage'),
+)
+const webhooks = inProject(
+  paths.webhooks,
+  lazy(() => import('./pages/webhooks/list.tsx'), 'WebhooksPage'),
+)
 
 const projectUsage = createRoute({
   getParentRoute: () => project,
   path: below(paths.projectUsage),
   validateSearch: daysOf,
-  component: lazyRouteComponent(() => import('./pages/usage/of-project.tsx'), 'ProjectUsagePage'),
+  component: lazy(() => import('./pages/usage/of-project.tsx'), 'ProjectUsagePage'),
 })
 
-const settings = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.settings),
-  component: lazyRouteComponent(() => import('./pages/projects/settings.tsx'), 'SettingsPage'),
-})
-
-const channels = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.channels),
-  component: lazyRouteComponent(() => import('./pages/channels/list.tsx'), 'ChannelsPage'),
-})
-
-const connectors = createRoute({
-  getParentRoute: () => project,
-  path: below(paths.connectors),
-  component: lazyRouteComponent(() => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
-})
-
-const linkChat = createRoute({
-  getParentRoute: () => shell,
-  path: paths.linkChat,
-  component: lazyRouteComponent(() => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
-})
-
-const members = createRoute({
-  getParentRoute: () => shell,
-  path: paths.members,
-  component: lazyRouteComponent(() => import('./pages/account/members.tsx'), 'MembersPage'),
-})
-
-const tokens = createRoute({
-  getParentRoute: () => shell,
-  path: paths.tokens,
-  component: lazyRouteComponent(() => import('./pages/account/tokens.tsx'), 'UserTokensPage'),
-})
+const settings = inProject(
+  paths.settings,
+  lazy(() => import('./pages/projects/settings.tsx'), 'SettingsPage'),
+)
+const channels = inProject(
+  paths.channels,
+  lazy(() => import('./pages/channels/list.tsx'), 'ChannelsPage'),
+)
+const connectors = inProject(
+  paths.connectors,
+  lazy(() => import('./pages/connectors/list.tsx'), 'ConnectorsPage'),
+)
+const linkChat = inShell(
+  paths.linkChat,
+  lazy(() => import('./pages/channels/link-chat.tsx'), 'LinkChatPage'),
+)
+const members = inShell(
+  paths.members,
+  lazy(() => import('./pages/account/members.tsx'), 'MembersPage'),
+)
+const tokens = inShell(
+  paths.tokens,
+  lazy(() => import('./pages/account/tokens.tsx'), 'UserTokensPage'),
+)
 
 const audit = createRoute({
   getParentRoute: () => shell,
@@ -237,27 +215,24 @@ const audit = createRoute({
     ...(typeof search.member === 'string' ? { member: search.member } : {}),
     ...(typeof search.project === 'string' ? { project: search.project } : {}),
   }),
-  component: lazyRouteComponent(() => import('./pages/audit/page.tsx'), 'AuditPage'),
+  component: lazy(() => import('./pages/audit/page.tsx'), 'AuditPage'),
 })
 
 const usage = createRoute({
   getParentRoute: () => shell,
   path: paths.usage,
   validateSearch: daysOf,
-  component: lazyRouteComponent(() => import('./pages/usage/of-account.tsx'), 'AccountUsagePage'),
+  component: lazy(() => import('./pages/usage/of-account.tsx'), 'AccountUsagePage'),
 })
 
-const profile = createRoute({
-  getParentRoute: () => shell,
-  path: paths.profile,
-  component: lazyRouteComponent(() => import('./pages/account/profile.tsx'), 'ProfilePage'),
-})
-
-const modelSettings = createRoute({
-  getParentRoute: () => shell,
-  path: paths.modelSettings,
-  component: lazyRouteComponent(() => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
-})
+const profile = inShell(
+  paths.profile,
+  lazy(() => import('./pages/account/profile.tsx'), 'ProfilePage'),
+)
+const modelSettings = inShell(
+  paths.modelSettings,
+  lazy(() => import('./pages/settings/model.tsx'), 'ModelSettingsPage'),
+)
 
 const ofProject = project.addChildren([
   projectIndex,
@@ -319,17 +294,17 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Where sign-in may lead on to: a path of ours, never another origin (`//evil.test`). */
+/** A redirect target after sign-in: a path of these pages, never another origin (`//evil.test`). */
 function isOwnPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/(?![/\\])/.test(value)
 }
 
-/** Where a page of a list begins. The service refuses what it did not give. */
+/** The start of a list page. The service rejects a cursor that it did not issue. */
 function cursorOf(search: Record<string, unknown>): { cursor?: string } {
   return typeof search.cursor === 'string' ? { cursor: search.cursor } : {}
 }
 
-/** The days a page of usage looks back. */
+/** The range of a usage page in days. */
 function daysOf(search: Record<string, unknown>): { days?: number } {
   return typeof search.days === 'number' && Number.isInteger(search.days) && search.days >= 1 && search.days <= 366
     ? { days: search.days }

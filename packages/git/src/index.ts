@@ -1,5 +1,18 @@
-export { isDiskFull } from './disk-full.ts'
-export { GitError } from './git.ts'
+/**
+ * Git as functions. This package knows no project, no database, and no request.
+ *
+ * Its folders have an order, and each imports only from the folders before it:
+ * process < formats < objects < remote < refs < receive < mirror < hosts < diff < merge < serve
+ *
+ * process   starts git, within limits          mirror   bare mirrors and managed repositories on disk
+ * formats   parses what git prints and sends   hosts    branches, files, and pull requests on a git host
+ * objects   reads and writes the object store  diff     diffs, trees, and archives of pinned commits
+ * remote    checks and connects to remote URLs merge    previews, merge commits, and landing
+ * refs      reads and moves refs               serve    the smart HTTP server
+ * receive   checks and ingests pushed objects
+ */
+export { isDiskFull } from './process/disk-full.ts'
+export { GitError } from './process/git.ts'
 export {
   isSha,
   type CallOptions,
@@ -10,45 +23,43 @@ export {
   type Sha,
   withheldText,
 } from './repository.ts'
-export { closedNetwork } from './addresses.ts'
-export { ArchiveTooLarge, streamArchive } from './archive.ts'
-export { overBeforehand, type OverQuota, type PushQuota } from './push-quota.ts'
-export { reclaimStore, settleReclaimed, type ReclaimOutcome } from './reclaim.ts'
-export { storeBytes } from './store-size.ts'
-export { pinnedFetch } from './pinned-fetch.ts'
-export { judgeApiUrl, judgeRepositoryUrl, type ApiVerdict, type UrlPolicy, type UrlVerdict } from './url.ts'
-export { judgeLocalRepository, type LocalPolicy, type LocalVerdict } from './local-repository.ts'
-export { LiveFlights } from './live-flight.ts'
-export { readTips, type TipsOutcome } from './tips.ts'
-export { checkedOutAt, probeRemote, type ProbeOutcome } from './probe.ts'
-export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './ssh-key.ts'
-export { learnHostKey } from './ssh-trust.ts'
-export { createManagedRepository, hasObjects, missingObjects, openMirror, type BringOutcome } from './mirror.ts'
-export { tidyRepository } from './tidy.ts'
-export { evictMirror, markUsed, useOfMirror, type EvictOutcome } from './mirror-evict.ts'
-export { bringObjects, rebuildMirror } from './mirror-repair.ts'
-export { type FetchProgress, runningFetch } from './fetch-progress.ts'
-export { laneLoads, type LaneLoad } from './child-queue.ts'
-export { removeOrphanedLocks } from './orphaned-locks.ts'
-export { sweepScratch } from './scratch.ts'
-export { endStanding } from './standing.ts'
-export { isBranchName } from './branch-name.ts'
-export { noteReplacedWork, pruneReplacedWork } from './replaced-work.ts'
-export { bundleWork, keepWork, type KeepWorkOutcome, listKeptWork } from './kept-work.ts'
-export { dropKeptRef, isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs.ts'
-export { previewMerge, type MergePreview } from './merge-preview.ts'
-export { diffCommits, streamPatch, type Diff } from './diff.ts'
-export { diffSince, movedBase, type DiffSince } from './diff-since.ts'
-export { type DiffFile } from './diff-reader.ts'
-export { landMerge, planMerge, type LandOutcome, type MergePlan } from './merge.ts'
-export { createBranch, type CreateBranchOutcome } from './branch.ts'
-export { scanAddedText, type AddedBlock, type ScanOutcome } from './added-text.ts'
-export { commitFileOnBranch } from './commit-file.ts'
-export { branchRules, openPullRequest, type PullRequest, readPullRequest } from './hosts/pull-request.ts'
+export { closedNetwork } from './remote/addresses.ts'
+export { ArchiveTooLarge, streamArchive } from './diff/archive.ts'
+export { overBeforehand, type OverQuota, type PushQuota } from './receive/push-quota.ts'
+export { reclaimStore, settleReclaimed } from './mirror/reclaim.ts'
+export { storeBytes } from './objects/store-size.ts'
+export { pinnedFetch } from './remote/pinned-fetch.ts'
+export { judgeApiUrl, judgeRepositoryUrl, type UrlPolicy, type UrlVerdict } from './remote/url.ts'
+export { judgeLocalRepository } from './remote/local-repository.ts'
+export { LiveFlights } from './refs/single-flight.ts'
+export { readTips, type TipsOutcome } from './refs/tips.ts'
+export { checkedOutAt, probeRemote, type ProbeOutcome } from './mirror/probe.ts'
+export { looksLikePrivateKey, makeSshKeyPair, readPrivateKey } from './remote/ssh-key.ts'
+export { learnHostKey } from './remote/ssh-trust.ts'
+export { createManagedRepository, hasObjects, missingObjects, openMirror, type BringOutcome } from './mirror/mirror.ts'
+export { tidyRepository } from './mirror/tidy.ts'
+export { evictMirror, markUsed, useOfMirror } from './mirror/evict.ts'
+export { fetchObjects } from './mirror/repair.ts'
+export { runningFetch } from './process/fetch-progress.ts'
+export { laneLoads } from './process/child-queue.ts'
+export { removeOrphanedLocks } from './refs/orphaned-locks.ts'
+export { sweepScratch } from './process/scratch.ts'
+export { endPooledGit } from './process/pooled-git.ts'
+export { noteReplacedWork, pruneReplacedWork } from './mirror/replaced-work.ts'
+export { bundleWork, keepWork, listKeptWork } from './mirror/kept-work.ts'
+export { dropKeptRef, isAncestor, keepCommits, keepRef, mergeBase, readKeptRef } from './refs/refs.ts'
+export { previewMerge, type MergePreview } from './merge/preview.ts'
+export { diffCommits, streamPatch, type Diff } from './diff/diff.ts'
+export { diffSince } from './diff/diff-since.ts'
+export { landMerge, planMerge, type MergePlan } from './merge/merge.ts'
+export { createBranch } from './hosts/branch.ts'
+export { scanAddedText } from './diff/added-text.ts'
+export { commitFileOnBranch } from './hosts/commit-file.ts'
+export { branchRules, openPullRequest, readPullRequest } from './hosts/pull-request.ts'
 export { gitHubRepository } from './hosts/github-api.ts'
 export { makeGitHubApp, type AppTokenOutcome, type GitHubApp } from './hosts/github-app.ts'
-export { findCollisions } from './collisions.ts'
-export { gitVersion, replayMerge, treeOf, type Replay } from './replay.ts'
+export { findCollisions } from './merge/collisions.ts'
+export { gitVersion, replayMerge, treeOf } from './merge/replay.ts'
 export {
   countApart,
   countBeyond,
@@ -58,10 +69,9 @@ export {
   listTree,
   readFileAt,
   streamFile,
-  type CommitEntry,
   type FileOutcome,
   type TreeEntry,
-} from './browse.ts'
-export { allowOnlyBranch, type PushGate, type PushInspector } from './gate.ts'
-export { serveGitRequest, type GitRequest, type ServeOptions } from './smart-http.ts'
-export { serveGateway, type GatewayOptions } from './gateway.ts'
+} from './diff/browse.ts'
+export { allowOnlyBranch, type PushGate, type PushInspector } from './receive/gate.ts'
+export { type GitRequest } from './serve/smart-http.ts'
+export { serveGateway } from './serve/gateway.ts'

@@ -1,27 +1,27 @@
-/** A full commit or object id: 40 hex digits, or 64 in a SHA-256 repository. Nothing shorter ever reaches git. */
+/** A full commit or object id: 40 hex digits, or 64 in a SHA-256 repository. Shorter ids never reach git. */
 export type Sha = string
 
 export interface Remote {
   url: string
   /** Sent as HTTP Basic. */
   credential: { username: string; password: string } | null
-  /** Checked addresses from judgeRepositoryUrl: the host name is dialled at these and nowhere else. */
+  /** Checked addresses from judgeRepositoryUrl: the host name is dialed only at these. */
   pin?: string[]
-  /** The transports git may use for this remote, and no other: `https`, `ssh`, `http`, `file`. */
+  /** The transports git may use for this remote: `https`, `ssh`, `http`, `file`. */
   allowProtocols: string[]
-  /** Where the API of a GitHub-style host is; it takes the credential's password as a token. */
+  /** The API of a GitHub-style host, which accepts the credential's password as a token. */
   github?: GitHubApi
-  /** Told when what the host sent was refused, each time it was sent. */
+  /** Called each time content from the host was refused. */
   refused?: (reason: string) => void
-  /** Replaces a whole text of the host by `withheldText` when it holds this remote's credential in any encoding. */
+  /** Replaces a complete text from the host by `withheldText` when it contains this remote's credential in any encoding. */
   guard?: (text: string) => string
-  /** The key for an ssh remote. Without one, what the user the service runs as has for that host is used. */
+  /** The key for an ssh remote. Without one, ssh uses the keys of the service's user. */
   ssh?: SshAccess
 }
 
 export const withheldText = 'The git host answered with a text that holds its credential, so the text is not shown.'
 
-/** A complete text of the host, before anything is cut from it: a part of a credential would not be recognized. */
+/** Checks a complete text from the host, before it is cut: part of a credential would not be recognized. */
 export function guarded(remote: Pick<Remote, 'guard' | 'credential'> | null, text: string): string {
   if (remote?.guard !== undefined) return remote.guard(text)
   const password = remote?.credential?.password ?? ''
@@ -30,14 +30,14 @@ export function guarded(remote: Pick<Remote, 'guard' | 'credential'> | null, tex
 
 export interface GitHubApi {
   apiUrl: string
-  /** Checked addresses, as of the remote itself. */
+  /** Checked addresses, as for the remote. */
   pin?: string[]
 }
 
 export interface SshAccess {
   /** A private key without a passphrase. */
   key: string
-  /** The lines of known_hosts that are accepted; null takes down what the host shows first, and tells `learnt`. */
+  /** Accepted lines of known_hosts; null stores the first key that the host shows, and passes it to `learnt`. */
   knownHosts: string | null
   learnt?: (knownHosts: string) => void
 }
@@ -46,11 +46,11 @@ export interface SshAccess {
 export interface Repository {
   dir: string
   remote: Remote | null
-  /** Its owner's name, for fair places: repositories of one group share what git may run at once. */
+  /** The owner's name: repositories of one group share a limit of concurrent git processes. */
   group?: string | undefined
 }
 
-/** What everything that can wait accepts. */
+/** Options of every function that can wait. */
 export interface CallOptions {
   signal?: AbortSignal
   timeoutMs?: number
@@ -74,7 +74,7 @@ export function isSha(text: string): boolean {
   return fullSha.test(text)
 }
 
-/** Every id is checked here on its way to git, so no foreign text can stand where an option or a refspec would. */
+/** Checks every id before it reaches git, so that foreign text cannot become an option or a refspec. */
 export function requireSha(text: string): Sha {
   if (!isSha(text)) throw new TypeError(`Not a full commit id: ${JSON.stringify(text.slice(0, 80))}`)
   return text

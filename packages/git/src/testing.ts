@@ -2,20 +2,20 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { git } from './git.ts'
-import { createManagedRepository } from './mirror.ts'
-import { mergeBase } from './refs.ts'
+import { git } from './process/git.ts'
+import { createManagedRepository } from './mirror/mirror.ts'
+import { mergeBase } from './refs/refs.ts'
 import type { Repository, Sha } from './repository.ts'
-import { readTips } from './tips.ts'
+import { readTips } from './refs/tips.ts'
 
-export { serveGatewayOverHttp, type GatewayServer } from './testing-gateway.ts'
+export { serveGatewayOverHttp, type GatewayServer } from './serve/testing-gateway.ts'
 export { serveGitHub, type GitHubStandIn } from './hosts/testing-github.ts'
-export { freePort } from './testing-port.ts'
-export { turnsOfOthers } from './testing-turns.ts'
-export { findSshd, makeSshKey, serveSsh, type Sshd } from './testing-sshd.ts'
-export { serveHttpBackend, type HttpBackend } from './testing-http-backend.ts'
+export { freePort } from './hosts/testing-port.ts'
+export { yieldsToOthers } from './formats/testing-yields.ts'
+export { findSshd, makeSshKey, serveSsh, type Sshd } from './hosts/testing-sshd.ts'
+export { serveHttpBackend, type HttpBackend } from './serve/testing-http-backend.ts'
 
-/** Contents by path; null deletes. A mode makes an executable, a symbolic link (content: its target) or a submodule (content: a commit id). */
+/** Contents by path; null deletes. A mode makes an executable, a link (to content), or a submodule (at content). */
 export type FileContent = string | Uint8Array | { mode: '100755' | '120000' | '160000'; content: string } | null
 export type Files = Record<string, FileContent>
 
@@ -30,7 +30,7 @@ process.on('exit', () => {
   for (const path of made) rmSync(path, { recursive: true, force: true })
 })
 
-/** A fresh folder; gone when `remove` is called or the process ends. */
+/** A temporary folder, removed by `remove` or when the process ends. */
 export async function tempDir(name = 'svc-git-test'): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), `${name}-`))
   made.add(path)
@@ -43,7 +43,7 @@ export async function tempDir(name = 'svc-git-test'): Promise<{ path: string; re
   }
 }
 
-/** A real bare repository. The first branch is the default one; the others start from it and change what they name. */
+/** A real bare repository. The first branch is the default one; the others start from it with their own changes. */
 export async function makeRepo(
   branches: Record<string, Files>,
   options: { format?: 'sha1' | 'sha256' } = {},
@@ -68,7 +68,7 @@ async function tipOf(repo: Repository, branch: string): Promise<Sha> {
 
 let clock = 1_700_000_000
 
-/** One more commit on a branch; a new branch starts at `from`, or at the default branch. `parents` makes it a merge. */
+/** Adds a commit to a branch; a new branch starts at `from`, or at the default branch. `parents` makes it a merge. */
 export async function commit(
   repo: Repository,
   branch: string,
@@ -93,7 +93,7 @@ export async function commit(
   const input = Buffer.concat(
     chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))),
   )
-  // What a test commits may be large, and its machine busy: the limits that guard a server are not for this.
+  // Tests may commit large files on a busy machine, so the server's limits do not apply.
   const patient = { timeoutMs: 300_000, limits: { cpuSeconds: 300 } }
   await git(repo.dir, ['fast-import', '--quiet', '--force', '--date-format=raw'], { input, ...patient })
   return tipOf(repo, branch)
@@ -111,7 +111,7 @@ function fileChange(path: string, content: FileContent): (string | Uint8Array)[]
   return [`M ${mode} inline ${name}\n`, `data ${bytes.length}\n`, bytes, '\n']
 }
 
-/** Paths may be given in git's own quoted form, which is how names that are no UTF-8 are written. */
+/** Paths may be in git's own quoted form, as for names that are not UTF-8. */
 function quotePath(path: string): string {
   if (path.startsWith('"') && path.endsWith('"')) return path
   return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`

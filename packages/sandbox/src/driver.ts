@@ -1,79 +1,86 @@
-/** What every sandbox driver does. A driver knows no session, no project and no database: ids and values come in a SandboxSpec. */
+/** The interface of a sandbox driver, which knows no session, project, or database. */
 import type { Finding } from './finding.ts'
 
 export interface SandboxSpec {
-  /** Chosen by the caller, unique for ever; names the sandbox's folders, cgroups and labels. */
+  /** Chosen by the caller and never reused; names the sandbox's folders, cgroups, and labels. */
   sandboxId: string
-  /** Environment of PID 1 (svc-entrypoint) and, less nothing, of the daemon. Keys match ^[A-Za-z_][A-Za-z0-9_]*$, values hold no NUL. */
+  /**
+   * Environment of PID 1 (svc-entrypoint) and the daemon. Keys match ^[A-Za-z_][A-Za-z0-9_]*$; values contain no NUL.
+   */
   env: Record<string, string>
   limits: SandboxLimits
-  /** Unix socket on the host that answers what the sandbox sends to its relay on 127.0.0.1:61080 (API, git gateway, model gateway); null for a sandbox that has nothing to say to the service. */
+  /**
+   * Unix socket on the host behind the sandbox's relay on 127.0.0.1:61080 (API, git gateway, model gateway); null for
+   * a sandbox that does not reach the service.
+   */
   relaySocket: string | null
-  /** Unix socket on the host that answers as an HTTP proxy what the sandbox sends to 127.0.0.1:61081; none, no way out. */
+  /** Unix socket on the host of the egress proxy, which the sandbox reaches at 127.0.0.1:61081. */
   egressSocket?: string | null
-  /** An image of the project's own, where the driver has images; null or nothing is the driver's own. */
+  /** The project's own image, if the driver supports images; otherwise the driver uses its default. */
   image?: ProjectImage | null
 }
 
 export interface ProjectImage {
-  /** Lower-case hexadecimal; the same for the same content, so that it is built once. */
+  /** Lower-case hexadecimal. Equal content has an equal key, so an image is built once. */
   key: string
-  /** Path of the Dockerfile in the context. */
+  /** Path of the Dockerfile within the context. */
   dockerfile: string
-  /** The files it is built from, as a tar. Asked for only when there is something to build. */
+  /** The build context as a tar. Called only when the image must be built. */
   context(): Promise<ReadableStream<Uint8Array>>
 }
 
 export interface SandboxLimits {
   memoryBytesMax: number
-  /** Whole cores, fractions allowed. */
+  /** CPU cores; fractions are allowed. */
   cpuMax: number
   processesMax: number
-  /** Size of the writable file systems of one sandbox. */
+  /** Total size of one sandbox's writable file systems. */
   diskBytesMax: number
 }
 
 export interface Sandbox {
   sandboxId: string
-  /** The driver's own name for it (a pid, a container id), for logs and the sandbox record. */
+  /** The driver's own name for the sandbox (a pid, a container id), for logs and the sandbox record. */
   externalId: string
-  /** Unix socket on which the daemon serves HTTP. */
+  /** Unix socket where the daemon serves HTTP. */
   daemonSocket: string
 }
 
-/** How a sandbox ended, once. `reason` is a sentence for a person: exit code or signal and the last lines PID 1 wrote. */
+/** Reported once per sandbox. `reason` is a sentence for people: exit code or signal and PID 1's last lines. */
 export interface SandboxExit {
   sandboxId: string
   reason: string
 }
 
-/** What a sandbox may use without end on this machine. */
+/** Resources that this machine cannot limit. */
 export type MissingLimit = 'memory' | 'cpu' | 'processes'
 
 export type ProbeOutcome =
   | { kind: 'ready'; warnings: string[]; missingLimits: MissingLimit[] }
-  /** `install` is the one command that mends it, when there is one. */
+  /** `install` is a command that fixes the problem, if one exists. */
   | { kind: 'missing'; problem: string; install: string | null }
 
 export interface SandboxDriver {
   readonly name: string
-  /** Whether this machine can isolate a sandbox now. Asked at server start and before each create: no isolation, no sandbox. */
+  /** Whether this machine can isolate sandboxes. Runs at server start and before each create. */
   probe(): Promise<ProbeOutcome>
-  /** The same in parts, for a person: what holds the walls here, what is weaker than it could be, and what mends it. */
+  /**
+   * The same in parts, for people: what isolates sandboxes here, what is weaker than it could be, and how to fix it.
+   */
   examine(): Promise<Finding[]>
-  /** Resolves once the daemon's socket answers `GET /svc/health`. On failure everything it made is gone again. Throws SandboxError. */
+  /** Resolves once the daemon answers `GET /svc/health`. On failure it cleans up and throws a SandboxError. */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>
-  /** The living sandbox of that id, or null. */
+  /** The live sandbox with that id, or null. */
   find(sandboxId: string): Promise<Sandbox | null>
-  /** Idempotent: ends every process and removes every folder, mount and cgroup of the sandbox. */
+  /** Idempotent: ends every process and removes every folder, mount, and cgroup of the sandbox. */
   stop(sandboxId: string): Promise<void>
-  /** Every living sandbox this driver knows of. */
+  /** Every live sandbox of this driver. */
   list(): Promise<Sandbox[]>
-  /** "out of memory (limit 4 GiB, …)" when the kernel has ended processes of this living sandbox for that, else null. */
+  /** "out of memory (limit 4 GiB, …)" when the kernel killed processes of this live sandbox, otherwise null. */
   memoryTrouble(sandboxId: string): Promise<string | null>
-  /** Calls back when a sandbox ends by itself (not by `stop`). Returns the unsubscriber. */
+  /** Subscribes to sandboxes that end by themselves (not by `stop`). Returns the unsubscriber. */
   onExit(listener: (exit: SandboxExit) => void): () => void
-  /** Removes what a killed server left behind (folders, cgroups, sockets, processes). Run once at start, before the first create. */
+  /** Removes what a killed server left behind. Runs once at start, before the first create. */
   sweep(): Promise<void>
 }
 
@@ -81,7 +88,7 @@ export type SandboxErrorKind = 'no-isolation' | 'no-space' | 'boot-failed' | 'ab
 
 export class SandboxError extends Error {
   readonly kind: SandboxErrorKind
-  /** The line that mends it, when there is one. */
+  /** A command or step that fixes the problem, if one exists. */
   readonly hint: string | null
   constructor(kind: SandboxErrorKind, message: string, options: { hint?: string; cause?: unknown } = {}) {
     super(message, { cause: options.cause })

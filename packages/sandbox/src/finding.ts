@@ -1,23 +1,17 @@
-/** What a driver says of this machine, for a person who wants to know why sessions do not start, or how strong their walls are. */
+/** One part of the driver's report on this machine, for people. */
 export interface Finding {
   name: string
-  /** `weak` works, with less than there could be; `missing` does not. */
+  /** `weak` works with weaker isolation; `missing` does not work. */
   state: 'good' | 'weak' | 'missing'
   says: string
-  /** The line that mends it, when there is one. */
+  /** A command that fixes it, if one exists. */
   mend: string | null
 }
 
-export const good = (name: string, says: string): Finding => ({ name, state: 'good', says, mend: null })
-export const weak = (name: string, says: string, mend: string | null = null): Finding => ({
-  name,
-  state: 'weak',
-  says,
-  mend,
-})
-export const missing = (name: string, says: string, mend: string | null = null): Finding => ({
-  name,
-  state: 'missing',
-  says,
-  mend,
-})
+const finding =
+  (state: Finding['state']) =>
+  (name: string, says: string, mend: string | null = null): Finding => ({ name, state, says, mend })
+
+export const good = finding('good')
+export const weak = finding('weak')
+export const missing = finding('missing')

@@ -1,6 +1,6 @@
 /**
- * Where things are inside a sandbox. The daemon reads the same facts from the contract, which drivers may not import;
- * test/e2e/sandbox.test.ts holds the two against each other.
+ * Paths and ids inside a sandbox. The daemon reads the same facts from the contract, which drivers may not import;
+ * test/e2e/sandbox.test.ts compares the two.
  */
 export const runDir = '/run/svc'
 export const daemonSocketName = 'daemon.sock'
@@ -8,12 +8,13 @@ export const relaySocketName = 'relay.sock'
 export const egressSocketName = 'egress.sock'
 export const workspaceDir = '/workspace'
 export const runtimeHome = '/opt/svc/home'
+export const attachmentsDir = '/opt/svc/attachments'
 export const binDir = '/usr/local/bin'
 export const agentUid = 1000
-/** Uids and gids that one sandbox maps: the usual 16 bits, so that any program's idea of "nobody" exists. */
+/** Uids and gids that each sandbox maps: 16 bits, so that "nobody" exists under every convention. */
 export const idsPerSandbox = 65_536
 
-/** Set for every program inside, below the caller's environment. */
+/** Set for every program in the sandbox, unless the caller's environment overrides it. */
 export const baseEnvironment: Record<string, string> = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
   HOME: '/root',
@@ -23,8 +24,8 @@ export const baseEnvironment: Record<string, string> = {
 }
 
 /**
- * Names that change how programs start. PID 1 and the daemon run with more rights than the agent, so these never reach
- * them, whoever asked for it: one LD_PRELOAD out of /workspace would hand the daemon to the agent.
+ * Names that change how programs start. PID 1 and the daemon have more privileges than the agent, so these names
+ * never reach them: an LD_PRELOAD from /workspace would give the agent control of the daemon.
  */
 const loaderNames =
   /^(LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|BUN_.*|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|BASH_ENV|ENV|IFS|GCONV_PATH|LOCPATH|HOSTALIASES|RES_OPTIONS|OPENSSL_.*|SSL_CERT_.*)$/i
@@ -33,7 +34,7 @@ export function isLoaderName(name: string): boolean {
   return loaderNames.test(name)
 }
 
-/** Who there is, and that no name can be resolved. */
+/** The users of a sandbox, and no name resolution. */
 export const etcFiles: Record<string, string> = {
   passwd: [
     'root:x:0:0:svc daemon:/root:/usr/sbin/nologin',
@@ -43,24 +44,21 @@ export const etcFiles: Record<string, string> = {
   group: 'root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n',
   hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
-  // No network, so no name server: a look-up fails at once in place of waiting for one.
+  // Without a network there is no name server: lookups fail at once instead of timing out.
   'resolv.conf': '',
 }
 
-/** The agent's uid gets fewer processes than the sandbox, so that a fork bomb leaves the daemon room to answer. */
+/** The agent's uid gets fewer processes than the sandbox, so that the daemon still answers during a fork bomb. */
 export function agentProcessesOf({ processesMax }: { processesMax: number }): number {
   return Math.max(16, Math.floor(processesMax - Math.min(96, processesMax / 4)))
 }
 
-/**
- * Which limit was reached. Files are in memory too, and the kernel counts both together: programs have what the limit
- * says and, until files take it, the size of the disk besides.
- */
+/** The limit that was reached. Files share it: programs may use the limit plus the unused disk size. */
 export function memorySentence(limits: { memoryBytesMax: number; diskBytesMax: number }): string {
   return `out of memory (limit ${sizeOf(limits.memoryBytesMax)}, and ${sizeOf(limits.diskBytesMax)} that it shares with its files)`
 }
 
-/** Not by its own doing, perhaps: the largest of all sandboxes is ended. */
+/** The kernel kills the largest of all sandboxes, which may not have caused the shortage. */
 export const sharedMemorySentence = 'out of memory (all sandboxes of this server together)'
 
 function sizeOf(bytes: number): string {

@@ -1,4 +1,4 @@
-/** The last lines a sandbox's PID 1 wrote: the one witness of why it ended. */
+/** The last output of a sandbox's PID 1, which shows why the sandbox ended. */
 import type { ChildProcess } from 'node:child_process'
 
 const bytesMax = 4096
@@ -6,7 +6,7 @@ const linesInSentence = 5
 
 export interface OutputTail {
   follow(child: ChildProcess): void
-  /** "Its last lines: …", or nothing when it was silent. */
+  /** "Its last lines: …", or an empty string without output. */
   asSentence(): string
 }
 
@@ -26,7 +26,7 @@ export function createOutputTail(): OutputTail {
   }
 }
 
-/** What comes from a sandbox may hold anything; a reason is one line of plain characters. */
+/** Output from a sandbox may contain anything; a reason is one line of plain characters. */
 export function plainLines(text: string): string {
   const lines = text
     .slice(-bytesMax)

@@ -1,15 +1,13 @@
 /**
- * System calls that no sandbox needs, whatever driver makes it.
- *
- * A deny list: user namespaces and missing capabilities already refuse most of what is here. It takes away the kernel
- * code where bugs are found by people without rights (namespaces, io_uring, bpf, keys, odd socket families) and the two
- * holes that no namespace closes: AF_VSOCK reaches the hypervisor from any network namespace, and TIOCSTI types into
- * the terminal that started us.
+ * System calls that every driver blocks. This is a deny list: user namespaces and missing capabilities already block
+ * most of these. It removes the kernel code where unprivileged users find bugs (namespaces, io_uring, bpf, keys,
+ * unusual socket families) and two holes that no namespace closes: AF_VSOCK reaches the hypervisor from any network
+ * namespace, and TIOCSTI types into the terminal that started the server.
  */
 
 export const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 } as const
 
-/** Numbers on x86-64 and on arm64; null where the call does not exist. */
+/** Numbers on x86-64 and arm64; null where the call does not exist. */
 export const refused: Record<string, [number | null, number | null]> = {
   mount: [165, 40],
   umount2: [166, 39],
@@ -65,9 +63,9 @@ export const refused: Record<string, [number | null, number | null]> = {
   move_pages: [279, 239],
 }
 
-/** Programs ask for these and have a second way when the kernel does not know them; EPERM would end them. */
+/** Programs have a fallback when the kernel does not know these calls; EPERM would make them fail. */
 export const unknown: Record<string, [number, number]> = {
-  // Its flags lie in memory, where a filter cannot read them. glibc goes on to clone, whose flags are a register.
+  // A filter cannot read its flags, which are in memory. glibc falls back to clone, whose flags are in a register.
   clone3: [435, 435],
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
@@ -76,7 +74,7 @@ export const unknown: Record<string, [number, number]> = {
 
 // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 export const newNamespaces = 0x7e020000
-// For unshare alone: in clone these bits are the exit signal.
+// Only for unshare: in clone these bits are the exit signal.
 export const newTime = 0x80
 export const families = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
 export const terminalInjections = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */]

@@ -1,19 +1,23 @@
-/** What every driver asks of a SandboxSpec before it makes anything. */
+/** Checks of a SandboxSpec that every driver makes before it creates anything. */
 import { lstatSync } from 'node:fs'
 
 import { SandboxError, type SandboxSpec } from './driver.ts'
 
 export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
-export function refuseBadSpec(spec: SandboxSpec): void {
+export function refuseBadNames({ sandboxId, env }: SandboxSpec): void {
   const bad = (message: string) => new SandboxError('boot-failed', message)
-  if (!idPattern.test(spec.sandboxId)) throw bad('A sandbox id is 1 to 64 letters, digits, "-" and "_".')
-  for (const [name, value] of Object.entries(spec.env)) {
-    if (!namePattern.test(name)) throw bad(`${JSON.stringify(name)} is no name of an environment variable.`)
-    if (value.includes('\0')) throw bad(`The value of ${name} holds a NUL.`)
+  if (!idPattern.test(sandboxId)) throw bad('A sandbox id has 1 to 64 letters, digits, "-", and "_".')
+  for (const [name, value] of Object.entries(env)) {
+    if (!namePattern.test(name)) throw bad(`${JSON.stringify(name)} is not a valid environment variable name.`)
+    if (value.includes('\0')) throw bad(`The value of ${name} contains a NUL.`)
   }
+}
+
+export function refuseBadSpec(spec: SandboxSpec): void {
+  refuseBadNames(spec)
   for (const path of [spec.relaySocket, spec.egressSocket]) {
-    if (path && !isSocket(path)) throw bad(`There is no socket at ${path}.`)
+    if (path && !isSocket(path)) throw new SandboxError('boot-failed', `${path} is not a socket.`)
   }
 }
 
@@ -21,6 +25,7 @@ function isSocket(path: string): boolean {
   try {
     return lstatSync(path).isSocket()
   } catch {
+    // Nothing exists at this path.
     return false
   }
 }

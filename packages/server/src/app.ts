@@ -1,4 +1,4 @@
-/** The list of every resource's routes. The server and its tests both call buildApp. */
+/** Lists every resource's routes. The server and its tests both call buildApp. */
 import { openApiDocument } from '@svc/contract/openapi'
 import { errorClass, type Method, ServiceError } from '@svc/contract'
 import { Hono } from 'hono'
@@ -10,17 +10,17 @@ import { appRoutes } from './apps/routes.ts'
 import { refuseByPath } from './auth/allow.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { changeRequestRoutes } from './change-requests/routes.ts'
-import { channelDoorRoutes } from './channels/door.ts'
+import { channelIngressRoutes } from './channels/ingress/ingress.ts'
 import { channelRoutes } from './channels/routes.ts'
 import { connectorRoutes } from './connectors/routes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
-import { hostWebhookDoor } from './host-webhooks/door.ts'
+import { hostWebhookIngress } from './host-webhooks/ingress.ts'
 import { hostWebhookRoutes } from './host-webhooks/routes.ts'
-import { refuseForeignHost } from './http/host-allow-list.ts'
+import { refuseForeignHost } from './http/admission/host-allow-list.ts'
 import { methodsOf } from './http/known-paths.ts'
-import { refuseInSandbox } from './http/inside-sandbox.ts'
+import { refuseInSandbox } from './http/admission/inside-sandbox.ts'
 import { type App, mount } from './http/mount.ts'
 import { type Answered, replyError } from './http/reply-error.ts'
 import { requestLog } from './http/request-log.ts'
@@ -29,21 +29,22 @@ import { installRoutes } from './install/routes.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { modelRoutes } from './models/routes.ts'
-import { modelSettingRoutes } from './models/setting-routes.ts'
-import { usageRoutes } from './models/usage.ts'
+import { modelSettingRoutes } from './models/upstreams/setting-routes.ts'
+import { usageRoutes } from './models/usage/usage.ts'
+import { docsRoutes } from './page/docs.ts'
 import { dashboardRoutes, noSuchPage, wantsPage } from './page/routes.ts'
 import { gitGatewayRoutes } from './projects/git-gateway.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { questionRoutes } from './questions/routes.ts'
 import { inspectPushes } from './secrets/inspect-push.ts'
 import { secretRoutes } from './secrets/routes.ts'
-import { sandboxEdgeRoutes } from './sessions/edge.ts'
-import { unfinishedBytesOf } from './sessions/snapshot-store.ts'
+import { sandboxEdgeRoutes } from './sessions/edge/sandbox-url.ts'
+import { unfinishedBytesOf } from './sessions/unfinished-work/snapshot-store.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { systemRoutes } from './system/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { triggerRoutes } from './triggers/routes.ts'
-import { triggerDoor } from './triggers/webhook.ts'
+import { triggerIngress } from './triggers/webhook/ingress.ts'
 import { version } from './version.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
@@ -52,7 +53,11 @@ export function buildApp(deps: Deps): App {
   app.use(requestLog(deps))
   app.use(refuseForeignHost(deps))
   app.use(refuseInSandbox())
-  app.get('/v1/openapi.json', (c) => c.json(openApiDocument(version)))
+  let document: string | null = null
+  app.get('/v1/openapi.json', (c) => {
+    document ??= JSON.stringify(openApiDocument(version))
+    return c.body(document, { headers: { 'content-type': 'application/json' } })
+  })
   mount(app, deps, [
     ...systemRoutes(deps),
     ...accountRoutes(deps),
@@ -79,15 +84,16 @@ export function buildApp(deps: Deps): App {
     inspect: (...of) => inspectPushes(deps, ...of),
     unfinishedBytes: (projectId) => unfinishedBytesOf(deps.db, projectId),
   })
-  triggerDoor(app, deps)
-  hostWebhookDoor(app, deps)
-  channelDoorRoutes(app, deps)
+  triggerIngress(app, deps)
+  hostWebhookIngress(app, deps)
+  channelIngressRoutes(app, deps)
   modelRoutes(app, deps)
   mcpRoutes(app, deps)
   sandboxEdgeRoutes(app, deps)
   installRoutes(app, deps)
   metricsRoutes(app, deps)
   oidcRoutes(app, deps)
+  docsRoutes(app)
   dashboardRoutes(app)
   app.notFound((c) => unknownRoute(deps, c))
   app.onError((error, c) => replyError(error, { id: c.get('requestId'), method: c.req.method, path: c.req.path }, deps))
@@ -95,7 +101,7 @@ export function buildApp(deps: Deps): App {
 }
 
 function methodRefused(methods: Method[], request: Answered, deps: Deps): Response {
-  const error = new ServiceError('method_not_allowed', `This route answers ${methods.join(' and ')} alone.`, {
+  const error = new ServiceError('method_not_allowed', `This route only answers ${methods.join(' and ')}.`, {
     hint: 'GET /v1/openapi.json lists every route with its methods.',
   })
   const reply = replyError(error, request, deps)
@@ -103,7 +109,7 @@ function methodRefused(methods: Method[], request: Answered, deps: Deps): Respon
   return reply
 }
 
-/** An unknown path answers by the same rules as a known one: who may not see that part of the API is told that, and nothing of what is there. */
+/** An unknown path is authorized like a known one, so a caller without access learns nothing about what exists. */
 async function unknownRoute(deps: Deps, c: AppContext): Promise<Response> {
   if (wantsPage(c.req.raw)) return noSuchPage(c.req.raw)
   const request = { id: c.get('requestId'), method: c.req.method, path: c.req.path }

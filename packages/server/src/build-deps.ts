@@ -1,43 +1,45 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { endStanding } from '@svc/git'
+import { endPooledGit } from '@svc/git'
 import type { Logger } from 'pino'
-import { AppKeeper } from './apps/keeper.ts'
-import { CheckKeeper } from './checks/keeper.ts'
+import { AppReconciler } from './apps/reconciler.ts'
+import { CheckReconciler } from './checks/reconciler.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
-import { DiskWatch } from './disk-watch.ts'
-import { keepEmbeddedPostgres } from './db/embedded-kept.ts'
+import { DiskWatch } from './storage/disk-watch.ts'
+import { superviseEmbeddedPostgres } from './db/embedded/supervise.ts'
 import { LocalLocks } from './db/lock.ts'
 import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import { publicInternet } from './egress/dial.ts'
-import { closingEgress, makeEgressGate } from './egress/gate.ts'
+import { withEgressCleanup, makeEgressGate } from './egress/gate.ts'
 import { exceptThisServer } from './egress/this-server.ts'
-import { EventWire } from './events/wire.ts'
+import { EventNotifier } from './events/notifier.ts'
 import { openKeyring } from './keyring/open-keyring.ts'
-import { forgettingKeys } from './redaction/forgetting-driver.ts'
+import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
-import { makeRunDir } from './run-dir.ts'
-import { chooseDriver } from './sandbox-driver.ts'
-import { Pulse } from './scheduler/pulse.ts'
-import { SessionFeed } from './sessions/feed.ts'
-import { SessionKeeper } from './sessions/keeper.ts'
-import { WarmPool } from './sessions/warm-pool.ts'
+import { makeRunDir } from './startup/run-dir.ts'
+import { chooseDriver } from './startup/choose-driver.ts'
+import { Heartbeat } from './scheduler/heartbeat.ts'
+import { SessionFeed } from './sessions/conversation/feed.ts'
+import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
+import { WarmPool } from './sessions/warm/pool.ts'
 
 export interface Built {
   deps: Deps
-  /** Ends the database last; everything that uses it has to be closed before. */
+  /** Ends the database last, so close everything that uses it before. */
   close(): Promise<void>
 }
 
-/** Makes everything the server uses, in the order it depends on one another. What was started is ended again when a later step fails. */
+/** Makes everything the server uses, each part after those it depends on. A failure ends the parts that have started. */
 export async function buildDeps(config: Config, log: Logger, redaction: Redaction): Promise<Built> {
   const runDir = await makeRunDir(config)
   const embedded =
-    config.databaseUrl === null ? await keepEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log }) : null
+    config.databaseUrl === null
+      ? await superviseEmbeddedPostgres({ dataDir: join(config.dataDir, 'postgres'), log })
+      : null
   const url = config.databaseUrl ?? embedded?.connectionString ?? ''
   try {
     await migrate(url)
@@ -63,27 +65,29 @@ export async function buildDeps(config: Config, log: Logger, redaction: Redactio
       localLocks: new LocalLocks(),
       keyring,
       redaction,
-      sandboxes: driver === null ? null : forgettingKeys(closingEgress(driver, egress), redaction),
+      sandboxes: driver === null ? null : withKeyCleanup(withEgressCleanup(driver, egress), redaction),
       egress,
       metrics,
       feed: new SessionFeed(),
-      events: new EventWire({ db: database.db, locks: database.locks, log }),
+      events: new EventNotifier({ db: database.db, locks: database.locks, log }),
       relaySocket: join(runDir, 'relay.sock'),
       instanceId: randomUUID(),
-      pulse: new Pulse(),
+      heartbeat: new Heartbeat(),
       now: () => new Date(),
       newId: () => randomUUID(),
       randomBytes: (count: number) => randomBytes(count),
       log,
+      undeclaredError: (route: string, code: string) =>
+        log.warn({ route, code }, 'a route answered with an undeclared error code'),
     }
-    const served = { ...base, apps: new AppKeeper(base), checks: new CheckKeeper(base) }
+    const served = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
     const pooled = { ...served, warm: new WarmPool(served) }
     return {
-      deps: { ...pooled, keeper: new SessionKeeper(pooled) },
+      deps: { ...pooled, sessions: new SessionReconciler(pooled) },
       async close() {
         disk.end()
         await base.events.close()
-        await endStanding()
+        await endPooledGit()
         await database.close()
         await embedded?.stop()
       },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { missingHiddenPaths, unknownSettings } from './config-warnings.ts'
+import { missingHiddenPaths, unknownSettings } from './config/warnings.ts'
 import { generateKeyPairSync } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ describe('without any variable', () => {
       'SVC_SANDBOX_DRIVER SVC_LLM_UPSTREAM_URL SVC_LLM_UPSTREAM_KEY SVC_LLM_MODEL SVC_MASTER_KEY_FILE',
     ]
     const all = [...names.join(' ').split(' '), 'SVC_SESSION_LIMIT', 'SVC_PREVIEW_DOMAIN', 'SVC_ROLES', 'SVC_LOG']
-    // A function of each is another one: what it answers is compared.
+    // Functions are compared by their results.
     const parsed = (env: Record<string, string>) => {
       const { network, ...rest } = parseConfig(env)
       return { ...rest, network: { ...network, trustsProxy: network.trustsProxy('127.0.0.1') } }

@@ -1,51 +1,99 @@
 import type { Logger } from 'pino'
+import type { ErrorCode } from '@svc/contract/errors'
 import type { SandboxDriver } from '@svc/sandbox'
 import type pg from 'pg'
-import type { AppKeeper } from './apps/keeper.ts'
-import type { CheckKeeper } from './checks/keeper.ts'
+import type { Serving } from './apps/serving.ts'
 import type { Config } from './config.ts'
 import type { LocalLocks } from './db/lock.ts'
 import type { Db } from './db/schema.ts'
-import type { DiskWatch } from './disk-watch.ts'
+import type { DiskWatch } from './storage/disk-watch.ts'
 import type { EgressGate } from './egress/gate.ts'
-import type { EventWire } from './events/wire.ts'
+import type { EventNotifier } from './events/notifier.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { Redaction } from './redaction/redaction.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { Pulse } from './scheduler/pulse.ts'
-import type { SessionFeed } from './sessions/feed.ts'
-import type { SessionKeeper } from './sessions/keeper.ts'
-import type { WarmPool } from './sessions/warm-pool.ts'
+import type { Heartbeat } from './scheduler/heartbeat.ts'
+import type { DaemonAddress } from './sandboxes/daemon-client.ts'
+import type { SessionFeed } from './sessions/conversation/feed.ts'
+import type { SaveOutcome } from './sessions/unfinished-work/save-outcome.ts'
 
-/** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they touch. */
+/** Everything a request or a job may use, made once by main.ts or by a test. Functions take the part they use. */
 export interface Deps {
   config: Config
   db: Db
   locks: pg.Pool
   localLocks: LocalLocks
   keyring: Keyring
-  /** Knows every secret this process has opened, and takes it out of what is kept, shown and logged. */
+  /** Knows every secret this process has opened and removes it from what is stored, shown and logged. */
   redaction: Redaction
   sandboxes: SandboxDriver | null
-  /** Whether there is room for new work. */
+  /** Whether the disk has space for new work. */
   disk: DiskWatch
   egress: EgressGate
   metrics: Metrics
   feed: SessionFeed
   /** Wakes readers of project events. */
-  events: EventWire
-  warm: WarmPool
-  keeper: SessionKeeper
-  apps: AppKeeper
-  checks: CheckKeeper
-  /** Unix socket on which this server answers what sandboxes send to their relay. */
+  events: EventNotifier
+  warm: WarmSandboxes
+  sessions: SessionRunner
+  apps: Deployer
+  checks: CheckRunner
+  /** Unix socket on which this server answers the requests of sandboxes. */
   relaySocket: string
-  /** This run of the server; sandboxes of the local driver live and die with it. */
+  /** Identifies this run of the server; sandboxes of the local driver end with it. */
   instanceId: string
-  /** When other servers count as dead. */
-  pulse: Pulse
+  /** Decides when other servers count as dead. */
+  heartbeat: Heartbeat
   now: () => Date
   newId: () => string
   randomBytes: (count: number) => Uint8Array
   log: Logger
+  /** Called when a route answers with an error code that its API document does not list. */
+  undeclaredError: (route: string, code: ErrorCode) => void
+}
+
+/**
+ * The reconcilers and the pool of warm sandboxes, as the rest of the server sees them. They take `Deps` themselves:
+ * an interface here is what keeps every file that names `Deps` out of one circle of imports.
+ */
+export interface SessionRunner {
+  /** Reconciles a session in the background. */
+  enqueue(sessionId: string): void
+  reconcile(sessionId: string): Promise<void>
+  interrupt(sessionId: string): void
+  /** The session starts with a warm sandbox whose branch was cut at this commit. */
+  expectClaim(sessionId: string, commit: string): void
+  turnOf(sessionId: string): 'busy' | 'idle'
+  /** Null when this server does not run the session's sandbox, as with `followerOf` and `wipOf`. */
+  daemonOf(sessionId: string): DaemonAddress | null
+  followerOf(sessionId: string): { storeNow(): Promise<void>; runtimeRestarted(): Promise<void> } | undefined
+  wipOf(sessionId: string): { saveNow(): Promise<SaveOutcome> } | null
+  daemons(): DaemonAddress[]
+  deliverPrompts(sessionId: string): Promise<void>
+  cancelPrompts(sessionId: string): Promise<void>
+  deliverAnswers(sessionId: string): Promise<void>
+  endOrphans(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface WarmSandboxes {
+  readonly isOn: boolean
+  tend(signal: AbortSignal): Promise<void>
+  startBegins(): void
+  startEnds(): void
+  isNeeded(): void
+  dropProject(projectId: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Deployer {
+  serving(projectId: string, slug: string): Serving | null
+  enqueue(): void
+  reconcile(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface CheckRunner {
+  reconcile(): Promise<void>
+  close(): Promise<void>
 }

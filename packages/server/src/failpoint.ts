@@ -1,58 +1,58 @@
 /**
- * Named points at which a test can end, delay or fail a server that runs from its source:
- * `SVC_FAILPOINTS=merge.after_push=kill@2,open.before_row=throw`.
- * A global function, since only calls of one can be left out of a build (`--drop`): the built program holds neither the
- * calls nor their names.
+ * Named points at which a test can end, delay or fail a server that runs from source:
+ * `SVC_FAILPOINTS=merge.after_push=kill@2,open.before_row=throw`. A global function, since the build can drop calls
+ * of one (`--drop`): the built program contains neither the calls nor their names.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 declare global {
-  /** Does nothing unless a test armed the point of this name. */
+  /** Does nothing unless a test has armed the point of this name. */
   function failpoint(name: string): Promise<void>
 }
 
 declare const SVC_RELEASE: boolean | undefined
 
-/** `pause` makes the file when it is reached and goes on when somebody removed it. */
+/** `pause` creates the file when it is reached and continues when the file is removed. */
 type Action = { kind: 'kill' } | { kind: 'throw' } | { kind: 'delay'; ms: number } | { kind: 'pause'; file: string }
 
 export interface Failpoint {
   name: string
   action: Action
-  /** Acts at this hit only; every time when there is none. */
+  /** Acts at this hit only; null: at every hit. */
   at: number | null
 }
 
 export class FailpointError extends Error {
   constructor(name: string) {
-    super(`The failpoint ${name} was told to fail.`)
+    super(`The failpoint ${name} is set to fail.`)
     this.name = 'FailpointError'
   }
 }
 
-/** The points, or what is wrong with the text. */
+/** The points, or a description of what is wrong with the text. */
 export function parseFailpoints(text: string): Failpoint[] | string {
-  if (typeof SVC_RELEASE === 'boolean') return 'works only in a server that runs from its source'
+  if (typeof SVC_RELEASE === 'boolean') return 'only works in a server that runs from source'
   const points: Failpoint[] = []
   for (const part of text.split(',')) {
-    const [, name = '', words = '', at] = /^([a-z]+(?:\.[a-z_]+)+)=(.+?)(?:@([1-9]\d{0,8}))?$/.exec(part.trim()) ?? []
-    const action = parseAction(words)
-    if (action === null) return 'has to be a list of <name>=kill|throw|delay:<ms>|pause:<file>, each with @<hit> or not'
+    const [, name = '', written = '', at] = /^([a-z]+(?:\.[a-z_]+)+)=(.+?)(?:@([1-9]\d{0,8}))?$/.exec(part.trim()) ?? []
+    const action = parseAction(written)
+    if (action === null)
+      return 'has to be a list of <name>=kill|throw|delay:<ms>|pause:<file>, each optionally with @<hit>'
     points.push({ name, action, at: at === undefined ? null : Number(at) })
   }
   return points
 }
 
-function parseAction(words: string): Action | null {
-  if (words === 'kill' || words === 'throw') return { kind: words }
-  const [, ms] = /^delay:(\d{1,6})$/.exec(words) ?? []
+function parseAction(written: string): Action | null {
+  if (written === 'kill' || written === 'throw') return { kind: written }
+  const [, ms] = /^delay:(\d{1,6})$/.exec(written) ?? []
   if (ms !== undefined) return { kind: 'delay', ms: Number(ms) }
-  const [, file] = /^pause:(\/.+)$/.exec(words) ?? []
+  const [, file] = /^pause:(\/.+)$/.exec(written) ?? []
   return file === undefined ? null : { kind: 'pause', file }
 }
 
-/** A point belongs to the process, as its death does. */
+/** Armed per process, as a kill ends one process. */
 let armed: Failpoint[] = []
 const hits = new Map<string, number>()
 
@@ -75,7 +75,7 @@ async function act(name: string, action: Action): Promise<void> {
   switch (action.kind) {
     case 'kill':
       process.kill(process.pid, 'SIGKILL')
-      // The signal is on its way; nothing after this line may happen.
+      // The signal is on its way, and nothing after this line may run.
       return new Promise(() => {})
     case 'throw':
       throw new FailpointError(name)

@@ -5,24 +5,25 @@ import type { Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { errorStatus, ServiceError } from '@svc/contract'
-import { type NetworkConfig, readNetwork } from './config-network.ts'
-import { addressOf, clientOf, type ListenedRequest } from './http/client-address.ts'
-import { Connections } from './http/connections.ts'
-import { type Door, writeResponse } from './http/door.ts'
-import { ProxiedConnections } from './http/proxied-connections.ts'
+import { type NetworkConfig, readNetwork } from './config/network.ts'
+import { Settings } from './config/settings.ts'
+import { addressOf, clientOf, type ListenedRequest } from './http/connections/client-address.ts'
+import { Connections } from './http/connections/connections.ts'
+import { type IngressHandler, writeResponse } from './http/ingress.ts'
+import { ProxiedConnections } from './http/connections/proxied-connections.ts'
 import { replyWithinCaps } from './http/reply-within-caps.ts'
-import { SlowBodies } from './http/slow-bodies.ts'
+import { SlowBodies } from './http/bodies/slow-bodies.ts'
 import type { Bindings } from './http/request-info.ts'
-import { StartupError } from './startup-error.ts'
+import { StartupError } from './startup/startup-error.ts'
 
 const keepAliveMs = 65_000
 const drainMs = 8_000
 
-const defaults = readNetwork({}, [], (_name, fallback) => fallback)
+const defaults = readNetwork(new Settings({}))
 
 type Fetch = (request: Request, env: object) => Response | Promise<Response>
 
-/** One listener whose answers can be set after it is bound: the port is taken first, so that a second server fails before it touches any data. */
+/** A listener that is bound before it has handlers: taking the port first makes a second server fail before it touches any data. */
 export class Listener {
   readonly server: Server
   #listener: RequestListener = notReady
@@ -30,7 +31,7 @@ export class Listener {
   readonly #network: NetworkConfig
   readonly #connections: Connections
   readonly #bodies: SlowBodies
-  /** Takes the connections in place of `server` when a balancer speaks the PROXY protocol. */
+  /** Accepts the connections in place of `server` when a balancer speaks the PROXY protocol. */
   readonly #proxied: ProxiedConnections | null
 
   constructor(options: { fromSandbox: boolean; network?: NetworkConfig; onRefused?: (reason: string) => void }) {
@@ -40,7 +41,7 @@ export class Listener {
     this.#bodies = new SlowBodies(this.#network.limits)
     this.server = createServer((request, response) => {
       this.#note(request)
-      // Bun's HTTP times the next request of the connections it accepted by itself.
+      // Bun's HTTP times the next request only on connections that it accepted itself.
       const nextWithinMs = this.#proxied === null ? null : this.server.keepAliveTimeout
       response.once('close', () => this.#connections.answered(request.socket, nextWithinMs))
       this.#proxied?.carry(request, response)
@@ -50,11 +51,12 @@ export class Listener {
     const { trustsProxy, proxyProtocol } = this.#network
     this.#proxied =
       proxyProtocol && !this.#fromSandbox ? new ProxiedConnections(this.server, trustsProxy, this.#connections) : null
-    // Sandboxes share one socket without addresses: it has no caps.
+    // Sandboxes share one socket without addresses, so it has no caps.
     if (!this.#fromSandbox && this.#proxied === null)
       this.server.on('connection', (socket: Socket) => this.#connections.add(socket))
     this.server.keepAliveTimeout = keepAliveMs
-    // Large pushes and event streams take as long as they progress: http/slow-bodies.ts and http/connections.ts cut the rest.
+    // Large pushes and event streams may take as long as they make progress: http/bodies/slow-bodies.ts and
+    // http/connections/connections.ts cut the rest.
     this.server.requestTimeout = 0
   }
 
@@ -64,16 +66,16 @@ export class Listener {
     request.svcAddress = this.#fromSandbox ? 'sandbox' : clientOf(this.#network, request)
   }
 
-  /** `doors` come first, in their order. */
-  answerWith(fetch: Fetch, doors: Door[] = []): void {
+  /** Ingress handlers come first, in their order. */
+  answerWith(fetch: Fetch, handlers: IngressHandler[] = []): void {
     const listener = getRequestListener(
       async (request, env) => replyWithinCaps(this.#connections, await fetch(request, env), env as Bindings),
       { overrideGlobalObjects: false },
     )
     this.#listener = (request: IncomingMessage, response: ServerResponse) => {
-      const door = doors.find((each) => each.takes(request, false))
-      if (door === undefined) void listener(request, response)
-      else void door.request(request, response).catch(() => failed(response))
+      const handler = handlers.find((each) => each.takes(request, false))
+      if (handler === undefined) void listener(request, response)
+      else void handler.request(request, response).catch(() => failed(response))
     }
     this.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy())
@@ -84,9 +86,9 @@ export class Listener {
         void refuse(socket, error as ServiceError)
         return
       }
-      const door = doors.find((each) => each.takes(request, true))
-      if (door === undefined) void refuseUpgrade(socket)
-      else void door.upgrade(request, socket, head).catch(() => socket.destroy())
+      const handler = handlers.find((each) => each.takes(request, true))
+      if (handler === undefined) void refuseUpgrade(socket)
+      else void handler.upgrade(request, socket, head).catch(() => socket.destroy())
     })
   }
 
@@ -101,7 +103,7 @@ export class Listener {
     return typeof address === 'object' && address !== null ? address.port : port
   }
 
-  /** The socket is for this user alone: a sandbox reaches it only where the driver binds it. */
+  /** Only this user can open the socket: a sandbox reaches it where the driver binds it. */
   async onSocket(path: string): Promise<void> {
     // Renamed into place: between a removal and a bind another server on this folder could take the name.
     const own = `${path}.${randomBytes(4).toString('hex')}`
@@ -110,7 +112,7 @@ export class Listener {
     await rename(own, path)
   }
 
-  /** No new connections; what runs may end; what does not end in time is cut. */
+  /** Refuses new connections and lets requests end; what does not end in time is cut. */
   async close(): Promise<void> {
     const closed = Promise.all([
       new Promise<void>((resolve) => this.server.close(() => resolve())),
@@ -134,7 +136,7 @@ function listening(server: NetServer, start: () => void, where: string): Promise
   })
 }
 
-/** What a door throws is our mistake, and it has logged what it knows. */
+/** An ingress handler that throws is an internal error, and has logged its details. */
 function failed(response: ServerResponse): void {
   if (response.headersSent) response.destroy()
   else errorOf(response, new ServiceError('internal', 'Something went wrong on our side.'))
@@ -145,10 +147,10 @@ function errorOf(response: ServerResponse, error: ServiceError): void {
   response.end(JSON.stringify(error.toBody()))
 }
 
-/** Nothing else here speaks another protocol than HTTP. */
+/** No other handler here speaks another protocol than HTTP. */
 async function refuseUpgrade(socket: Duplex): Promise<void> {
-  const error = new ServiceError('invalid', 'This address does not upgrade.', {
-    hint: 'Send the request without Upgrade.',
+  const error = new ServiceError('invalid', 'This address does not support upgrades.', {
+    hint: 'Send the request without the Upgrade header.',
   })
   await refuse(socket, error)
 }
@@ -167,7 +169,7 @@ function notReady(_request: IncomingMessage, response: ServerResponse): void {
 function explain(error: NodeJS.ErrnoException, where: string): Error {
   if (error.code === 'EADDRINUSE')
     return new StartupError(
-      `${where} is taken by another program, perhaps a svc that runs already. Stop it, or choose another port: SVC_PORT=8421 npm start`,
+      `${where} is in use by another program, perhaps another svc. Stop it, or choose another port: SVC_PORT=8421 npm start`,
     )
   if (error.code === 'EACCES')
     return new StartupError(`This user may not listen on ${where}. Choose a port above 1024 with SVC_PORT.`)

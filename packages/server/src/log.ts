@@ -1,8 +1,9 @@
 import pino, { type Logger } from 'pino'
 
 /**
- * The log goes to standard error: standard output is for what a person or a script asked for. `redact` takes secrets out of its
- * words; what identifies (ids, methods, statuses) stays as it is, or a project could blot out the log with a secret of its choice.
+ * The log goes to standard error: standard output is for what a person or a script requested. `redact` removes
+ * secrets from messages; identifiers (ids, methods, statuses) stay, or a project could blank the log with a secret of
+ * its choice.
  */
 export function makeLog(
   format: 'json' | 'pretty',
@@ -11,13 +12,13 @@ export function makeLog(
 ): Logger {
   const paths = ['*.authorization', '*.cookie', '*.token', '*.secret_key', '*.password']
   const options = { level: 'info', base: null, redact: paths }
-  const told = (line: string) => redactLine(line, redact)
+  const redacted = (line: string) => redactLine(line, redact)
   return format === 'json'
-    ? pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line) => write(told(line)) })
-    : pino(options, { write: (line) => write(pretty(told(line))) })
+    ? pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line) => write(redacted(line)) })
+    : pino(options, { write: (line) => write(pretty(redacted(line))) })
 }
 
-/** The runtime would print a rejection unredacted and may end the process. One request's bug must not stop the server. */
+/** The runtime would print a rejection unredacted and may end the process. A bug in one request must not stop the server. */
 export function logUnhandledRejections(log: Logger): void {
   process.on('unhandledRejection', (error: unknown) => log.error({ err: error }, 'unhandled rejection'))
 }
@@ -26,11 +27,11 @@ const identifying = /^(level|time|method|status|code|ms|address|revision|level|g
 
 function redactLine(line: string, redact: (text: string) => string): string {
   const entry = JSON.parse(line) as Record<string, unknown>
-  const said = Object.entries(entry).map(([name, value]) => [
+  const fields = Object.entries(entry).map(([name, value]) => [
     name,
     identifying.test(name) ? value : redactValue(value, redact),
   ])
-  return `${JSON.stringify(Object.fromEntries(said))}\n`
+  return `${JSON.stringify(Object.fromEntries(fields))}\n`
 }
 
 function redactValue(value: unknown, redact: (text: string) => string): unknown {
@@ -42,7 +43,7 @@ function redactValue(value: unknown, redact: (text: string) => string): unknown 
 
 const names: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }
 
-/** One readable line an event: time, what, facts. */
+/** One readable line per event: time, message, facts. */
 function pretty(line: string): string {
   const { level, time, msg, err, ...facts } = JSON.parse(line) as {
     level: number

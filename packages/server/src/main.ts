@@ -1,35 +1,36 @@
 import { relative } from 'node:path'
-import { type OwnerSocket, serveOwnerSocket } from './accounts/owner-socket.ts'
+import { type OwnerSocket, serveOwnerSocket } from './accounts/sign-in/owner-socket.ts'
 import { buildApp } from './app.ts'
-import { appDoor } from './apps/door.ts'
-import { greet, type StartupHooks } from './banner.ts'
+import { appIngress } from './apps/ingress/ingress.ts'
+import { greet, type StartupHooks } from './startup/banner.ts'
 import { buildDeps } from './build-deps.ts'
 import { type Config, operatorSecrets, readConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Listener } from './listen.ts'
 import { logUnhandledRejections, makeLog } from './log.ts'
-import { askFirstModel, type AskModel } from './models/first-model.ts'
+import { askFirstModel, type AskModel } from './models/upstreams/first-model.ts'
 import { Redaction } from './redaction/redaction.ts'
-import { beginLife, endOtherInstances, type Life } from './scheduler/instance.ts'
+import { startHeartbeat, type RunningHeartbeat } from './scheduler/instance.ts'
+import { deleteOtherInstances } from './scheduler/instance-store.ts'
 import { jobs } from './scheduler/jobs.ts'
 import { runJobs } from './scheduler/loop.ts'
-import { sandboxDoor } from './sessions/edge-upgrade.ts'
-import { settleSessions } from './sessions/jobs.ts'
-import { previewDoor } from './sessions/preview.ts'
-import { terminalDoor } from './sessions/terminal.ts'
-import { startupLine } from './startup-error.ts'
+import { sandboxIngress } from './sessions/edge/sandbox-url-upgrade.ts'
+import { reconcileSessions } from './sessions/jobs.ts'
+import { previewIngress } from './sessions/edge/preview.ts'
+import { terminalIngress } from './sessions/edge/terminal.ts'
+import { startupLine } from './startup/startup-error.ts'
 
-export type { StartupHooks } from './banner.ts'
+export type { StartupHooks } from './startup/banner.ts'
 
-/** `svc server`: runs until SIGTERM or SIGINT. Trouble at the start is one line and exit code 1. */
+/** `svc server`: runs until SIGTERM or SIGINT. A failure to start is one line and exit code 1. */
 export async function runServer(args: string[], hooks: StartupHooks): Promise<void> {
   let config: Config | null = null
   try {
     config = readConfig()
     armFailpoints(config.failpoints)
     if (args.includes('--doctor')) {
-      const { examineMachine } = await import('./doctor.ts')
+      const { examineMachine } = await import('./startup/doctor.ts')
       process.stdout.write(`${JSON.stringify(await examineMachine(config))}\n`)
       return
     }
@@ -53,59 +54,65 @@ async function serve(config: Config, hooks: StartupHooks): Promise<void> {
   logUnhandledRejections(log)
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort(signal))
-  const door = new Listener({
+  const listener = new Listener({
     fromSandbox: false,
     network: config.network,
     onRefused: (reason) => log.warn({ reason }, 'a connection was refused'),
   })
-  const port = await door.onPort(config.host, config.port)
+  const port = await listener.onPort(config.host, config.port)
   if (config.port === 0) config.publicUrl = config.publicUrl.replace(/:0$/, `:${port}`)
   const relay = new Listener({ fromSandbox: true, network: config.network })
   const built = await buildDeps(config, log, redaction).catch(async (error: unknown) => {
-    await door.close()
+    await listener.close()
     throw error
   })
   const { deps } = built
-  deps.metrics.watchListener(door)
-  let life: Life | null = null
+  deps.metrics.watchListener(listener)
+  let heartbeat: RunningHeartbeat | null = null
   let owners: OwnerSocket | null = null
   try {
-    if (config.databaseUrl === null) await endOtherInstances(deps)
-    life = await beginLife(deps)
+    if (config.databaseUrl === null) await deleteOtherInstances(deps.db, deps.instanceId)
+    heartbeat = await startHeartbeat(deps)
     await deps.sandboxes?.sweep()
     await relay.onSocket(deps.relaySocket)
     const app = buildApp(deps)
     relay.answerWith((request, env) => app.fetch(request, env))
-    // The client is signed in before the first request is answered: whoever waits for ready can go on at once.
+    // Signs the client in before the first request is answered, so that a script that waits for ready can go on.
     const greeting = await greet(deps, hooks, commandName())
     owners = await serveOwnerSocket(deps)
-    door.answerWith(
+    listener.answerWith(
       (request, env) => app.fetch(request, env),
-      [appDoor(deps), previewDoor(deps), sandboxDoor(deps), terminalDoor(deps)],
+      [appIngress(deps), previewIngress(deps), sandboxIngress(deps), terminalIngress(deps)],
     )
     process.stdout.write(greeting)
     const working = config.roles.worker ? runJobs(jobs(deps), stopping.signal, deps) : Promise.resolve()
     if (hooks.askModel !== undefined && process.stdin.isTTY && process.stdout.isTTY)
       void offerModel(deps, hooks.askModel, stopping.signal)
-    await settleSessions(deps)
+    await reconcileSessions(deps)
     await untilAborted(stopping.signal)
     log.info({ signal: String(stopping.signal.reason) }, 'stopping')
-    await Promise.all([door.close(), deps.apps.close(), deps.checks.close(), deps.keeper.close(), deps.events.close()])
+    await Promise.all([
+      listener.close(),
+      deps.apps.close(),
+      deps.checks.close(),
+      deps.sessions.close(),
+      deps.events.close(),
+    ])
     await working
   } finally {
-    await Promise.all([door.close(), relay.close(), owners?.close()])
-    await life?.end()
+    await Promise.all([listener.close(), relay.close(), owners?.close()])
+    await heartbeat?.end()
     await built.close()
   }
 }
 
-/** Beside everything else: requests are answered while the question stands. */
+/** In parallel: requests are answered while the question is open. */
 async function offerModel(deps: Deps, ask: AskModel, signal: AbortSignal): Promise<void> {
   try {
     const line = await askFirstModel(deps, ask, signal)
     if (line !== null) process.stdout.write(`${line}\n`)
   } catch (error) {
-    deps.log.warn({ err: error }, 'the question for a model was not kept')
+    deps.log.warn({ err: error }, 'failed to save the answer to the model question')
   }
 }
 
@@ -114,7 +121,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-/** How the person at this terminal calls the client: the program itself, as short as it can be said from here. */
+/** The shortest command by which the person at this terminal can run this program. */
 function commandName(): string {
   const path = relative(process.cwd(), process.execPath)
   return path.startsWith('..') ? process.execPath : path.includes('/') ? `./${path}` : path

@@ -1,4 +1,4 @@
-/** Resolves after so long, or as soon as the signal aborts: whoever waits looks at the signal next. */
+/** Resolves after `ms`, or as soon as the signal aborts: check the signal next. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {

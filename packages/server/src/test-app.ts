@@ -9,9 +9,9 @@ import pino from 'pino'
 import { ensureOwner } from './accounts/first-start.ts'
 import { insertMember } from './accounts/store.ts'
 import { buildApp } from './app.ts'
-import { AppKeeper } from './apps/keeper.ts'
+import { AppReconciler } from './apps/reconciler.ts'
 import { startDashboardSession } from './auth/dashboard-session.ts'
-import { CheckKeeper } from './checks/keeper.ts'
+import { CheckReconciler } from './checks/reconciler.ts'
 import { makeEgressGate } from './egress/gate.ts'
 import { type Config, operatorSecrets, parseConfig } from './config.ts'
 import { LocalLocks } from './db/lock.ts'
@@ -19,25 +19,25 @@ import { migrate } from './db/migrate.ts'
 import { openDatabase } from './db/pool.ts'
 import { createTestDatabase } from './db/testing-cluster.ts'
 import type { Deps } from './deps.ts'
-import { DiskWatch } from './disk-watch.ts'
-import { EventWire } from './events/wire.ts'
+import { DiskWatch } from './storage/disk-watch.ts'
+import { EventNotifier } from './events/notifier.ts'
 import { makeKeyring } from './keyring/keyring.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { managedDir } from './projects/repository.ts'
-import { forgettingKeys } from './redaction/forgetting-driver.ts'
+import { withKeyCleanup } from './redaction/forgetting-driver.ts'
 import { Redaction } from './redaction/redaction.ts'
 import { watchedKeyring } from './redaction/watched-keyring.ts'
-import { registerInstance } from './scheduler/instance.ts'
-import { Pulse } from './scheduler/pulse.ts'
-import { SessionFeed } from './sessions/feed.ts'
-import { SessionKeeper } from './sessions/keeper.ts'
-import { WarmPool } from './sessions/warm-pool.ts'
+import { insertInstance } from './scheduler/instance-store.ts'
+import { Heartbeat } from './scheduler/heartbeat.ts'
+import { SessionFeed } from './sessions/conversation/feed.ts'
+import { SessionReconciler } from './sessions/lifecycle/reconciler.ts'
+import { WarmPool } from './sessions/warm/pool.ts'
 import { mintToken } from './tokens/mint.ts'
 
 export interface TestRequest {
   /** The owner's when left out; null sends none. */
   token?: string | null
-  /** Sent as JSON; a string or bytes go as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal
@@ -58,7 +58,7 @@ export interface TestApp {
   request<Body = Record<string, unknown>>(method: string, path: string, options?: TestRequest): Promise<TestReply<Body>>
   /** A second server on the same database and data folder. */
   anotherServer(): Promise<Pick<TestApp, 'deps' | 'request' | 'close'>>
-  /** A user of the owner's account, or of one of their own. */
+  /** A user in the owner's account, or in one of their own. */
   makeUser(role: Role, account?: 'same' | 'own'): Promise<{ user_id: string; token: string }>
   /** The headers of a browser in which that user has just signed in; the owner's when left out. */
   browser(userId?: string, began_by?: SignInWay): Promise<Record<string, string>>
@@ -66,7 +66,7 @@ export interface TestApp {
   /** A session row without a sandbox, and a token bound to it. */
   makeSession(project: Project): Promise<{ session_id: string; token: string }>
   managedProject(files?: Files): Promise<{ project: Project; repo: Repository }>
-  /** A project of a repository on a git host over HTTP; `repo` is that host's own folder. */
+  /** A project whose repository is on a git host over HTTP; `repo` is that host's own folder. */
   externalProject(files?: Files): Promise<{ project: Project; repo: TestRepository; host: HttpBackend }>
   close(): Promise<void>
 }
@@ -82,12 +82,12 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
     fileRepositories: { roots: 'owned' },
     sandboxDriver: 'none',
     warmSandboxes: { perProject: 0, inAll: 0 },
-    // A host is away when a test says so, and not when the machine is busy with other tests.
+    // Only a test makes a host slow, not a machine that is busy with other tests.
     hostPatience: { ms: 60_000, msMin: 60_000, aheadMs: 60_000 },
     mergeWaitMs: 600_000,
-    // Without a model no agent is given work. Nothing answers there.
+    // No agent gets work without a model. Nothing answers at this address.
     model: { url: 'http://127.0.0.1:9/v1', key: null, name: 'test-model' },
-    // Nothing answers there: no test speaks to the real one.
+    // Nothing answers there: no test contacts the real one.
     slackApiUrl: 'http://127.0.0.1:9/api/',
     ...configure,
   }
@@ -201,7 +201,7 @@ export async function makeTestApp(overrides: Partial<Deps> & { configure?: Parti
   }
 }
 
-/** No job runs here, so nothing tells that this server lives: a heartbeat that is not stale before the slowest test is over. */
+/** No job runs here to write heartbeats, so this one stays fresh until the slowest test is over. */
 export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
   await deps.db
     .updateTable('server_instances')
@@ -212,12 +212,12 @@ export async function letLive(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<vo
 
 async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 'keyring'>) {
   const log = replaced.log ?? pino({ level: 'silent' })
-  // A machine that is busy with other tests is no database that is away.
+  // A machine that is busy with other tests is not an unavailable database.
   const database = openDatabase(config.databaseUrl ?? '', log, 60_000)
   const redaction = replaced.redaction ?? new Redaction(operatorSecrets(config))
   const base = {
     config,
-    // Full when a test says so, and not when the machine is.
+    // Only a test makes the disk full, not the machine.
     disk: new DiskWatch({ config, log }),
     redaction,
     db: database.db,
@@ -226,30 +226,33 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     egress: makeEgressGate({ folder: join(config.dataDir, 'egress'), operator: config.egress, log }),
     metrics: new Metrics(),
     feed: new SessionFeed(),
-    events: new EventWire({ db: database.db, locks: database.locks, log }),
+    events: new EventNotifier({ db: database.db, locks: database.locks, log }),
     relaySocket: join(config.dataDir, 'relay.sock'),
     instanceId: randomUUID(),
-    // No heart beats here: its clock stands still.
-    pulse: new Pulse(() => 0),
+    // No heartbeat runs here, so its clock stands still.
+    heartbeat: new Heartbeat(() => 0),
     now: () => new Date(),
     newId: () => randomUUID(),
     randomBytes: (count: number) => randomBytes(count),
     log,
+    undeclaredError(route: string, code: string) {
+      throw new Error(`${route} answered with ${code}: add it to the errors of its route.`)
+    },
     ...replaced,
     keyring: watchedKeyring(replaced.keyring, redaction),
-    sandboxes: replaced.sandboxes ? forgettingKeys(replaced.sandboxes, redaction) : null,
+    sandboxes: replaced.sandboxes ? withKeyCleanup(replaced.sandboxes, redaction) : null,
   }
   const served = {
     ...base,
-    apps: replaced.apps ?? new AppKeeper(base),
-    checks: replaced.checks ?? new CheckKeeper(base),
+    apps: replaced.apps ?? new AppReconciler(base),
+    checks: replaced.checks ?? new CheckReconciler(base),
   }
   const pooled = { ...served, warm: replaced.warm ?? new WarmPool(served) }
   const deps: Deps = {
     ...pooled,
-    keeper: replaced.keeper ?? new SessionKeeper(pooled),
+    sessions: replaced.sessions ?? new SessionReconciler(pooled),
   }
-  await registerInstance(deps)
+  await insertInstance(deps.db, deps.instanceId)
   await letLive(deps)
   const app = buildApp(deps)
   const host = new URL(config.publicUrl).host
@@ -285,7 +288,7 @@ async function startServer(config: Config, replaced: Partial<Deps> & Pick<Deps, 
     async close() {
       await deps.apps.close()
       await deps.checks.close()
-      await deps.keeper.close()
+      await deps.sessions.close()
       await deps.events.close()
       await database.close()
     },

@@ -1,11 +1,11 @@
-/** One project with two apps, deployed, rolled back and stopped, while the server that runs them is killed at every step of that. */
+/** Deploys, rolls back and stops the two apps of a project while their server is killed at every step. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App, AppDeploy, ErrorBody } from '@svc/contract'
 import { gitIn } from '../repositories.ts'
 import { below, type Process, processes } from '../sandbox-leaks.ts'
 import { pointsOf } from '../scenarios.ts'
 import type { TortureProject, World } from '../world.ts'
-import { look } from './door.ts'
+import { look } from './ingress.ts'
 import { deployed, pushed, rolledBack, stopped, type Version, type Wanted, wantNothing } from './wanted.ts'
 
 export interface AppsReport {
@@ -57,15 +57,15 @@ export async function tortureApps(world: World, options: { acts: number; random:
   return report
 }
 
-/** The server that is to die there does what serves now once more, and then what is asked of it. */
+/** The server that will die there first restores what it served, then takes the request. */
 async function killedAt(run: Run, point: string): Promise<void> {
   const { server } = run.world
   const restored = [run.site, run.pages].filter(({ live }) => live !== null).length
-  // Now and then already while it brings back what served.
+  // Sometimes the server dies while it restores.
   const hit = run.random() < 0.25 ? 1 : restored + 1
   await end(run, null)
   const isUp = await server.start({ sandboxes: true, failpoints: `${point}=kill@${hit}` })
-  // It goes on asking until the next server answers.
+  // Repeats the request until the next server responds.
   const acting = act(run)
   const died = isUp
     ? await Promise.race([server.exited.then(() => true), acting.then(() => delay(12_000, false))])
@@ -106,7 +106,7 @@ async function end(run: Run, where: string | null): Promise<void> {
   }
 }
 
-/** One thing that is done to an app, as often as it takes to be answered. */
+/** One operation on an app, repeated until it gets a response. */
 async function act(run: Run): Promise<string> {
   const { random, world, project, site, pages, report } = run
   const app = random() < 0.7 ? site : pages
@@ -134,7 +134,7 @@ async function act(run: Run): Promise<string> {
   return name
 }
 
-/** A commit with another version of the site, which is made from everything, and of the pages where it is said. */
+/** Commits another version of the site, which every deploy uses, and of the pages that show it. */
 async function push(run: Run, good: { site: boolean; pages?: boolean }): Promise<void> {
   const n = ++run.made
   const page = `the page, version ${n}`
@@ -146,7 +146,7 @@ async function push(run: Run, good: { site: boolean; pages?: boolean }): Promise
   }
   const commit = await commitFiles(run.project.dir, n, files)
   pushed(run.site, { words: `the site, version ${n}`, commit, isGood: good.site })
-  // That its folder is gone is no news when it was gone already.
+  // The folder may already be gone.
   const isNews = good.pages === true || (good.pages === false && run.pages.head?.isGood === true)
   if (isNews) pushed(run.pages, { words: page, commit, isGood: good.pages === true })
 }
@@ -161,7 +161,7 @@ async function commitFiles(dir: string, n: number, files: Record<string, string 
   return gitIn(dir, ['rev-parse', 'refs/heads/main'])
 }
 
-/** Both are what they have to be, and a browser sees it. Else it is told, and what is there is taken for granted from then on. */
+/** Checks both apps in a browser. After a difference it reports it and continues from the actual state. */
 async function settled(run: Run, what: string): Promise<void> {
   const began = performance.now()
   for (const app of [run.site, run.pages]) {
@@ -181,7 +181,7 @@ async function settled(run: Run, what: string): Promise<void> {
   run.report.settledMs.push(performance.now() - began)
 }
 
-/** Who is replaced may end its requests first. */
+/** A replaced deploy may finish its requests first. */
 async function untilSandboxes(run: Run, serving: number, what: string): Promise<void> {
   const deadline = Date.now() + 60_000
   const count = () =>

@@ -1,25 +1,25 @@
-/** What the apps have to be, as somebody knows who did what was done to them. */
+/** The state that the apps must reach, computed from the operations alone. */
 
 export interface Version {
-  /** What its page says. */
+  /** The text of its page. */
   words: string
   commit: string
-  /** It can be built. */
+  /** Whether it builds. */
   isGood: boolean
 }
 
 export interface Wanted {
   slug: string
   desired: 'running' | 'stopped'
-  /** What the default branch says. */
+  /** The manifest on the default branch. */
   head: Version | null
-  /** What serves once all is quiet. */
+  /** The deploy that serves after the last operation has finished. */
   live: Version | null
-  /** By their commits. */
+  /** By commit. */
   versions: Map<string, Version>
-  /** Of each deploy that was seen to serve. */
+  /** One entry for each deploy that was seen to serve. */
   served: Map<number, Version>
-  /** The last try did not get to serve: it is told why. */
+  /** The last attempt failed before it served; its row has the reason. */
   hasFailed: boolean
 }
 
@@ -27,7 +27,7 @@ export function wantNothing(slug: string): Wanted {
   return { slug, desired: 'running', head: null, live: null, versions: new Map(), served: new Map(), hasFailed: false }
 }
 
-/** The default branch has something new for it. One that was stopped stays so. */
+/** The default branch has a newer version. A stopped app stays stopped. */
 export function pushed(app: Wanted, head: Version): void {
   app.head = head
   app.versions.set(head.commit, head)

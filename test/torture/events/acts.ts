@@ -1,11 +1,11 @@
-/** Clients who do what is told of: change requests opened, renamed, closed, reopened, merged. Each keeps what it was acknowledged. */
+/** Clients that cause events: they open, rename, close, reopen and merge change requests, and keep each acknowledgment. */
 import type { ChangeRequest } from '@svc/contract'
 import type { TortureProject, World } from '../world.ts'
 
 export interface Act {
   type: string
   crId: string
-  /** Of `updated`: to what it was renamed. */
+  /** For `updated`: the new title. */
   title?: string
 }
 
@@ -24,7 +24,7 @@ export async function act(
         if (reply.status >= 300) throw new Error(`${name} of ${branch}: ${reply.status} ${JSON.stringify(reply.body)}`)
         return reply.body
       }
-      // These take no key: who asks again after a server died is told that it is so already.
+      // These operations take no key. A repetition after a server died reports the state as already reached.
       const move = async (crId: string, verb: string, wanted: string) => {
         const reply = await world.insist<{ status?: string }>(
           'POST',

@@ -1,4 +1,4 @@
-/** Holds what clients did, what the database has, what readers saw and what receivers were sent against each other. */
+/** Compares the clients' operations, the database, the events that readers saw and the deliveries that receivers got. */
 import { isDeepStrictEqual } from 'node:util'
 import { wantsEvent } from '@svc/contract'
 import type pg from 'pg'
@@ -17,7 +17,7 @@ export async function readEvents(db: pg.Client, projectId: string): Promise<Even
   return (await db.query<EventRow>(statement, [projectId])).rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
 
-/** Each act that was acknowledged is told of once, and the numbers have no hole. */
+/** Each acknowledged operation has one event, and the numbers have no gap. */
 export function judgeEvents(events: EventRow[], acts: Act[]): string[] {
   const problems: string[] = []
   for (const [index, { number }] of events.entries())
@@ -46,7 +46,7 @@ export function judgeReader({ name, events: seen, problems }: Reader, events: Ev
   return found
 }
 
-/** At least once, each in its turn, under one id, and signed. */
+/** Delivered at least once, in order, under one id, and signed. */
 export function judgeReceiver(receiver: Receiver, events: EventRow[], feed: Map<number, object>): string[] {
   const { name, letters } = receiver
   const problems: string[] = []
@@ -60,7 +60,7 @@ export function judgeReceiver(receiver: Receiver, events: EventRow[], feed: Map<
     const known = ids.get(letter.id) ?? letter.deliveryId
     ids.set(letter.id, known)
     if (known !== letter.deliveryId) problems.push(`${name}: ${letter.id} came under ${known} and ${letter.deliveryId}`)
-    // The one that is due, or once more the one that was taken last: its sender died before it could write so.
+    // Either the next one, or the last one again when its sender died before it recorded the delivery.
     const [due, before] = [wanted[next], wanted[next - 1]]
     if (letter.id !== due && letter.id !== before)
       problems.push(`${name}: ${letter.id} was sent where ${due} was to come`)

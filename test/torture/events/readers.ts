@@ -1,10 +1,13 @@
-/** Readers of a project's feed, who lose their server, or hang up, and come again at another one with the last number they saw. */
+/**
+ * Readers of a project's events that lose their server or hang up, and resume at another server after the last number they saw.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TortureServer } from '../server.ts'
+import { ignoreClosed } from '../../ignored.ts'
 
 export interface Reader {
   name: string
-  /** Each in the order in which it came. */
+  /** In order of arrival. */
   events: Map<number, object>
   last: number
   connections: number
@@ -32,7 +35,7 @@ async function follow(
   { path, random, over }: { path: string; random: () => number; over: AbortSignal },
 ): Promise<void> {
   const enough = new AbortController()
-  // Now it stays until the server dies, now it goes after some events.
+  // Sometimes it stays until the server dies, sometimes it leaves after a few events.
   let patience = random() < 0.5 ? Number.POSITIVE_INFINITY : 1 + Math.floor(random() * 60)
   try {
     const response = await fetch(server.url + path, {
@@ -50,7 +53,7 @@ async function follow(
       if (--patience <= 0) break
     }
   } catch {
-    // Cut off: by us, or because the server died. What was seen counts.
+    ignoreClosed()
   } finally {
     enough.abort()
   }
@@ -80,7 +83,7 @@ async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame
   const decoder = new TextDecoder()
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true })
-    // The end of what came may be half a frame: it is not taken before its empty line is there.
+    // The stream may end inside a frame: an event counts once its empty line has arrived.
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const fields = new Map(
         text

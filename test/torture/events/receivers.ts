@@ -1,4 +1,7 @@
-/** Receivers of webhooks outside: one takes everything, others fail, hang, hang up, or answer late. Each writes down what came and what it answered. */
+/**
+ * External webhook receivers: one accepts everything, others fail, hang, hang up, or respond late. Each records its requests
+ * and responses.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,19 +13,19 @@ export interface Letter {
   deliveryId: string
   event: object
   isGenuine: boolean
-  /** Null while it is not answered; false when it was refused or cut off. */
+  /** Null until it responded; false when it refused or hung up. */
   isTaken: boolean | null
 }
 
 export interface Receiver {
   name: string
   url: string
-  /** Types of events it asks for. */
+  /** The event types of its webhook. */
   events: string[]
   webhookId: string
   secret: string
   letters: Letter[]
-  /** From now on it takes everything at once. */
+  /** From here on it accepts everything at once. */
   behave(): void
   close(): Promise<void>
 }
@@ -75,7 +78,7 @@ async function answer(
   how: ReturnType<Manners>,
   over: AbortSignal,
 ): Promise<void> {
-  // A sender that was cut off in between has still been told: it may send the next one, and need not.
+  // After an interrupted delivery the sender may continue with the next event or repeat this one.
   const take = () => {
     letter.isTaken = true
     response.writeHead(200).end('taken')
@@ -95,14 +98,14 @@ async function answer(
       response.destroy()
       return
     case 'cut':
-      // Headers that promise more than ever comes.
+      // Announces a longer body than it sends.
       letter.isTaken = false
       response.writeHead(500, { 'content-length': '100' })
       response.write('half')
       response.destroy()
       return
     case 'hang':
-      // Until the sender has enough of it.
+      // Until the sender gives up.
       return
     default:
       return how satisfies never
@@ -124,7 +127,7 @@ function open(request: IncomingMessage, raw: string, secret: string): Letter {
 
 async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
-  // A sender that dies in the middle has said nothing.
+  // A sender that dies mid-request has sent nothing.
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
   } catch {

@@ -1,11 +1,11 @@
-/** Real servers on one database are killed while clients act, readers follow and receivers are sent what happens. */
+/** Kills real servers on one database while clients act, readers follow and receivers get deliveries. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Webhook } from '@svc/contract'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded/postgres.ts'
 import { layDatabase } from '../../e2e/harness.ts'
 import { keepKilling, type Kills } from '../lives.ts'
 import { sharedTortureProgram } from '../program.ts'
@@ -17,9 +17,10 @@ import { type Act, act } from './acts.ts'
 import { judgeEvents, judgeReader, judgeReceiver, readEvents, repeats } from './judge.ts'
 import { startReader } from './readers.ts'
 import { type Receiver, startReceivers } from './receivers.ts'
+import { ignoreClosed } from '../../ignored.ts'
 
 export interface EventsOptions {
-  /** Goes on until so many happened, and so many servers died. */
+  /** Runs until enough events happened and enough servers died. */
   events: number
   killsMin?: number
   seed: number
@@ -66,7 +67,7 @@ export async function tortureEvents(options: EventsOptions): Promise<EventsRepor
   } finally {
     for (const receiver of receivers) await receiver.close()
     await world?.close()
-    await db.end().catch(() => {})
+    await db.end().catch(ignoreClosed)
     await cluster.stop()
     await rm(home, { recursive: true, force: true })
   }
@@ -109,7 +110,7 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
   }
   let said = 0
   while ((await last()) < options.events || killing.kills.total < (options.killsMin ?? 0)) {
-    // Whatever of them fails ends it all.
+    // A failure of any part ends the run.
     await Promise.race([delay(1_000), clients, killing.failed])
     if (++said % 30 === 0) options.say?.(`${await last()} events, ${killing.kills.total} kills`)
   }
@@ -142,7 +143,7 @@ async function torture(world: World, { db, receivers, random, options }: Run): P
   }
 }
 
-/** Everybody behaves now: what is owed is there soon, or never. */
+/** Every receiver behaves from here on, so pending deliveries arrive soon or never. */
 async function drained(
   db: pg.Client,
   input: { projectId: string; readers: { name: string; last: number }[]; last: () => Promise<number> },

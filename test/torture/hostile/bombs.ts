@@ -1,4 +1,4 @@
-/** Repositories that are small to send and endless to look at. */
+/** Repositories that are small to send and endless to read. */
 import type { Hostile } from './programs.ts'
 import { packOf, type PackEntry, repeatingDelta } from './repository.ts'
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const mebibyte = 1024 * 1024
 
-/** Lines in an order of their own, of a small alphabet: what a comparison of two such files costs most. */
+/** Lines of a small alphabet in random order: the most expensive input for a diff of two files. */
 function shuffled(seed: number, lines: number, alphabet: number): string {
   let state = seed
   const out: string[] = []
@@ -112,7 +112,7 @@ export const bombs: Hostile[] = [
       const chain: PackEntry[] = [{ type: 'blob', body: seed }]
       let size = seed.length
       let base = idOf('blob', seed)
-      // Of the last one the name is not known without making it; the branch leads to the one before.
+      // The name of the last one is unknown until it is made; the branch points to the one before it.
       for (const times of [16, 16]) {
         chain.push({ type: 'ref-delta', base, body: repeatingDelta(size, times) })
         size *= times

@@ -1,8 +1,9 @@
-/** The process of a bystander: reads one change request for ever, and tells line by line when each read began and how long it took. */
+/** The bystander's process: reads one change request in a loop and prints the start and the duration of each read. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Read } from './bystander.ts'
+import { ignoreClosed } from '../../ignored.ts'
 
-/** Between two rounds, so that the reader is no load itself and still is asked often enough for a 99th part. */
+/** Pauses so that the reader itself adds no load, but still reads often enough for a 99th percentile. */
 const pauseMs = 8
 
 const [url = ''] = process.argv.slice(2)
@@ -12,7 +13,7 @@ for (;;) {
   for (const route of ['', '/merge-preview', '/diff']) {
     const began = performance.now()
     const response = await fetch(url + route, { headers: { authorization: `Bearer ${token}` } }).catch(() => null)
-    await response?.arrayBuffer().catch(() => {})
+    await response?.arrayBuffer().catch(ignoreClosed)
     const read: Read = {
       beganAt: performance.timeOrigin + began,
       ms: performance.now() - began,

@@ -1,11 +1,12 @@
 /**
- * Somebody who reads another project all the time, and how long that takes. In a process of its own: this one reads
- * answers of many megabytes and looks through /proc meanwhile, which would look like time of the server.
+ * Measures how long a reader of another project waits. It runs in its own process: this one reads responses of many megabytes
+ * and scans /proc, which would look like server time.
  */
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Server } from './visit.ts'
+import { ignoreEnded } from '../../ignored.ts'
 
 export interface Read {
   /** In milliseconds since 1970, with fractions. */
@@ -39,7 +40,7 @@ export class Bystander {
     })
   }
 
-  /** The reads that were begun and ended while `work` went on. */
+  /** The reads that started and ended while `work` ran. */
   async during<T>(work: () => Promise<T>): Promise<{ done: T; reads: Read[] }> {
     const busy = { from: nowMs(), to: Number.POSITIVE_INFINITY }
     this.#busy.push(busy)
@@ -53,7 +54,7 @@ export class Bystander {
     }
   }
 
-  /** Begun and ended in moments like these, while nothing else went on. */
+  /** Prefetched in such moments, while nothing else ran. */
   get quietMs(): number[] {
     const isQuiet = ({ beganAt, ms }: Read) => this.#busy.every(({ from, to }) => beganAt + ms < from || beganAt > to)
     return this.#reads.filter(isQuiet).map(({ ms }) => ms)
@@ -67,10 +68,10 @@ export class Bystander {
     return this.#reads.flatMap(({ failure }) => (failure === null ? [] : [failure]))
   }
 
-  /** Until it told of a read that began then or later. */
+  /** Waits for a report of a read that started then or later. */
   async #heardOf(time: number): Promise<void> {
     const ended = this.#child.exited.then(() => Promise.reject(new Error('The bystander ended.')))
-    ended.catch(() => {})
+    ended.catch(ignoreEnded)
     while ((this.#reads.at(-1)?.beganAt ?? 0) < time) await Promise.race([this.#heard.promise, ended])
   }
 

@@ -1,4 +1,4 @@
-/** Objects and refs that git would not have written. */
+/** Objects and refs that git would not write. */
 import { deflateSync } from 'node:zlib'
 import type { Hostile } from './programs.ts'
 import type { Entry, HostileRepository } from './repository.ts'

@@ -1,4 +1,4 @@
-/** Repositories that want a program of theirs to be run, or an address of theirs to be asked. */
+/** Repositories that try to run a program of theirs or to reach an address of theirs. */
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { HostileRepository } from './repository.ts'
@@ -6,15 +6,15 @@ import type { HostileRepository } from './repository.ts'
 export interface Hostile {
   name: string
   make(repo: HostileRepository): Promise<void>
-  /** Paths that are asked for besides the usual ones. */
+  /** Paths to request in addition to the usual ones. */
   paths?: string[]
-  /** Part of the small run. */
+  /** Part of the short run. */
   small?: true
-  /** Ids that a push of the whole repository sends besides its branches. */
+  /** Ids that a push of the whole repository sends in addition to its branches. */
   alsoPush?: string[]
 }
 
-/** Every setting of git that names a program. */
+/** Every git setting that names a program. */
 const evilConfig = (canary: string) => `[core]
 \tfsmonitor = ${canary}
 \thooksPath = .

@@ -1,4 +1,4 @@
-/** A push whose bytes nobody's client has looked at: a pack of everything there is, written and sent by hand. */
+/** A push that no client has checked: a pack of all objects, written and sent by hand. */
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,10 +7,10 @@ import { packOf, type PackEntry } from './repository.ts'
 import type { Server } from './visit.ts'
 import { type Arrival, gatewayOf, pushed, refsOf } from './ways.ts'
 
-/** The gateway takes no more commands than this in one push. */
+/** The gateway accepts at most this many commands in one push. */
 const commandsMax = 5_000
 
-/** The default branch comes as git pushes it, so that there is something honest to compare with; all else by hand. */
+/** git pushes the default branch, so that there is a valid side to compare with; the rest is sent by hand. */
 export async function pushedRaw(
   server: Server,
   hostile: { dir: string; alsoPush: string[] },
@@ -24,7 +24,7 @@ export async function pushedRaw(
   const pack = join(scratch, `${randomUUID()}.pack`)
   await writePack(hostile.dir, pack)
   const url = gatewayOf(server, arrival.projectId)
-  // What a change request is made of goes alone: one command that is refused must not take it along.
+  // The refs of the change request go alone, because one refused command must not drop them.
   for (const group of [['refs/heads/work'], others.slice(0, commandsMax)]) {
     const updates = group.flatMap((name) => (refs.has(name) ? [{ name, sha: refs.get(name)! }] : []))
     if (updates.length === 0) continue
@@ -58,7 +58,7 @@ function pktLine(text: string): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
-/** By git where it reads the objects, however odd they are; by hand, of those that can be unpacked at all, where it does not. */
+/** By git where it can read the objects; otherwise by hand, with every object that can be unpacked. */
 async function writePack(dir: string, path: string): Promise<void> {
   const loose = await looseObjects(dir)
   const ids = [...loose.map(({ id }) => id), ...(await packedIds(dir))]
@@ -97,7 +97,7 @@ async function entryOf({ path }: { path: string }): Promise<PackEntry[]> {
     const type = whole.toString('latin1', 0, end).split(' ')[0] as PackEntry['type']
     return ['commit', 'tree', 'blob', 'tag'].includes(type) ? [{ type, body: whole.subarray(end + 1) }] : []
   } catch {
-    // A file with nonsense in it is nothing that a pack could carry.
+    // A pack cannot carry a file of garbage.
     return []
   }
 }

@@ -1,4 +1,4 @@
-/** A bare repository written by hand, so that it can hold what git itself would never write. */
+/** Writes a bare repository by hand, so that it can hold what git itself would never write. */
 import { createHash } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -19,17 +19,17 @@ export interface CommitParts {
   tree: string
   parents?: string[]
   message?: string | Buffer
-  /** The line behind `author`; also the committer's. */
+  /** The line behind `author`, and the committer's. */
   author?: string
-  /** Header lines more, each with its line feed. */
+  /** Additional header lines, each with its line feed. */
   headers?: string
 }
 
 export class HostileRepository {
   readonly dir: string
-  /** A program that leaves a mark when it is run. Its path has no space in it. */
+  /** A program that leaves a mark when it runs. Its path has no space. */
   readonly canary: string
-  /** An address that counts who comes. */
+  /** An address that counts its visitors. */
   readonly bait: string
 
   constructor(dir: string, bait: { canary: string; address: string }) {
@@ -47,7 +47,7 @@ export class HostileRepository {
     return gitIn(this.dir, args, input)
   }
 
-  /** Stored as it is, whatever it holds. */
+  /** Stored as given, whatever it contains. */
   async object(type: ObjectType, body: Buffer): Promise<string> {
     const whole = Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body])
     const sha = createHash('sha1').update(whole).digest('hex')
@@ -55,7 +55,7 @@ export class HostileRepository {
     return sha
   }
 
-  /** The file of an object, with any bytes in it. */
+  /** Writes an object file with arbitrary bytes. */
   async looseFile(sha: string, bytes: Buffer): Promise<void> {
     const path = join(this.dir, 'objects', sha.slice(0, 2), sha.slice(2))
     await mkdir(dirname(path), { recursive: true })
@@ -68,7 +68,7 @@ export class HostileRepository {
     return this.object('blob', Buffer.from(content as string))
   }
 
-  /** Entries in the order they are given, sorted or not, twice or not. */
+  /** Entries in the given order, sorted or not, with or without duplicates. */
   tree(entries: Entry[]): Promise<string> {
     const parts = entries.flatMap(({ mode, name, sha }) => [
       Buffer.from(`${mode} `),
@@ -79,7 +79,7 @@ export class HostileRepository {
     return this.object('tree', Buffer.concat(parts))
   }
 
-  /** Files by name, sorted as git wants them. */
+  /** Files by name, sorted as git requires. */
   async files(contents: Record<string, string | Buffer>): Promise<string> {
     const entries: Entry[] = []
     for (const name of Object.keys(contents).toSorted())
@@ -114,7 +114,7 @@ export class HostileRepository {
     await writeFile(join(this.dir, path), content)
   }
 
-  /** `main` with one harmless file, and `work` as this tree above it. The usual shape. */
+  /** The usual shape: `main` with one harmless file, and `work` above it with this tree. */
   async mainAndWork(work: string, base?: string): Promise<{ main: string; work: string }> {
     const main = await this.commit({ tree: base ?? (await this.files({ 'README.md': 'hello\n' })) })
     const head = await this.commit({ tree: work, parents: [main] })
@@ -123,14 +123,14 @@ export class HostileRepository {
     return { main, work: head }
   }
 
-  /** Both sides change what `base` holds, so that the contents have to be merged. */
+  /** Both sides change what `base` contains, so that the contents have to be merged. */
   async threeWay(base: string, ours: string, theirs: string): Promise<void> {
     const root = await this.commit({ tree: base })
     await this.ref('refs/heads/main', await this.commit({ tree: ours, parents: [root] }))
     await this.ref('refs/heads/work', await this.commit({ tree: theirs, parents: [root] }))
   }
 
-  /** A stream for `git fast-import`, in chunks, for what is large but well-formed. */
+  /** A stream for `git fast-import`, in chunks, for large but well-formed data. */
   async import(chunks: Iterable<string>): Promise<void> {
     const child = Bun.spawn(['git', `--git-dir=${this.dir}`, 'fast-import', '--quiet', '--force'], {
       stdin: 'pipe',
@@ -146,7 +146,7 @@ export class HostileRepository {
   }
 }
 
-/** Numbers as bytes of a pack: seven bits each, the lowest first. */
+/** Numbers as a pack stores them: seven bits per byte, lowest first. */
 function varint(value: number): Buffer {
   const bytes: number[] = []
   let left = value
@@ -158,7 +158,7 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** A delta that repeats its base, which is `size` bytes long, as often as wanted. */
+/** A delta that repeats its base of `size` bytes as often as wanted. */
 export function repeatingDelta(size: number, times: number): Buffer {
   const copies: Buffer[] = []
   for (let n = 0; n < times; n++)
@@ -178,7 +178,7 @@ const packTypes = { commit: 1, tree: 2, blob: 3, tag: 4, 'ref-delta': 7 } as con
 export interface PackEntry {
   type: keyof typeof packTypes
   body: Buffer
-  /** Of a delta: the id of its base. */
+  /** The id of a delta's base. */
   base?: string
 }
 

@@ -1,4 +1,4 @@
-/** One hostile repository after the other, by both ways, on a server that has other work to do. */
+/** Sends one hostile repository after another, both ways, to a server that has other work. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { watch, type Watch } from './watch.ts'
 import { pushedRaw } from './raw-push.ts'
 import { type Arrival, createProject, pushed, served } from './ways.ts'
 
-/** By git's own client, by whoever writes the bytes of a push themselves, or by a host of its own. */
+/** By git's client, by raw bytes, or from a host. */
 export const allWays = ['pushed', 'raw', 'served'] as const
 export type Way = (typeof allWays)[number]
 
@@ -27,15 +27,15 @@ export interface Finding {
   problems: string[]
   slowestMs: number
   moreBytes: number
-  /** Who used most of it: `server 120, git index-pack 300`, in MiB. */
+  /** The largest users: `server 120, git index-pack 300`, in MiB. */
   users: string
-  /** What another project's readers waited meanwhile. */
+  /** How long readers of another project waited meanwhile. */
   othersMs: number[]
-  /** The same beside one answer. */
+  /** The same beside one response. */
   othersBeside: (visit: Visit) => number[]
 }
 
-/** The server's own programs. `bun` is a thread of the server that is about to become one of them. */
+/** The server's own programs. `bun` is a server thread that is about to become one of them. */
 const harmless = /^(git|git-remote-http|prlimit|bun.*|.*\(.*|HTTP Client|exe)$/
 
 export class HostileWorld {
@@ -63,7 +63,7 @@ export class HostileWorld {
     this.#host = parts.host
   }
 
-  /** The database has to be one that the server did not start itself, since starting one takes other programs. */
+  /** Needs an external database, since starting one runs other programs. */
   static async make(databaseUrl: string): Promise<HostileWorld> {
     const dir = await mkdtemp(join(tmpdir(), 'svc-hostile-'))
     await mkdir(join(dir, 'traps'))

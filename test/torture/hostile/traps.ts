@@ -1,23 +1,23 @@
-/** What a repository would have to touch: programs in the way of every search, and an address. */
+/** Traps for a repository: programs early in every search path, and an address. */
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-/** What git, or a script it could be talked into, would look for. */
+/** Programs that git, or a script it might run, would search for. */
 const wanted =
   'sh bash dash env perl python python3 ruby node ssh scp gpg gpg2 gpgsm curl wget nc cat touch less more vi vim nano editor pager git-lfs git-evil ssh-keygen tar gzip unzip sendmail cvs svn'
 
 export interface Traps {
   canary: string
   address: string
-  /** A PATH on which every one of these programs is ours. */
+  /** A PATH on which every one of these programs is a trap. */
   path: string
-  /** What was touched until now. */
+  /** The traps that were triggered so far. */
   touched(): Promise<string[]>
   close(): Promise<void>
 }
 
-/** Set where a repository's own host runs, whose programs are its own affair. */
+/** Set for a repository's own host, whose programs do not count. */
 export const hostMark = 'SVC_HOSTILE_HOST'
 
 export async function setTraps(dir: string): Promise<Traps> {

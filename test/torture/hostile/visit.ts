@@ -1,4 +1,4 @@
-/** Asks a project everything that can be asked about a repository, and judges how it is answered. */
+/** Requests everything that the API offers about a repository, and judges the responses. */
 import type { ChangeRequest } from '@svc/contract'
 import { nowMs } from './bystander.ts'
 
@@ -14,7 +14,7 @@ export interface Visit {
   ms: number
   /** In milliseconds since 1970. */
   beganAt: number
-  /** Why this is no answer as it should be. */
+  /** The reason this is not a proper response. */
   problem: string | null
 }
 
@@ -55,7 +55,7 @@ export class Visitor {
       status = response.status
       text = await readSome(response)
     } catch (error) {
-      // A stream that has begun can only be cut; a reply that has not may not.
+      // A stream that has started can only be cut; a reply that has not started may not.
       if (status === 0) text = String(error)
     }
     const ms = performance.now() - began
@@ -66,7 +66,7 @@ export class Visitor {
     return { status, body }
   }
 
-  /** Every route, for the branch `work` and what else the repository has. */
+  /** Every route, for the branch `work` and the other parts of the repository. */
   async everything(paths: string[]): Promise<void> {
     const query = (values: Record<string, string>) => new URLSearchParams(values).toString()
     const opened = await this.ask<ChangeRequest>('POST', '/change-requests', {
@@ -104,7 +104,7 @@ export class Visitor {
   }
 }
 
-/** A stream of any length is read as far as its first 64 MiB. */
+/** Reads at most the first 64 MiB of a stream. */
 async function readSome(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

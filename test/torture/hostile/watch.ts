@@ -1,13 +1,13 @@
-/** What the server and everything it started use, looked at many times a second. */
+/** Samples the memory and programs of the server and its children many times a second. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Watch {
-  /** Bytes of the server and its children together, without files that are only mapped. */
+  /** Bytes of the server and its children together, without file mappings. */
   peakBytes: number
   baseBytes: number
-  /** Who used it then, the largest first, with the command where it is not the server. */
+  /** The processes that used it, largest first, with the command unless it is the server. */
   peakUsers: { name: string; bytes: number }[]
-  /** Every program that was seen running below the server. */
+  /** Every program that ran below the server. */
   programs: Set<string>
   restart(): void
   stop(): void
@@ -61,7 +61,7 @@ function processes(): Map<number, { parent: number; name: string }> {
   return found
 }
 
-/** `git index-pack`, of all the words it was started with. */
+/** `git index-pack`, out of all arguments. */
 function commandOf(pid: number, name: string): string {
   const words = read(`/proc/${pid}/cmdline`).split('\0')
   const at = words.findIndex((word) => /(^|\/)git$/.test(word))
@@ -77,7 +77,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // It ended while we looked.
+    // It ended meanwhile.
     return ''
   }
 }

@@ -1,4 +1,4 @@
-/** The two ways by which a repository comes to the server: pushed through its gateway, or served by a host of its own. */
+/** The two ways a repository reaches the server: pushed through its gateway, or served by an external host. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Server } from './visit.ts'
 
 export interface Arrival {
   projectId: string | null
-  /** What was refused on the way, and in which words. */
+  /** What was refused on the way, with the message. */
   refused: string[]
 }
 
@@ -21,7 +21,7 @@ export async function createProject(server: Server, body: object): Promise<Proje
   return response.status === 201 ? ((await response.json()) as Project) : `${response.status} ${await response.text()}`
 }
 
-/** What is refused of it is refused; the rest is what the project has. */
+/** The project keeps everything that was not refused. */
 export async function pushed(
   server: Server,
   hostile: { dir: string; alsoPush: string[]; mainOnly?: boolean },
@@ -29,7 +29,7 @@ export async function pushed(
 ): Promise<Arrival> {
   const project = await createProject(server, { name: 'hostile' })
   if (typeof project === 'string') throw new Error(`No managed project: ${project}`)
-  // Not from the hostile folder: its settings would be those of the pusher.
+  // Not from the hostile folder, whose settings would apply to the pusher.
   const from = join(scratch, `${randomUUID()}.git`)
   await gitIn(scratch, ['init', '--quiet', '--bare', '--template=', from])
   await writeFile(join(from, 'objects/info/alternates'), `${join(hostile.dir, 'objects')}\n`).catch(async () => {
@@ -62,7 +62,7 @@ export function gatewayOf(server: Server, projectId: string): URL {
 async function pushSpecs(from: string, url: string, specs: string[]): Promise<string | null> {
   const input = join(from, 'specs')
   await writeFile(input, specs.join('\0'))
-  // The whole group: git alone would leave its helpers at work.
+  // Ends the whole process group: git alone would leave its helpers running.
   const bounded = ['timeout', '120']
   const args = specs.length > 500 ? [...bounded, 'xargs', '-0', '-n', '4000', '-a', input, 'git'] : [...bounded, 'git']
   const command = [
@@ -96,7 +96,7 @@ async function pushSpecs(from: string, url: string, specs: string[]): Promise<st
   return (telling.slice(0, 2).join(' ') || said).replace(/\s+/g, ' ').slice(0, 220)
 }
 
-/** Read from the files themselves: git would stumble over some of them. */
+/** Read from the files themselves, since git would fail on some of them. */
 export async function refsOf(dir: string): Promise<Map<string, string>> {
   const refs = new Map<string, string>()
   const packed = await readFile(join(dir, 'packed-refs'), 'utf8').catch(() => '')

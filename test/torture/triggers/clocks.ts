@@ -1,9 +1,9 @@
-/** The clocks of several servers: one time that runs as fast as it is told and leaps when it is told, and what each is off by. */
+/** The clocks of several servers: one adjustable time, and the error of each server's clock. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const writeEveryMs = 100
-/** A server's clock goes on by itself between two writes. */
+/** A server's clock runs by itself between two writes. */
 const slackMs = 2_000
 
 export class Clocks {
@@ -13,7 +13,7 @@ export class Clocks {
   #shown: number
   #at = performance.now()
   #highest: number
-  /** Milliseconds of theirs in one of ours. */
+  /** Their milliseconds in one of ours. */
   rate = 1
 
   constructor(dir: string, start: number, skewsMs: number[]) {
@@ -33,7 +33,7 @@ export class Clocks {
     return this.#shown
   }
 
-  /** No clock shows less at this moment. */
+  /** No clock shows an earlier time now. */
   get lowest(): number {
     return this.#shown + Math.min(...this.#skewsMs) - slackMs
   }
@@ -42,7 +42,7 @@ export class Clocks {
     return this.#shown + Math.max(...this.#skewsMs) + slackMs
   }
 
-  /** No clock ever showed more. */
+  /** No clock ever showed a later time. */
   get highest(): number {
     return this.#highest + slackMs
   }

@@ -1,4 +1,4 @@
-/** Which schedule was in force from when to when, as somebody knows who edits svc.toml and looks at the clocks. */
+/** Computes from the edits of svc.toml and the clocks which schedule was in force at what time. */
 import { expectedSlots, type Schedule } from './expected-slots.ts'
 
 export interface Definition extends Schedule {
@@ -17,11 +17,11 @@ export interface TriggerRow {
 
 interface Epoch extends Schedule {
   slug: string
-  /** In force after this. */
+  /** In force after this time. */
   from: number
-  /** What was due until then has to be in the ledger; null while it lasts. */
+  /** Everything due until this time must be in the ledger; null while the schedule is in force. */
   mustUntil: number | null
-  /** What was due after that may not be. */
+  /** Nothing due after this time may be in the ledger. */
   mayUntil: number | null
 }
 
@@ -29,7 +29,7 @@ export class Epochs {
   readonly #all: Epoch[] = []
   readonly problems: string[] = []
 
-  /** `from` and `until` lie around the moment at which a server brought these rows to svc.toml. */
+  /** `from` and `until` bracket the moment a server applied svc.toml to these rows. */
   note(rows: TriggerRow[], { from, until, highest }: { from: number; until: number; highest: number }): void {
     for (const epoch of this.#all.filter(({ mayUntil }) => mayUntil === null)) {
       const row = rows.find(({ slug }) => slug === epoch.slug)
@@ -47,7 +47,7 @@ export class Epochs {
     }
   }
 
-  /** What has to be in the ledger, and what may. */
+  /** What the ledger must contain, and what it may contain. */
   expected(row: { slug: string; next_due_at: Date | null }, highest: number): { must: Set<number>; may: Set<number> } {
     const must = new Set<number>()
     const may = new Set<number>()

@@ -1,4 +1,4 @@
-/** What the product has due is what was worked out anew, around every change of the hour in two years of odd timezones. */
+/** The product's due times match an independent computation, around every clock change of two years in unusual timezones. */
 import { expect, test } from 'bun:test'
 import { slotsAfter } from '@svc/contract'
 import { expectedSlots, type Schedule, stretchesOf } from './expected-slots.ts'

@@ -1,6 +1,6 @@
 /**
- * When a trigger is due, worked out anew: minute by minute from the offsets of its timezone, without the library that the
- * product asks. What is shared is the table of timezones alone.
+ * Computes independently when a trigger is due: minute by minute from the timezone's offsets, without the product's cron
+ * library. Both share only the timezone table.
  */
 
 export interface Schedule {
@@ -12,7 +12,7 @@ export interface Schedule {
 interface Stretch {
   from: number
   until: number
-  /** Of the timezone to UTC, all through it. */
+  /** The timezone's offset to UTC, constant in this stretch. */
   offsetMs: number
 }
 
@@ -20,16 +20,16 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Every time it is due after `after`, up to and with `until`. */
+/** Every due time after `after`, up to and including `until`. */
 export function expectedSlots(schedule: Schedule, after: number, until: number): number[] {
   const wanted = parse(schedule.cron)
-  // Two days more: what is skipped or repeated is known by what lies around it.
+  // Two more days: the days around a skipped or repeated time decide about it.
   const stretches = stretchesOf(schedule.timezone, after - 2 * dayMs, until + 2 * dayMs)
   const found = wanted.isFixed ? fixed(wanted, stretches) : passing(wanted, stretches)
   return [...new Set(found)].filter((time) => time > after && time <= until).sort((a, b) => a - b)
 }
 
-/** Comes whenever the clock on the wall shows such a time: twice in an hour that is repeated, not at all in one that is skipped. */
+/** Due whenever the local clock shows this time: twice in a repeated hour, never in a skipped one. */
 function passing(wanted: Wanted, stretches: Stretch[]): number[] {
   const found: number[] = []
   for (const { from, until, offsetMs } of stretches)
@@ -41,7 +41,7 @@ function passing(wanted: Wanted, stretches: Stretch[]): number[] {
   return found
 }
 
-/** Comes once for every date: the first time that its clock shows it, or the moment after the hour in which it would have been. */
+/** Due once per date: the first time the local clock shows it, or right after the skipped hour that contains it. */
 function fixed(wanted: Wanted, stretches: Stretch[]): number[] {
   const found: number[] = []
   const last = stretches.at(-1)!
@@ -67,11 +67,11 @@ interface Wanted {
   months: Set<number>
   weekdays: Set<number>
   isEitherDay: boolean
-  /** It names its times, and does not come at an interval. */
+  /** Names its times instead of an interval. */
   isFixed: boolean
 }
 
-/** `wall` is a time of the clock, written as if it were one of UTC. */
+/** `wall` is a local time written as if it were UTC. */
 function matches(wanted: Wanted, wall: number): boolean {
   const time = new Date(wall)
   const isDay = wanted.daysOfMonth.has(time.getUTCDate())
@@ -112,7 +112,7 @@ function values(field: string, min: number, max: number): number[] {
   return [...found].sort((a, b) => a - b)
 }
 
-/** The stretches of one offset each, with borders to the second. */
+/** The stretches of constant offset, with borders to the second. */
 export function stretchesOf(timezone: string, from: number, until: number): Stretch[] {
   const offsetAt = offsetReader(timezone)
   const stretches: Stretch[] = []

@@ -1,4 +1,4 @@
-/** Reads the ledger when all is over, and says what should not be so. */
+/** Reads the ledger at the end and returns every inconsistency. */
 import type pg from 'pg'
 import type { Epochs, TriggerRow } from './epochs.ts'
 
@@ -14,7 +14,7 @@ interface SlotRow {
   session_id: string | null
 }
 
-/** Between these times nobody's clock stood still: it leapt. */
+/** Between these times every clock jumped. */
 export interface Leap {
   after: number
   until: number
@@ -87,7 +87,7 @@ function times(slots: SlotRow[], { must, may }: { must: Set<number>; may: Set<nu
   ]
 }
 
-/** Of what was due together at most one is made up for: in one look, and in one leap of the clock. */
+/** Of the slots that became due together, at most one is fired late: per poll, and per jump of the clock. */
 function catchingUp(slots: SlotRow[], leaps: Leap[], slug: string): string[] {
   const started = slots.filter(({ reason }) => !isMissed(reason))
   const looks = Map.groupBy(started, ({ created_at }) => created_at.getTime())

@@ -1,7 +1,7 @@
-/** What svc.toml says in each phase: triggers that stay, many that come every minute, and some that come, change and go. */
+/** svc.toml in each phase: triggers that stay, many that fire every minute, and some that appear, change and disappear. */
 import type { Definition } from './epochs.ts'
 
-/** Changes of the hour, in order, by an hour, by half of one, at midnight, and where only one of them changes. */
+/** Clock changes in order: by an hour, by half an hour, at midnight, and where only one zone changes. */
 export const hourChanges = [
   '2027-03-14T07:00:00Z', // New York
   '2027-03-28T01:00:00Z', // Berlin
@@ -43,7 +43,7 @@ export function definitions(phase: { round: number; isBusy: boolean; many: numbe
     ...Array.from({ length: phase.many }, (_, index) => ({
       ...{ slug: `minute-${index}`, cron: `${(index * 7) % 60} * * * * *`, timezone: zone(index), enabled: isBusy },
     })),
-    // Another one each time: what it was due for before is not its own.
+    // A different one each time: due times of the previous one are not its own.
     { slug: 'changing', cron: `*/${2 + (round % 7)} * * * *`, timezone: zone(round), enabled: isBusy },
     { slug: `new-${round}`, cron: '*/3 * * * *', timezone: zone(round + 3), enabled: isBusy },
   ]

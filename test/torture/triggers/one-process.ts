@@ -1,14 +1,17 @@
-/** Three servers look at one ledger of triggers while their clocks run, jump and disagree, and while they die at each step of a firing. */
+/**
+ * Three servers share one trigger ledger while their clocks run, jump and disagree, and while they die at each step of a
+ * firing.
+ */
 import { randomUUID } from 'node:crypto'
 import { slotsAfter } from '@svc/contract'
 import { commit } from '../../../packages/git/src/testing.ts'
 import type { Deps } from '../../../packages/server/src/deps.ts'
 import { armFailpoints, FailpointError } from '../../../packages/server/src/failpoint.ts'
-import { noticeDefaultBranches } from '../../../packages/server/src/projects/default-branch.ts'
-import { registerInstance } from '../../../packages/server/src/scheduler/instance.ts'
+import { detectDefaultBranches } from '../../../packages/server/src/projects/default-branch.ts'
+import { insertInstance } from '../../../packages/server/src/scheduler/instance-store.ts'
 import { makeTestApp } from '../../../packages/server/src/test-app.ts'
-import { fireDueTriggers } from '../../../packages/server/src/triggers/due.ts'
-import { fireForsakenSlots } from '../../../packages/server/src/triggers/fire.ts'
+import { fireDueTriggers } from '../../../packages/server/src/triggers/pending.ts'
+import { fireOrphanedSlots } from '../../../packages/server/src/triggers/fire.ts'
 import { reconcileTriggers } from '../../../packages/server/src/triggers/reconcile.ts'
 import { randomFrom } from '../random.ts'
 import { pointsOf } from '../scenarios.ts'
@@ -21,7 +24,7 @@ export interface TickReport {
   problems: string[]
 }
 
-/** Across the change of the hours in Berlin, and soon after it in New York's autumn by the great leaps. */
+/** Across the clock change in Berlin; the large jumps soon reach New York's autumn. */
 const start = Date.parse('2026-03-28T22:00:00Z')
 const schedules = [
   { slug: 'often', cron: '*/7 * * * *', timezone: 'UTC', run_at: null },
@@ -51,7 +54,7 @@ export async function tickTriggers(options: { ticks: number; seed: number }): Pr
   try {
     const { project, repo } = await app.managedProject()
     await commit(repo, 'main', { 'svc.toml': manifest })
-    await noticeDefaultBranches(app.deps, new AbortController().signal)
+    await detectDefaultBranches(app.deps, new AbortController().signal)
     await reconcileTriggers(app.deps)
     const servers = [app, await app.anotherServer(), await app.anotherServer()].map(({ deps }) => ({
       deps,
@@ -84,7 +87,7 @@ export async function tickTriggers(options: { ticks: number; seed: number }): Pr
   }
 }
 
-/** Mostly onwards, sometimes hours or months at once, sometimes back. */
+/** Mostly forward, sometimes by hours or months, sometimes back. */
 function step(random: () => number): number {
   const dice = random()
   if (dice < 0.002) return 30 * 24 * 3_600_000
@@ -93,12 +96,12 @@ function step(random: () => number): number {
   return Math.floor(random() * 60_000)
 }
 
-/** True when a failpoint ended the look, as a death there would: nothing after it happened. */
+/** True when a failpoint ended the poll, as a death there would: nothing after it happened. */
 async function dies(deps: Deps): Promise<boolean> {
   const signal = new AbortController().signal
   try {
     await fireDueTriggers(deps, signal)
-    await fireForsakenSlots(deps, signal)
+    await fireOrphanedSlots(deps, signal)
     return false
   } catch (error) {
     if (error instanceof FailpointError) return true
@@ -109,11 +112,11 @@ async function dies(deps: Deps): Promise<boolean> {
 async function reborn(deps: Deps): Promise<Deps> {
   await deps.db.deleteFrom('server_instances').where('instance_id', '=', deps.instanceId).execute()
   const next = { ...deps, instanceId: randomUUID() }
-  await registerInstance(next)
+  await insertInstance(next.db, next.instanceId)
   return next
 }
 
-/** What dead servers left is taken over once they count as dead; here they have been for a minute. */
+/** A server takes over from a dead one after a while; here a minute has passed. */
 async function settle(deps: Deps): Promise<void> {
   for (let round = 0; round < 50; round++) {
     const left = await deps.db
@@ -124,7 +127,7 @@ async function settle(deps: Deps): Promise<void> {
       .execute()
     if (left.length === 0) return
     await fireDueTriggers(deps, new AbortController().signal)
-    await fireForsakenSlots(deps, new AbortController().signal)
+    await fireOrphanedSlots(deps, new AbortController().signal)
   }
 }
 

@@ -1,10 +1,10 @@
-/** Three real servers on one database, each killed again and again, while their clocks run, leap and disagree and svc.toml changes. */
+/** Kills three real servers on one database repeatedly while their clocks run, jump and disagree and svc.toml changes. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../../packages/server/src/db/embedded/postgres.ts'
 import { layDatabase } from '../../e2e/harness.ts'
 import { gitIn } from '../repositories.ts'
 import { keepKilling, type Kills } from '../lives.ts'
@@ -16,15 +16,16 @@ import { Clocks } from './clocks.ts'
 import { Epochs } from './epochs.ts'
 import { judge, type Judgement, type Leap, readTriggers } from './judge.ts'
 import { definitions, hourChanges, manifestOf } from './manifest.ts'
+import { ignoreClosed } from '../../ignored.ts'
 
 export interface TriggersOptions {
-  /** Ends with the first change of the hours after which so many times were due. */
+  /** Ends with the first clock change after this many due times. */
   ticks: number
   seed: number
   servers: number
-  /** Triggers that come every minute. */
+  /** Triggers that fire every minute. */
   many: number
-  /** What is run through before and after a change of the hours; the way there is leapt over. */
+  /** The time to run through before and after a clock change; the clocks jump over the rest. */
   beforeMs: number
   afterMs: number
   /** Milliseconds of the servers' clocks in one of ours. */
@@ -57,7 +58,7 @@ const stuckMs = 120_000
 const minuteMs = 60_000
 const disturbEveryMs = 2_000
 
-/** What a firing goes through. */
+/** The steps of a firing. */
 const steps = [...pointsOf('triggers'), ...pointsOf('sessions').filter((name) => name.startsWith('session.create.'))]
 
 export async function tortureTriggers(options: TriggersOptions): Promise<TriggersReport> {
@@ -89,7 +90,7 @@ export async function tortureTriggers(options: TriggersOptions): Promise<Trigger
     return await torture(run, first)
   } finally {
     await world?.close()
-    await db.end().catch(() => {})
+    await db.end().catch(ignoreClosed)
     await cluster.stop()
     clocks.stop()
     await rm(home, { recursive: true, force: true })
@@ -117,7 +118,7 @@ async function torture(run: Run, first: number): Promise<TriggersReport> {
     }
   }
   try {
-    // A server that does not start ends it all.
+    // A server that does not start ends the run.
     await Promise.race([changes(), killing.failed, watching])
   } finally {
     over.abort()
@@ -129,7 +130,7 @@ async function torture(run: Run, first: number): Promise<TriggersReport> {
   return { ...found, ...run.report, kills: killing.kills }
 }
 
-/** From a leap to shortly before a change of the hours until some time after it. */
+/** From a jump to shortly before a clock change until some time after it. */
 async function through(run: Run, change: number, round: number): Promise<void> {
   const { clocks, options, random } = run
   const { many } = options
@@ -164,13 +165,13 @@ function leap({ clocks, leaps, report }: Run, ms: number): void {
   if (ms > 0 && clocks.lowest > after) leaps.push({ after, until: clocks.lowest })
 }
 
-/** As a merge or an outside push leaves it; ends when a server has made it so. */
+/** Edits svc.toml as a merge or an external push would; returns once a server has applied it. */
 async function edit(run: Run, phase: Parameters<typeof definitions>[0]): Promise<void> {
   const { clocks, db, project, world } = run
   const text = manifestOf(definitions(phase))
   const from = clocks.lowest
   const sha = await commitManifest(project.dir, text)
-  // Whoever looks at the triggers sees the branch as it is now.
+  // The next reader of the triggers sees the branch as it is now.
   await world.insist('GET', `/v1/projects/${project.id}/triggers`, null, `edit-${sha}`)
   await untilTrue('svc.toml is read', async () => {
     const { rows } = await db.query<{ sha: string }>('select sha from trigger_reconciliations where project_id = $1', [
@@ -204,7 +205,7 @@ async function isInLedger({ clocks, db, project }: Pick<Run, 'clocks' | 'db' | '
   return rows[0]!.n === '0'
 }
 
-/** At no moment does a trigger say that it fired without a session that it started then, or hide one. */
+/** At no moment does a trigger show a firing without its session, or hide one. */
 async function watch(run: Run, seen: string[], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const { rows } = await run.db.query<{ slug: string; said: Date | null; fired: Date | null }>(
@@ -221,7 +222,7 @@ async function watch(run: Run, seen: string[], over: AbortSignal): Promise<void>
   }
 }
 
-/** Nobody dies any more: what the dead left is taken over, and then nothing is owed. */
+/** No server dies from here on: the others take over, and then no firing is pending. */
 async function rest({ clocks, world, ...run }: Run): Promise<void> {
   clocks.rate = 1
   for (const server of world.servers) if (!server.isRunning) await server.start()

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callRoute, nextPage, onlyOnce } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal, UsageError } from '../errors.ts'
-import { readStdin } from '../read-stdin.ts'
+import { parseJson } from '../json.ts'
+import { readStdin } from '../terminal/read-stdin.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const pagesMax = 1000
@@ -12,17 +13,23 @@ const pagesMax = 1000
 export const api = command({
   summary: 'Send a request to any route of the service',
   about: [
-    'The route is a path, as /v1/projects or projects; {project} in it is the chosen project. With fields it is a POST unless --method says otherwise; the fields of a GET go into its query.',
-    '-F reads true, false, null and numbers as such, and @file or @- as text of a file or of stdin; -f takes every value as text. The document is printed as JSON, for --jq and --template too.',
+    'The route is a path such as /v1/projects or projects; {project} in it is replaced by the current project. With fields the default method is POST; the fields of a GET go into the query.',
+    '-F converts true, false, null and numbers, and reads @file or @- from a file or stdin; -f always sends text. The response is printed as JSON; --jq and --template apply to it.',
   ],
   scope: 'host',
-  args: { route: { summary: 'Its path, as /v1/projects' } },
+  args: { route: { summary: 'Path of the route, such as /v1/projects' } },
   flags: {
     method: { kind: 'text', summary: 'GET, POST, PUT, PATCH or DELETE', value: 'method', short: 'X' },
     field: { kind: 'text', summary: 'A field of the body or the query', value: 'name=value', short: 'F', many: true },
-    'raw-field': { kind: 'text', summary: 'The same, always as text', value: 'name=value', short: 'f', many: true },
+    'raw-field': {
+      kind: 'text',
+      summary: 'A text field, without conversion',
+      value: 'name=value',
+      short: 'f',
+      many: true,
+    },
     input: { kind: 'text', summary: 'File with the body as JSON; - reads stdin', value: 'file', names: 'file' },
-    paginate: { kind: 'switch', summary: 'Follow the list to its end, and print it as one' },
+    paginate: { kind: 'switch', summary: 'Read all pages of a list, and print them as one' },
   },
   examples: [
     'svc api /v1/projects --paginate --jq ".[].slug"',
@@ -32,7 +39,7 @@ export const api = command({
   async run(ctx, { args, flags }) {
     const hasBody = flags.field.length + flags['raw-field'].length > 0 || flags.input !== undefined
     const method = methodOf(flags.method ?? (hasBody ? 'POST' : 'GET'))
-    if (flags.paginate && method !== 'GET') throw new UsageError('--paginate goes with GET')
+    if (flags.paginate && method !== 'GET') throw new UsageError('--paginate works only with GET')
     const fields = await fieldsOf(ctx, flags.field, flags['raw-field'])
     const body = flags.input === undefined ? fields : { ...(await inputOf(ctx, flags.input)), ...fields }
     const path = await pathOf(ctx, args.route)
@@ -52,14 +59,14 @@ export const api = command({
 function methodOf(given: string): string {
   const method = methods.find((each) => each === given.toUpperCase())
   if (method !== undefined) return method
-  throw new UsageError(`--method is one of ${methods.join(', ')}; not ${JSON.stringify(given)}`)
+  throw new UsageError(`--method must be one of ${methods.join(', ')}, not ${JSON.stringify(given)}`)
 }
 
-/** Only the path counts: a route with another host is refused, for the token belongs to the chosen one. */
+/** Only the path counts. A URL of another host is refused: the token belongs to the chosen host. */
 async function pathOf(ctx: Context, route: string): Promise<string> {
   if (/^[a-z][a-z0-9+.-]*:|^\/\/|[\s\\]/i.test(route))
-    throw new UsageError(`A route is a path, as /v1/projects; not ${JSON.stringify(route)}`, {
-      hint: 'The host is the chosen one: --host names another.',
+    throw new UsageError(`A route is a path such as /v1/projects, not ${JSON.stringify(route)}`, {
+      hint: 'To use another host, pass --host.',
       next: ['svc api /v1/projects', 'svc hosts ls'],
     })
   const absolute = `/${route.replace(/^\/+/, '')}`
@@ -87,7 +94,7 @@ async function fieldsOf(
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf('=')
   if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
-  throw new UsageError(`A field is given as name=value; not ${JSON.stringify(pair)}`)
+  throw new UsageError(`A field must be name=value, not ${JSON.stringify(pair)}`)
 }
 
 async function typedValue(ctx: Context, value: string): Promise<unknown> {
@@ -98,36 +105,24 @@ async function typedValue(ctx: Context, value: string): Promise<unknown> {
 
 async function inputOf(ctx: Context, file: string): Promise<object> {
   const text = file === '-' ? await readStdin(ctx.io, 'the body') : await readFile(resolve(ctx.io.cwd, file), 'utf8')
-  try {
-    const body: unknown = JSON.parse(text)
-    if (typeof body === 'object' && body !== null) return body
-  } catch (cause) {
-    throw new UsageError('The body is not JSON', { cause })
-  }
-  throw new UsageError('The body is no JSON object')
+  const body = parseJson(text)
+  if (body === undefined) throw new UsageError('The body is not JSON')
+  if (typeof body !== 'object' || body === null) throw new UsageError('The body is not a JSON object')
+  return body
 }
 
 function print({ out }: Context, text: string): void {
-  const document = parse(text)
+  const document = parseJson(text)
   if (document === undefined) out.block(text)
   else out.document(document)
 }
 
-/** Undefined for what is no JSON, as a patch. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Lists are joined, bare or wrapped in an object; anything else has no pages. */
+/** Concatenates lists, bare or wrapped in an object; other documents have no pages. */
 async function allPages(client: Parameters<typeof callRoute>[0], first: string): Promise<unknown> {
   const pages: unknown[] = []
   for (let path: string | null = first; path !== null;) {
     const { text, response } = await callRoute(client, 'GET', path, { headers: {} })
-    pages.push(parse(text))
+    pages.push(parseJson(text))
     path = nextPage(response)
     if (pages.length === pagesMax && path !== null)
       throw new Refusal('not_available', `The list has more than ${pagesMax} pages`)

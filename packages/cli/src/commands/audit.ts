@@ -1,10 +1,10 @@
 import type { ApiClient } from '@svc/contract/api'
 import { replyPage } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
-import { limitFlag } from '../limit.ts'
-import { type Column, dim } from '../output.ts'
-import type { AuditRow, Member } from '../wire.ts'
+import { limitFlag } from '../arguments/limit.ts'
+import { type Column, dim } from '../terminal/output.ts'
+import type { AuditRow, Member } from '../api-types.ts'
 import { accountFlag, allMembers, findMember, resolveAccountId } from './members/account.ts'
 import { resolveProjectId } from './projects/find.ts'
 
@@ -14,15 +14,14 @@ const limitMax = 100_000
 export const audit = command({
   summary: 'Show who changed what in the account, newest first',
   about: [
-    'For owners and admins. --action takes one, such as change_request.merge, or a noun for all of its verbs. --json has every field, with what it was before and after.',
+    'For owners and admins. --action takes an action such as change_request.merge, or a noun for all of its actions. --json has every field, with the values before and after.',
   ],
   scope: 'host',
-  args: {},
   flags: {
-    action: { kind: 'text', summary: 'Only this action, or all of a noun', value: 'noun[.verb]' },
-    member: { kind: 'text', summary: 'Only what this member did', value: 'member', names: 'member' },
-    project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
-    limit: { ...limitFlag, summary: `At most this many (default: 100, at most ${limitMax})`, max: limitMax },
+    action: { kind: 'text', summary: 'Only this action, or all actions of a noun', value: 'noun[.verb]' },
+    member: { kind: 'text', summary: 'Only changes by this member', value: 'member', names: 'member' },
+    project: { kind: 'text', summary: 'Only this project', value: 'id|slug', names: 'project' },
+    limit: { ...limitFlag, summary: `Maximum number of rows (default: 100, at most ${limitMax})`, max: limitMax },
     account: accountFlag,
   },
   examples: ['svc audit', 'svc audit --action change_request --project my-app --json'],
@@ -40,9 +39,9 @@ export const audit = command({
     const { rows, isMore } = await readAudit(api, accountId, query, limit)
     const { out } = ctx
     if (out.json) return out.document(rows)
-    if (rows.length === 0) return out.note('Nothing is told of that.')
+    if (rows.length === 0) return out.note('No audit entries match.')
     const members = await allMembers(api, accountId)
-    const { page } = await import('../pager.ts')
+    const { page } = await import('../terminal/pager.ts')
     await page(ctx, out.tableText(rows, auditColumns(ctx, members)))
     if (isMore) out.note(`There are more: --limit ${Math.min(limitMax, limit * 10)}`)
   },

@@ -1,6 +1,6 @@
-/** Commands for what the pages show of a repository and of an account. */
+/** Commands for the repository and the account. */
 import { expect, test } from 'bun:test'
-import { aComparison } from '../testing-browse.ts'
+import { aComparison } from '../testing/browse.ts'
 import { ids, startService, svc } from '../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -44,7 +44,7 @@ test('a file at a branch is printed exactly, and a folder is listed', async () =
     getFile: () => ({ ...binary, encoding: 'base64', content: 'AAECAw==', truncated: false }),
   })
   const refused = await svc(['file', 'show', 'a.png'], { service: pictures, env })
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('a.png is no text (4 bytes)')])
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('a.png is not a text file (4 bytes)')])
 })
 
 test('browser sessions are listed and one is ended by the beginning of its id', async () => {

@@ -1,21 +1,20 @@
 import { reply } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import { UsageError } from '../errors.ts'
-import { bold, dim } from '../output.ts'
-import { quote } from '../shell.ts'
-import { previewLines, shortSha } from './cr/words.ts'
+import { bold, dim } from '../terminal/output.ts'
+import { quote } from '../arguments/shell-word.ts'
+import { previewLines, shortSha } from './cr/labels.ts'
 
 export const compare = command({
-  summary: 'Compare two branches: what merging one into the other would bring',
+  summary: 'Compare two branches: show what a merge of one into the other would change',
   scope: 'project',
   args: { range: { summary: 'base..head, or a head to compare with the default branch' } },
-  flags: {},
   examples: ['svc compare main..greeting', 'svc compare greeting --json ahead,can_merge'],
   async run(ctx, { args }) {
     const parts = args.range.split(/\.{2,3}/)
     const head = parts.at(-1)!
     if (parts.length > 2 || head === '')
-      throw new UsageError(`${JSON.stringify(args.range)} is no range of branches`, {
+      throw new UsageError(`${JSON.stringify(args.range)} is not a range of branches`, {
         next: ['svc compare main..<head>'],
       })
     const base = parts.length === 2 && parts[0] !== '' ? parts[0] : undefined

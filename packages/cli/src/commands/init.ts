@@ -1,18 +1,17 @@
-import { command } from '../command.ts'
-import { git, topOfRepository } from '../git.ts'
+import { command } from '../arguments/command.ts'
+import { git, topOfRepository } from '../git/git.ts'
 import { printScaffolded, scaffold } from '../scaffold/scaffold.ts'
 
 export const init = command({
-  summary: 'Make this folder a project: svc.toml, an agent, a skill, a tool',
+  summary: 'Set up a project in this folder: svc.toml, an agent, a skill, a tool',
   about: [
-    'It writes svc.toml, .svc/Dockerfile and .svc/runtime with the default agent, a skill that teaches agents to hand over work as change requests, and a tool. What is there is never written over.',
-    'Coding agents found in the project or in your home are taught the same skill: on a terminal you are asked for each. In a git repository it works at its top. It makes nothing on a server: svc ship does.',
+    'Writes svc.toml, .svc/Dockerfile and .svc/runtime with the default agent, a skill for delivering work as change requests, and a tool. Never overwrites an existing file.',
+    'Installs the same skill for coding agents found in the project or your home directory; on a terminal it asks for each. In a git repository it writes to the root. It creates nothing on a server: svc ship does.',
   ],
   scope: 'nothing',
-  args: {},
   flags: {
     name: { kind: 'text', summary: 'Name of the project (default: the folder)', value: 'text' },
-    'no-wire': { kind: 'switch', summary: 'Leave coding agents of this machine alone' },
+    'no-wire': { kind: 'switch', summary: "Don't set up local coding agents" },
     yes: { kind: 'switch', summary: 'Do not ask' },
   },
   examples: ['svc init', 'svc init --name "My app" --no-wire'],

@@ -1,31 +1,30 @@
-/** `svc <project-name>`: not a command of the catalogue, but what a word that is none may mean. */
+/** `svc <project-name>`: an unknown word may be the name of a new project. */
 import { lstat, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ask } from '../ask.ts'
-import { type AnyCommand, command } from '../command.ts'
+import { ask } from '../terminal/ask.ts'
+import { type AnyCommand, command } from '../arguments/command.ts'
 import { Refusal, UsageError } from '../errors.ts'
-import { git, topOfRepository } from '../git.ts'
+import { git, topOfRepository } from '../git/git.ts'
 import { printScaffolded, scaffold } from '../scaffold/scaffold.ts'
 
-/** `unknown` is what is said when nobody is there to ask and nothing says that it was meant. */
+/** `unknown` is the error without a terminal to confirm it. */
 export function newProject(name: string, unknown: UsageError): AnyCommand {
   return command({
-    summary: 'Make a new project in a folder of its own',
+    summary: 'Create a project in a new folder',
     scope: 'nothing',
-    args: {},
     flags: {
-      'no-wire': { kind: 'switch', summary: 'Leave coding agents of this machine alone' },
+      'no-wire': { kind: 'switch', summary: "Don't set up local coding agents" },
       yes: { kind: 'switch', summary: 'Do not ask' },
     },
     examples: [],
     async run(ctx, { flags }) {
       const { io } = ctx
-      // Within a project it lies beside it: a repository in a repository helps nobody.
+      // Inside a project, create it next to that project: a nested repository is never wanted.
       const top = await topOfRepository(io.cwd, io.env)
       const folder = join(top === null ? io.cwd : dirname(top), name)
       if (!flags.yes) {
         if (!ctx.interactive) throw unknown
-        if (!(await ask(ctx, `${name} is no command. Create a new project in ${folder}?`))) throw unknown
+        if (!(await ask(ctx, `${name} is not a command. Create a new project in ${folder}?`))) throw unknown
       }
       await makeFolder(folder)
       await git(folder, ['init', '--quiet', '--initial-branch=main'], io.env)
@@ -44,9 +43,9 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder)
   } catch (cause) {
     if ((await lstat(folder).catch(() => null)) === null)
-      throw new Refusal('not_available', `${folder} cannot be made`, { hint: (cause as Error).message, cause })
-    throw new Refusal('not_available', `${folder} is there already`, {
-      hint: 'To make that folder a project, run svc init in it.',
+      throw new Refusal('not_available', `${folder} can't be created`, { hint: (cause as Error).message, cause })
+    throw new Refusal('not_available', `${folder} already exists`, {
+      hint: 'To set up a project there, run svc init in it.',
       next: [`cd ${folder} && svc init`],
     })
   }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { git } from '../git.ts'
+import { git } from '../git/git.ts'
 import { aChangeRequest, aProject, type Answers, ids, svc, temporaryFolder, token } from '../testing.ts'
-import { type GatewayService, startGateway } from '../testing-gateway.ts'
+import { type GatewayService, startGateway } from '../testing/gateway.ts'
 
 const clean = { GIT_CONFIG_GLOBAL: '/dev/null' }
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@svc.invalid']
@@ -26,7 +26,7 @@ async function repository(): Promise<Awaited<ReturnType<typeof temporaryFolder>>
 
 const managed = () => aProject({ managed: true })
 
-/** Merging fast-forwards the default branch of the repository behind the gateway, as the service would. */
+/** Merges by fast-forwarding the repository behind the gateway, as the service does. */
 async function shipService(answers: Answers = {}): Promise<GatewayService> {
   let cr = aChangeRequest()
   const service: GatewayService = await startGateway({
@@ -82,7 +82,7 @@ describe('svc ship', () => {
     expect(service.of('mergeChangeRequest')[0]!.body).toEqual({ expected_head_sha: third })
     expect(await tip(service.repository, 'refs/heads/main')).toBe(third)
     expect(again.stdout).toContain('fast-forwarded')
-    // The link that the first run wrote is no change of the user's.
+    // The link file of the first run is not a change of the user.
     expect(again.stderr).not.toContain('not committed')
     expect(ran.stdout + ran.stderr + again.stdout + again.stderr).not.toContain(token)
 
@@ -173,9 +173,9 @@ describe('svc ship', () => {
     await using service = await shipService()
     await using folder = await temporaryFolder()
     const ship = () => svc(['ship'], { service, cwd: folder.path })
-    expect((await ship()).stderr).toContain('in no git repository')
+    expect((await ship()).stderr).toContain('not in a git repository')
     await run(folder.path, 'init', '--quiet', '--initial-branch=main')
-    expect((await ship()).stderr).toContain('no commits here yet')
+    expect((await ship()).stderr).toContain('has no commits yet')
     await commit(folder.path, 'one')
     await run(folder.path, 'switch', '--quiet', '--detach')
     expect((await ship()).stderr).toContain('HEAD is detached')

@@ -2,16 +2,16 @@ import { chosenAccountId } from './members/account.ts'
 import { basename } from 'node:path'
 import type { ApiClient } from '@svc/contract/api'
 import { onlyOnce, reply } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../gateway.ts'
-import { currentBranch, git } from '../git.ts'
-import { bold, green } from '../output.ts'
-import type { ChangeRequest, Project } from '../wire.ts'
+import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../git/gateway.ts'
+import { currentBranch, git } from '../git/git.ts'
+import { bold, green } from '../terminal/output.ts'
+import type { ChangeRequest, Project } from '../api-types.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
-import { shortSha } from './cr/words.ts'
+import { shortSha } from './cr/labels.ts'
 import { getProject } from './projects/find.ts'
 import { linkFolder } from './projects/link.ts'
 
@@ -19,14 +19,13 @@ const titleMax = 256
 const subjectsMax = 50
 
 export const ship = command({
-  summary: 'Push local commits to the project, which is made on the first run',
+  summary: 'Push local commits to the project; the first run creates the project',
   about: [
-    'The first push fills the default branch. Later ones go to a branch ship-<commit> and are proposed as a change request, which is merged at once. Where the default branch has nothing of its own your commits keep their ids.',
-    "With an agent's token the session branch is pushed and the change request stays open: merging is up to a person.",
-    'This is a git push. It deploys no app.',
+    'The first push fills the default branch. Later pushes go to a branch ship-<commit> with a change request that is merged at once. If that is a fast-forward, your commits keep their ids.',
+    "With an agent's token, pushes the session branch and leaves the change request open: only a user can merge.",
+    'This is a git push and deploys no app.',
   ],
   scope: 'project',
-  args: {},
   flags: {
     title: { kind: 'text', summary: 'Title of the change request (default: the newest commit)', value: 'text' },
     'no-merge': { kind: 'switch', summary: 'Leave the change request open' },
@@ -67,11 +66,11 @@ export const ship = command({
       })
     if (merged === null) {
       ctx.out.line(green('✓ '), 'Proposed ', bold(`#${cr.number} ${cr.title}`), `: ${cr.head_ref} → ${cr.base_ref}`)
-      return ctx.out.note(`Merging is up to a person: ${ctx.next(`svc cr merge ${cr.number}`)}`)
+      return ctx.out.note(`Only a user can merge: ${ctx.next(`svc cr merge ${cr.number}`)}`)
     }
     printMerge(ctx, merged)
     if (!merged.merge.fast_forward && !merged.merge.up_to_date)
-      ctx.out.note(`${project.default_branch} has commits that are not here: fetch it before you go on.`)
+      ctx.out.note(`${project.default_branch} has commits that you lack: fetch it before you continue.`)
   },
 })
 
@@ -81,19 +80,19 @@ interface Local {
   sha: string
 }
 
-/** What would be shipped. Everything that is wrong here is found before anything is made anywhere. */
+/** The commits to ship. Finds every local problem before it changes anything. */
 async function localCommits(ctx: Context): Promise<Local> {
   const { io } = ctx
   const top = await repositoryHere(ctx)
   const sha = (await git(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], io.env).catch(() => '')).trim()
   if (sha === '')
-    throw new Refusal('nothing_to_push', 'There are no commits here yet', {
+    throw new Refusal('nothing_to_push', 'This repository has no commits yet', {
       next: ['git add --all && git commit', 'svc ship'],
     })
   const branch = await currentBranch(top, io.env)
   if (branch === null)
     throw new Refusal('git_failed', 'HEAD is detached: no branch is checked out', {
-      hint: 'Give these commits a branch first.',
+      hint: 'Create a branch for these commits first.',
       next: ['git switch --create <name>', 'svc ship'],
     })
   const status = await git(top, ['status', '--porcelain', '--untracked-files=all'], io.env)
@@ -105,7 +104,7 @@ async function localCommits(ctx: Context): Promise<Local> {
   return { top, branch, sha }
 }
 
-/** The project that is named or linked; where there is none, a new one that svc keeps, linked before anything is pushed. */
+/** The named or linked project; otherwise creates a managed one and links it before the push. */
 async function projectHere(
   ctx: Context,
   { top, branch }: Local,
@@ -124,7 +123,7 @@ async function projectHere(
     }),
   )
   const path = await linkFolder(ctx, project, top)
-  ctx.out.progress('Made the project ', bold(project.slug), `, linked by ${path}`)
+  ctx.out.progress('Created the project ', bold(project.slug), `, linked by ${path}`)
   return { api, project, isNew: true }
 }
 
@@ -140,7 +139,7 @@ async function push({ io, out }: Context, { top, gateway }: Place, sha: string, 
   })
 }
 
-/** First lines of the commits the default branch does not have, newest first. */
+/** Subjects of commits that the default branch lacks, newest first. */
 async function newCommits(
   ctx: Context,
   { top, gateway, project, sha, tip }: Place & { project: Project; sha: string; tip: string | undefined },
@@ -155,18 +154,18 @@ async function newCommits(
   const log = await git(top, ['log', '--format=%s', `--max-count=${subjectsMax}`, sha, `^${tip}`, '--'], env)
   const subjects = log.split('\n').slice(0, -1)
   if (subjects.length === 0)
-    throw new Refusal('nothing_to_push', `${project.default_branch} of ${project.slug} has every commit of yours`, {
-      hint: 'Commit something first.',
+    throw new Refusal('nothing_to_push', `${project.default_branch} of ${project.slug} already has all your commits`, {
+      hint: 'Commit your changes first.',
     })
   if (!(await says(top, ['merge-base', sha, tip], env)))
     throw new Refusal('git_failed', `Your commits share no history with ${project.default_branch} of ${project.slug}`, {
-      hint: 'Is this folder linked to the right project? To join the two all the same, push a branch and open a change request.',
+      hint: 'Is this folder linked to the right project? To merge the two anyway, push a branch and open a change request.',
       next: ['svc projects info', 'svc projects unlink'],
     })
   return subjects
 }
 
-/** The open change request of that branch, from a run that did not come to its end, or a new one. */
+/** Reuses the open change request of an interrupted run, or opens one. */
 async function proposal(
   ctx: Context,
   api: ApiClient,

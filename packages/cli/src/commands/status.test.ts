@@ -19,7 +19,7 @@ const busy = () =>
       query.status === 'failed'
         ? [aSession({ status: 'failed', name: 'Broken', error: 'bubblewrap is missing' })]
         : query.status === 'running'
-          ? [aSession()]
+          ? [aSession(), aSession({ session_id: uuid(4), name: 'Asks', waiting_for: 'person' })]
           : [],
   })
 
@@ -28,6 +28,8 @@ test('a person sees what needs them, what runs, and the next command', async () 
   const { code, stdout, stderr } = await svc(['status', '--no-color'], { service, env, terminal: true })
   expect(code).toBe(0)
   expect(stdout).toBe(`app
+  Waiting for you
+     aaaaaaaa  Asks  svc sessions answer aaaaaaaa
   Clean to merge
      #1  Change 1  fast-forward
   In conflict
@@ -45,11 +47,13 @@ test('a person sees what needs them, what runs, and the next command', async () 
 test('a program gets rows, or one document', async () => {
   await using service = busy()
   const rows = (await svc(['status'], { service, env })).stdout.split('\n').map((line) => line.split('\t')[0])
-  expect(rows).toEqual(['clean', 'conflicted', 'nothing-to-merge', 'failed', 'running', ''])
+  expect(rows).toEqual(['clean', 'conflicted', 'nothing-to-merge', 'waiting-for-you', 'failed', 'running', ''])
   const { projects } = (await svc(['status', '--json'], { service, env })).json<{
     projects: { slug: string; clean: { change_request: { number: number } }[]; conflicted: unknown[] }[]
   }>()
-  expect(projects).toMatchObject([{ slug: 'app', clean: [{ change_request: { number: 1 } }], running: [{}] }] as never)
+  expect(projects).toMatchObject([
+    { slug: 'app', clean: [{ change_request: { number: 1 } }], waiting_for_you: [{}], running: [{}, {}] },
+  ] as never)
 })
 
 test('without a project it looks at all of them, and names each in the commands', async () => {
@@ -76,5 +80,5 @@ test('nothing to tell is told, and a viewer sees what they may', async () => {
   })
   const { code, stderr } = await svc(['status'], { service, env, terminal: true })
   expect(code).toBe(0)
-  expect(stderr).toContain('Nothing needs you, nothing runs.')
+  expect(stderr).toContain('Nothing needs your attention and nothing is running.')
 })

@@ -1,28 +1,26 @@
 import type { ApiClient } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
 import { reply } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
-import { bold, dim, green, type Piece, red, yellow } from '../output.ts'
-import type { ChangeRequest, MergePreview, Project, Session } from '../wire.ts'
+import { bold, dim, green, type Piece, red, yellow } from '../terminal/output.ts'
+import type { ChangeRequest, MergePreview, Project, Session } from '../api-types.ts'
 import { allProjects, getProject } from './projects/find.ts'
-import { isStarting, shortId } from './sessions/words.ts'
+import { isStarting, shortId } from './sessions/labels.ts'
 
-/** What is asked of one project; further ones are counted, not looked at. */
+/** The state of one project; reads a limited number of items and counts the rest. */
 const previewsMax = 50
 const sessionsMax = 100
 const projectsMax = 50
-/** So many questions are open at once. */
+/** The number of open questions. */
 const atOnce = 6
 
 export const status = command({
-  summary: 'Show what needs you, and what runs now',
+  summary: 'Show what needs your attention, and what is running',
   about: [
-    'Change requests that are clean to merge or in conflict, sessions that failed, sessions that run. Of the chosen or linked project; where there is none, of every project you can see.',
+    'Lists sessions that wait for your answer, change requests that can merge or have conflicts, and failed and running sessions. Covers the chosen or linked project, otherwise every project you can see.',
   ],
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc status', 'svc status --project my-app --json'],
   async run(ctx) {
     const chosen = await ctx.chosenProject()
@@ -33,11 +31,11 @@ export const status = command({
     const { out } = ctx
     if (out.json)
       return out.document({ projects: found.map(asDocument), projects_left_out: all.length - projects.length })
-    if (all.length === 0) return out.note('No projects yet. svc projects create makes one, svc tour shows one.')
+    if (all.length === 0) return out.note('No projects yet. Create one with svc projects create, or try svc tour.')
     if (!out.terminal) printRows(ctx, found)
     else printPeople(ctx, found, chosen)
     const left = all.length - projects.length
-    if (left > 0) out.note(`${left} older projects were not looked at: name one with --project.`)
+    if (left > 0) out.note(`${left} older projects are not included: choose one with --project.`)
   },
 })
 
@@ -50,9 +48,10 @@ interface Found {
   clean: Looked[]
   conflicted: Looked[]
   waiting: Looked[]
+  asking: Session[]
   failed: Session[]
   running: Session[]
-  /** Open change requests that were not looked at. */
+  /** Open change requests that were not read. */
   more: number
 }
 
@@ -80,13 +79,16 @@ async function look(api: ApiClient, project: Project): Promise<Found> {
     clean: looked.filter(({ preview }) => preview.can_merge && !preview.is_up_to_date),
     conflicted: looked.filter(({ preview }) => !preview.can_merge),
     waiting: looked.filter(({ preview }) => preview.can_merge && preview.is_up_to_date),
+    asking: running.filter(isAsking),
     failed,
-    running: [...starting, ...running],
+    running: [...starting, ...running.filter((session) => !isAsking(session))],
     more: open.length - looked.length,
   }
 }
 
-/** A viewer may read sessions and no change requests: theirs is a shorter answer, not a refusal. */
+const isAsking = (session: Session) => session.waiting_for === 'person'
+
+/** A viewer may read sessions but not change requests: print less instead of an error. */
 async function openChangeRequests(api: ApiClient, projectId: string): Promise<ChangeRequest[]> {
   try {
     const params = { path: { projectId }, query: { status: 'open' as const, limit: 1000 } }
@@ -104,7 +106,7 @@ async function inTurns<T, R>(items: readonly T[], limit: number, work: (item: T)
   return results
 }
 
-function asDocument({ project, clean, conflicted, waiting, failed, running, more }: Found) {
+function asDocument({ project, clean, conflicted, waiting, asking, failed, running, more }: Found) {
   const both = ({ cr, preview }: Looked) => ({ change_request: cr, merge_preview: preview })
   return {
     project_id: project.project_id,
@@ -112,13 +114,14 @@ function asDocument({ project, clean, conflicted, waiting, failed, running, more
     clean: clean.map(both),
     conflicted: conflicted.map(both),
     nothing_to_merge: waiting.map(both),
+    waiting_for_you: asking,
     failed,
-    running,
+    running: [...asking, ...running],
     change_requests_left_out: more,
   }
 }
 
-/** For a program: kind, project, number or id, words. */
+/** For a program: kind, project, number or id, text. */
 function printRows({ out }: Context, found: readonly Found[]): void {
   const rows = found.flatMap((one) => {
     const { slug } = one.project
@@ -130,6 +133,7 @@ function printRows({ out }: Context, found: readonly Found[]): void {
       ...crs('clean', one.clean),
       ...crs('conflicted', one.conflicted),
       ...crs('nothing-to-merge', one.waiting),
+      ...sessions('waiting-for-you', one.asking),
       ...sessions('failed', one.failed),
       ...sessions('running', one.running),
     ]
@@ -142,16 +146,20 @@ function printRows({ out }: Context, found: readonly Found[]): void {
 
 function printPeople(ctx: Context, found: readonly Found[], chosen: boolean): void {
   const { out } = ctx
-  const busy = found.filter(({ clean, conflicted, waiting, failed, running }) =>
-    [clean, conflicted, waiting, failed, running].some((list) => list.length > 0),
+  const busy = found.filter(({ clean, conflicted, waiting, asking, failed, running }) =>
+    [clean, conflicted, waiting, asking, failed, running].some((list) => list.length > 0),
   )
   if (busy.length === 0)
     return out.note(
-      `Nothing needs you, nothing runs. ${ctx.next('svc sessions new --prompt "<what to do>"')} starts something.`,
+      `Nothing needs your attention and nothing is running. Start a session: ${ctx.next('svc sessions new --prompt "<what to do>"')}`,
     )
   busy.forEach((one, i) => {
     if (i > 0) out.line()
     out.line(bold(one.project.slug))
+    section(ctx, yellow('Waiting for you'), one.asking, (session) => [
+      next(ctx, `svc sessions answer ${shortId(session.session_id, true)}`, one, chosen),
+      session,
+    ])
     section(
       ctx,
       green('Clean to merge'),
@@ -183,7 +191,7 @@ function printPeople(ctx: Context, found: readonly Found[], chosen: boolean): vo
   out.note(verbs.join(' · '))
 }
 
-/** With several projects on the screen each command has to say its own. */
+/** With several projects on the screen, each command names its project. */
 function next(ctx: Context, command: string, { project }: Found, chosen: boolean): string {
   return chosen ? ctx.next(command) : `${command} --project ${project.slug}`
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import { git } from '../git.ts'
+import { git } from '../git/git.ts'
 import { aChangeRequest, aPatch, aProject, aSession, type Answers, ids, svc, token } from '../testing.ts'
-import { type GatewayService, startGateway } from '../testing-gateway.ts'
+import { type GatewayService, startGateway } from '../testing/gateway.ts'
 
 const at = aSession().created_at
 const session = aSession({ branch_name: ids.session, model: 'svc-scripted-demo' })
 
-/** A project whose repository is empty, and a session that opens a change request. */
+/** A project with an empty repository, and a session that opens a change request. */
 function tourService(more: Answers = {}): Promise<GatewayService> {
   return startGateway({
     createProject: () => aProject({ slug: 'svc-tour', managed: true, git_url: 'http://stranger.example.net/git' }),
@@ -51,7 +51,7 @@ describe('svc tour', () => {
     expect(stdout).toContain('I add a greeting.')
     expect(stdout).toContain(aPatch)
     expect(stdout).toContain('Merged #3')
-    expect(stderr).toContain('svc projects rm svc-tour')
+    expect(stderr).toContain('svc projects rm svc-tour --purge')
     expect(stdout + stderr).not.toContain(token)
     expect(service.of('mergeChangeRequest')).toHaveLength(1)
     expect(service.of('deleteProject')).toEqual([])
@@ -83,7 +83,7 @@ describe('svc tour', () => {
         model: 'upstream',
       }),
     })
-    expect((await svc(['tour'], { service })).stderr).toContain('the tour does not use it')
+    expect((await svc(['tour'], { service })).stderr).toContain('the tour does not')
   })
 
   test('makes nothing where no sandbox can start', async () => {

@@ -2,21 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '@svc/contract/api'
-import { scriptedModelName } from '@svc/contract/model-names'
+import { scriptedModelName } from '@svc/contract/schemas/model-names'
 import { onlyOnce, reply } from '../api.ts'
-import { ask } from '../ask.ts'
-import { command } from '../command.ts'
+import { ask } from '../terminal/ask.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
-import { followTurn } from '../conversation.ts'
+import { followTurn } from '../conversation/turn.ts'
 import { Refusal } from '../errors.ts'
-import { gatewayOf } from '../gateway.ts'
-import { git } from '../git.ts'
-import { bold, cyan, yellow } from '../output.ts'
-import { printConversation } from '../print-conversation.ts'
-import { quote } from '../shell.ts'
-import { watchStart } from '../start-phases.ts'
-import type { ChangeRequest, Project, Session } from '../wire.ts'
-import { getDiff, printPatch } from './cr/diff.ts'
+import { gatewayOf } from '../git/gateway.ts'
+import { git } from '../git/git.ts'
+import { bold, cyan, yellow } from '../terminal/output.ts'
+import { printConversation } from '../conversation/print.ts'
+import { quote } from '../arguments/shell-word.ts'
+import { watchStart } from '../conversation/start-phases.ts'
+import type { ChangeRequest, Project, Session } from '../api-types.ts'
+import { getDiff, printPatch } from './cr/review/diff.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import { getProject } from './projects/find.ts'
@@ -27,12 +27,11 @@ const crWaitMs = 60_000
 const lookEveryMs = 500
 
 export const tour = command({
-  summary: 'See everything once, on a project made for it: prompt, session, change request, merge',
+  summary: 'See the whole path in a demo project: prompt, session, change request, merge',
   about: [
-    'A scripted model stands in for an AI, so it costs nothing and needs no key. Everything else is real: the repository, the sandbox, the push, the change request and the merge.',
+    'A scripted model replaces the AI, so it costs nothing and needs no key. Everything else is real: the repository, the sandbox, the push, the change request and the merge.',
   ],
   scope: 'host',
-  args: {},
   flags: { yes: { kind: 'switch', summary: 'Merge at the end without asking' } },
   examples: ['svc tour', 'svc tour --yes'],
   async run(ctx, { flags }) {
@@ -42,14 +41,14 @@ export const tour = command({
 
     step(ctx, 1, 'A project with a small web page')
     const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
-    // Every command that is shown from here on, by an error too, has to name it.
+    // Every suggested command from here on, also in an error, must name the project.
     ctx.globals.project = project.slug
     try {
       await showEverything(ctx, api, project, flags.yes)
     } finally {
-      // Whatever became of it, what was made is not removed behind anybody's back.
-      out.note('Remove it all, its repository included:')
-      out.note('  $ ', `svc projects rm ${quote(project.slug)}`)
+      // On failure, remove nothing: the user may want to look at it.
+      out.note('Remove everything, including the repository:')
+      out.note('  $ ', `svc projects rm ${quote(project.slug)} --purge`)
     }
   },
 })
@@ -64,7 +63,7 @@ async function showEverything(ctx: Context, api: ApiClient, project: Project, ye
 
   step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
   const where = { projectId: project.project_id, sessionId: session.session_id }
-  // With --json stdout holds one document, so the conversation is left out.
+  // With --json stdout holds one document, so leave out the conversation.
   await followTurn(ctx.io, api, where, null, out.json ? {} : printConversation(ctx))
 
   step(ctx, 4, 'The change request it opened')
@@ -90,7 +89,7 @@ async function showEverything(ctx: Context, api: ApiClient, project: Project, ye
   }
   if (merged !== null) printMerge(ctx, merged)
   else out.note('It stays open until you merge it:  ', ctx.next(`svc cr merge ${cr.number}`))
-  out.note('Everything is still there to look at:')
+  out.note('Everything is still available:')
   out.note('  $ ', ctx.next(`svc sessions chat ${session.session_id.slice(0, 8)}`))
   out.note('  $ ', ctx.next('svc cr ls --status all'))
 }
@@ -100,20 +99,20 @@ function step({ out }: Context, number: number, text: string): void {
   out.progress(cyan(`${number}/5 `), bold(text))
 }
 
-/** Nobody may take the tour's answers for an AI's. */
+/** The tour's answers are scripted, and it says so. */
 async function sayWhatAnswers({ out }: Context, api: ApiClient): Promise<void> {
   const ready = await reply(api.GET('/v1/ready'))
   if (!ready.sandbox.ready)
     throw new Refusal('not_available', 'This server cannot start sandboxes', {
-      hint: ready.sandbox.problem ?? 'Its operator has to choose a driver.',
+      hint: ready.sandbox.problem ?? 'Its operator must configure a sandbox driver.',
       next: ready.sandbox.install === null ? ['svc hosts info'] : [ready.sandbox.install],
     })
   out.progress(yellow('! '), 'scripted model, no AI: shows the real path')
   if (ready.model === 'upstream')
-    out.note('  This server has a real model too; the tour does not use it. Sessions of your own do.')
+    out.note('  This server also has a real model, which your own sessions use; the tour does not.')
 }
 
-/** The one push that may write the default branch: the first into an empty repository. */
+/** The only push that may write the default branch: the first one into an empty repository. */
 async function pushFirstCommit(ctx: Context, project: Project): Promise<void> {
   const { url, env } = await gatewayOf(ctx, project.project_id)
   const folder = await mkdtemp(join(tmpdir(), 'svc-tour-'))

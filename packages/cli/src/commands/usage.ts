@@ -1,10 +1,10 @@
-import { sizeText } from '@svc/contract/quotas'
+import { sizeText } from '@svc/contract/schemas/quotas'
 import { reply } from '../api.ts'
-import { command } from '../command.ts'
+import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { bold, green } from '../output.ts'
-import type { ProjectUsage, Usage } from '../wire.ts'
+import { bold, green } from '../terminal/output.ts'
+import type { ProjectUsage, Usage } from '../api-types.ts'
 import { accountFlag, resolveAccountId } from './members/account.ts'
 import { resolveProjectId } from './projects/find.ts'
 import { resolveSessionId } from './sessions/find.ts'
@@ -12,17 +12,16 @@ import { resolveSessionId } from './sessions/find.ts'
 const daysMax = 366
 
 export const usage = command({
-  summary: 'Show what models and sandboxes were used for, in tokens and time',
+  summary: 'Show the usage of models and sandboxes in tokens and time',
   about: [
-    'Of the account; with --project or --session of one. Of a project it shows how much storage it takes, too. In a sandbox it is that of its session. --cap sets how many tokens the account may use in a month, for owners and admins; those of a project and of its sessions are settings: svc settings ls.',
+    "Shows the account, or one project or session with --project or --session; in a sandbox, its session. A project also shows its storage. --cap limits the account's tokens per month (for owners and admins); the caps of a project and its sessions are settings: svc settings ls.",
   ],
   scope: 'host',
-  args: {},
   flags: {
-    project: { kind: 'text', summary: 'Only of this project', value: 'id|slug', names: 'project' },
-    session: { kind: 'text', summary: 'Only of this session, with --project', value: 'id', names: 'session' },
-    days: { kind: 'number', summary: 'Of this many days (default: 30)', value: 'n', min: 1, max: daysMax, usual: 30 },
-    cap: { kind: 'text', summary: 'Set the cap of the account; none lifts it', value: 'tokens|none' },
+    project: { kind: 'text', summary: 'Only this project', value: 'id|slug', names: 'project' },
+    session: { kind: 'text', summary: 'Only this session, with --project', value: 'id', names: 'session' },
+    days: { kind: 'number', summary: 'Number of days (default: 30)', value: 'n', min: 1, max: daysMax, usual: 30 },
+    cap: { kind: 'text', summary: 'Set the cap of the account; none removes it', value: 'tokens|none' },
     account: accountFlag,
   },
   examples: ['svc usage', 'svc usage --project my-app --days 7 --json', 'svc usage --cap 20000000'],
@@ -59,7 +58,7 @@ async function read(
   const isInSandbox = Boolean(env.SVC_SESSION_ID && (env.SVC_CLI_TOKEN || env.SVC_EXECUTOR_TOKEN))
   const named = flags.project ?? (isInSandbox || flags.session !== undefined ? env.SVC_PROJECT_ID : undefined)
   if (flags.session !== undefined && named === undefined)
-    throw new UsageError('--session goes with --project', { next: ['svc usage --project <id> --session <id>'] })
+    throw new UsageError('--session requires --project', { next: ['svc usage --project <id> --session <id>'] })
   if (named === undefined) {
     const accountId = await resolveAccountId(ctx, flags.account)
     return reply(api.GET('/v1/accounts/{accountId}/usage', { params: { path: { accountId }, query } }))
@@ -85,7 +84,7 @@ function show({ out }: Context, { from, to, models, totals, caps }: Usage): void
     `${from} to ${to}: ${count(totals.calls)} calls, ${count(totals.tokens_in)} tokens in, ${count(totals.tokens_out)} out; sandboxes ran ${duration(totals.sandbox_seconds)}.`,
   )
   for (const cap of caps)
-    out.note(`Cap of the ${cap.scope}: ${count(cap.tokens_taken)} of ${count(cap.tokens)} tokens are taken.`)
+    out.note(`Cap of the ${cap.scope}: ${count(cap.tokens_taken)} of ${count(cap.tokens)} tokens used.`)
 }
 
 function showStorage({ out }: Context, storage: ProjectUsage['storage']): void {
@@ -94,14 +93,14 @@ function showStorage({ out }: Context, storage: ProjectUsage['storage']): void {
   out.note(
     `Storage: the repository uses ${sizeText(used)} of ${sizeText(limit)}, unfinished work ${sizeText(unfinished_work_bytes)}, transcripts ${sizeText(transcript_bytes)}.`,
   )
-  // An older server does not count them together.
+  // An older server has no total.
   if (sessionsLimit !== undefined) {
     const ofSessions = unfinished_work_bytes + transcript_bytes + logs
     out.note(`Sessions: they use ${sizeText(ofSessions)} of ${sizeText(sessionsLimit)}, check logs included.`)
     if (ofSessions >= sessionsLimit)
       out.note('No new session starts. Delete sessions that are done, or raise the quota.')
   }
-  if (used >= limit) out.note('The repository is full: pushes are refused. Reading and merging go on.')
+  if (used >= limit) out.note('The repository is full: pushes are refused. Reading and merging still work.')
 }
 
 function count(value: number): string {
@@ -117,5 +116,5 @@ function duration(seconds: number): string {
 function wholeNumber(name: string, text: string, min: number, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= min && value <= max) return value
-  throw new UsageError(`${name} is a whole number from ${min} to ${max}; not ${JSON.stringify(text)}`)
+  throw new UsageError(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
 }

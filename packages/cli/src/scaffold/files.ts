@@ -1,4 +1,4 @@
-/** What `svc init` writes. Every file is the project's own from then on. */
+/** The files that `svc init` writes. The project owns them from then on. */
 
 export const skillPath = '.svc/runtime/skills/svc/SKILL.md'
 
@@ -6,7 +6,7 @@ export function scaffoldFiles(name: string): Record<string, string> {
   return {
     'svc.toml': manifest(name),
     '.svc/Dockerfile': dockerfile,
-    // Which server a folder is linked to is each person's own.
+    // Each user links the folder to a server of their own.
     '.svc/.gitignore': 'link.json\n',
     '.svc/runtime/agents/build.md': agent,
     [skillPath]: skill,

@@ -1,12 +1,11 @@
-/** Coding agents of this machine that can learn the same skill: found by what they leave in the project or in the home. */
+/** Local coding agents that can use the same skill, detected by their files in the project or the home directory. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { scaffoldFiles, skillPath } from './files.ts'
 import { extendFile, placeFile, type Placed } from './place.ts'
 
-export interface LocalAgent {
+interface LocalAgent {
   name: string
-  /** What is written for it. */
   path: string
   wire(top: string): Promise<Placed>
 }

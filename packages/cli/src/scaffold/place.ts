@@ -1,4 +1,4 @@
-/** Writing into somebody's project: only what is not there, and never through a link that leads out of it. */
+/** Writes into a project: only missing files, and never through a symlink that leads out of it. */
 import { lstat, mkdir, readFile, writeFile, appendFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Refusal } from '../errors.ts'
@@ -16,7 +16,7 @@ export async function placeFile(top: string, path: string, text: string): Promis
   }
 }
 
-/** Adds to the end of a file, once: \`mark\` tells that it was done. */
+/** Appends to a file once; `mark` shows that it is done. */
 export async function extendFile(top: string, path: string, mark: string, text: string): Promise<Placed> {
   const file = join(top, path)
   const found = await lstat(file).catch(() => null)
@@ -36,10 +36,10 @@ async function makeFolders(top: string, path: string): Promise<void> {
       if (error.code !== 'EEXIST') throw cannotWrite(folder, error)
     })
     if (!(await lstat(folder)).isDirectory())
-      throw new Refusal('link_broken', `${folder} is not a folder`, { hint: 'Nothing is written through it.' })
+      throw new Refusal('link_broken', `${folder} is not a folder`, { hint: 'svc does not write through it.' })
   }
 }
 
 function cannotWrite(path: string, cause: unknown): Refusal {
-  return new Refusal('not_available', `${path} cannot be written`, { hint: (cause as Error).message, cause })
+  return new Refusal('not_available', `${path} can't be written`, { hint: (cause as Error).message, cause })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseManifest } from '@svc/contract/manifest'
+import { parseManifest } from '@svc/contract/manifest/manifest'
 import { svc, temporaryFolder } from '../testing.ts'
 
 interface Made {
@@ -35,7 +35,7 @@ describe('svc init', () => {
     expect(ran.stderr).toContain('svc ship')
     const { manifest, issues } = parseManifest(await readFile(join(folder.path, 'svc.toml'), 'utf8'))
     expect([issues, manifest.project.name]).toEqual([[], 'A "quoted" name'])
-    // What is commented out is right too, once somebody takes the marks away.
+    // The commented-out parts are valid, too.
     const all = (await readFile(join(folder.path, 'svc.toml'), 'utf8')).replace(/^# (?=\[|\w+ = )/gm, '')
     expect(parseManifest(all).issues).toEqual([])
   })
@@ -86,7 +86,7 @@ describe('svc init', () => {
     const second = (await svc(['init', '--json'], options)).json<Made>()
     expect(second.wired.map(({ done }) => done)).toEqual([false, false, false])
     expect(await readFile(join(folder.path, 'AGENTS.md'), 'utf8')).toBe(text)
-    // Nothing in the home is changed.
+    // Nothing in the home directory changes.
     expect(await filesOf(home.path)).toEqual([])
   })
 
@@ -109,7 +109,7 @@ describe('svc <project-name>', () => {
     expect(await filesOf(join(folder.path, 'my-app'))).toEqual(everyFile)
     expect(await readFile(join(folder.path, 'my-app/.git/HEAD'), 'utf8')).toBe('ref: refs/heads/main\n')
     const again = await svc(['my-app', '--yes'], { cwd: folder.path })
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is there already')])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
   })
 
   test('lies beside the project it is called in', async () => {
@@ -134,7 +134,7 @@ describe('svc <project-name>', () => {
 
   test('on a terminal asks first', async () => {
     await using folder = await temporaryFolder()
-    const ask = /my-app is no command\. Create a new project in/
+    const ask = /my-app is not a command\. Create a new project in/
     const no = await svc(['my-app'], { cwd: folder.path, terminal: true, types: [{ after: ask, keys: 'n' }] })
     expect([no.code, await readdir(folder.path)]).toEqual([2, []])
     const yes = await svc(['my-app'], { cwd: folder.path, terminal: true, types: [{ after: ask, keys: 'y' }] })

@@ -1,6 +1,6 @@
-/** The question of a server's first start on a terminal: which model agents use. */
+/** Asks for the model of the agents at a server's first start on a terminal. */
 import type { Readable, Writable } from 'node:stream'
-import { safe } from '../safe.ts'
+import { safe } from '../terminal/safe.ts'
 
 export interface GivenModel {
   url: string
@@ -8,7 +8,7 @@ export interface GivenModel {
   key: string | null
 }
 
-/** Null when the person skips it, and `interrupted` when they press Ctrl-C. `problem` says why the answer before was refused. */
+/** Null when the user skips it, `interrupted` on Ctrl-C. `problem` says why the previous answer was refused. */
 export async function askModel(options: {
   problem: string | null
   signal: AbortSignal

@@ -1,4 +1,4 @@
-/** Asks the server of this machine by the socket in its data folder. */
+/** Requests an owner link from the local server by the socket in its data folder. */
 import { open } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import {
   ownerSocketPath,
   serverInfoPath,
   type ServerInfo,
-} from '@svc/contract/owner-socket'
+} from '@svc/contract/daemon/owner-socket'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { dataDirOf, serverEnvironment } from './launch.ts'
@@ -30,14 +30,14 @@ export async function askOwnerLink(ctx: Context, email: string | null): Promise<
   throw new ServiceError('not_found', String(answer.error))
 }
 
-/** The server that uses the data folder, however it was started; null when none answers there. */
+/** The server that uses the data folder, however it was started; null when none answers. */
 export async function askServer(ctx: Context): Promise<ServerInfo | null> {
   const asked = ask(await dataDirHere(ctx), { method: 'GET', path: serverInfoPath, body: '' })
   const answer = await asked.catch(noServer)
   return answer?.status === 200 ? (JSON.parse(answer.text) as ServerInfo) : null
 }
 
-/** No folder, no socket, or one whose server is gone. */
+/** No folder, no socket, or a socket without a server. */
 function noServer(): null {
   return null
 }
@@ -51,14 +51,14 @@ interface Asked {
 async function ask(dataDir: string, asked: Asked): Promise<{ status: number; text: string }> {
   const folder = await open(dataDir, 'r')
   try {
-    // The kernel takes 107 bytes as the path of a socket; by its descriptor the folder is short, however deep it lies.
+    // The kernel limits a socket path to 107 bytes; by file descriptor a deep folder has a short path.
     return await send(`/proc/self/fd/${folder.fd}/${ownerSocketName}`, asked)
   } finally {
     await folder.close()
   }
 }
 
-/** As the settings say; else of the server this client started, or first met when that server made its owner. */
+/** The folder in the settings; otherwise the one of the server that this client started or first met. */
 async function dataDirHere(ctx: Context): Promise<string> {
   const env = await serverEnvironment(ctx)
   if (env.SVC_DATA_DIR) return dataDirOf(env)
@@ -77,7 +77,7 @@ function send(socketPath: string, { method, path, body }: Asked): Promise<{ stat
       answer.on('error', reject)
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }))
     })
-    sent.on('timeout', () => sent.destroy(new Error('The server does not answer.')))
+    sent.on('timeout', () => sent.destroy(new Error('The server does not respond.')))
     sent.on('error', reject)
     sent.end(body)
   })
@@ -87,11 +87,11 @@ function unreachable(path: string, cause: unknown): Refusal {
   const isDenied = (cause as NodeJS.ErrnoException).code === 'EACCES'
   return new Refusal(
     'not_available',
-    isDenied ? `This user may not open ${path}` : `No server of this machine answers at ${path}`,
+    isDenied ? `This user can't open ${path}` : `No server on this machine listens at ${path}`,
     {
       hint: isDenied
         ? 'Run it as the user who runs the server.'
-        : 'Run it on the machine of the server while it serves, with SVC_DATA_DIR as the server has it.',
+        : "Run it on the server's machine while the server runs, with the server's SVC_DATA_DIR.",
       next: ['svc self-host status'],
       cause,
     },

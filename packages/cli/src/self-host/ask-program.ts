@@ -1,4 +1,4 @@
-/** What the server's own program does and answers without serving: it knows its settings and its data. */
+/** Runs commands of the server's own program, which knows its settings and its data. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
@@ -7,7 +7,7 @@ import { serverCommand, serverEnvironment } from './launch.ts'
 
 const run = promisify(execFile)
 
-/** The one JSON document it prints; its own words when it refuses, `otherwise` when it has none. */
+/** The JSON document it prints, or its error; `otherwise` is the message when it prints neither. */
 export async function askServerProgram<T>(
   ctx: Context,
   flag: '--doctor' | '--rotate-key',

@@ -1,4 +1,5 @@
-/** Starts the server in the background, on its own, and waits until it serves. */
+/** Starts the server in the background and waits until it serves. */
+import { alreadyRemoved } from '../ignore.ts'
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
@@ -9,17 +10,17 @@ import { Refusal } from '../errors.ts'
 import { fingerprints, readSettings } from './settings.ts'
 import { bornAt, isAlive, rememberServer, selfHostFile, type ServerState } from './state.ts'
 
-/** The first start makes a database. */
+/** The first start creates a database. */
 const readyMs = 120_000
-/** A longer one is moved aside at a start, over the one before. */
+/** A longer log is rotated at the next start, replacing the previous one. */
 const logBytesMax = 10 * 1024 * 1024
 
-/** What belongs to the client alone. */
+/** Variables of the client alone. */
 const notForTheServer = ['SVC_CLI_TOKEN', 'SVC_EXECUTOR_TOKEN', 'SVC_API_URL', 'SVC_PROJECT_ID', 'SVC_DASHBOARD_URL']
 
 export interface Started {
   state: ServerState
-  /** Signs its first opener in; null when somebody signed in before. */
+  /** Signs in the first user who opens it; null if one signed in before. */
   ownerLink: string | null
 }
 
@@ -31,7 +32,7 @@ export async function serverEnvironment(ctx: Context): Promise<Record<string, st
   )
 }
 
-/** Settings that are not those the running server was started with. Empty when that is not known. */
+/** Settings that changed since the running server started. Empty when unknown. */
 export async function changedSettings(ctx: Context, state: ServerState): Promise<string[]> {
   if (state.settings === undefined) return []
   const now = fingerprints(await serverEnvironment(ctx))
@@ -39,7 +40,7 @@ export async function changedSettings(ctx: Context, state: ServerState): Promise
   return [...names].filter((name) => now[name] !== state.settings![name]).toSorted()
 }
 
-/** Settings that only this shell has: the next start from another one would lack them. */
+/** Settings that only this shell has: the next start from another shell would lack them. */
 export async function unkeptSettings(ctx: Context): Promise<string[]> {
   const kept = fingerprints((await readSettings(ctx)) ?? {})
   const shell = Object.entries(ctx.io.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -52,7 +53,7 @@ export function dataDirOf(env: Readonly<Record<string, string>>): string {
   return resolve(env.SVC_DATA_DIR || join(env.HOME || homedir(), '.local/share/svc'))
 }
 
-/** The program and its first arguments; from source Bun runs it. */
+/** The program and its first arguments; from source, Bun runs it. */
 export function serverCommand(): [string, ...string[]] {
   const program = process.execPath
   if (!basename(program).startsWith('bun')) return [program, 'server']
@@ -92,7 +93,7 @@ async function prepareLog(log: string): Promise<number> {
   return 0
 }
 
-/** A session and process group of its own: the end of this terminal is not its end. */
+/** A new session and process group, so that the server survives this terminal. */
 async function spawnServer(
   program: string,
   args: readonly string[],
@@ -112,7 +113,7 @@ async function spawnServer(
   }
 }
 
-/** Answers with its address, which it says when requests are served. */
+/** Returns the URL that the server prints once it serves requests. */
 async function untilReady(
   ctx: Context,
   { pid, log, from }: { pid: number; log: string; from: number },
@@ -131,7 +132,7 @@ async function untilReady(
       await io.sleep(100)
     }
   } catch (error) {
-    // Interrupted or too slow: what was begun here is ended here.
+    // On an interrupt or a timeout, end the server that was started here.
     if (isAlive(pid)) process.kill(pid, 'SIGTERM')
     throw error
   } finally {
@@ -139,15 +140,15 @@ async function untilReady(
   }
 }
 
-/** It is our child until we end: a dead one is still in the table. */
+/** A dead child stays in the process table until this process ends. */
 async function isZombie(pid: number): Promise<boolean> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   return text !== null && text.slice(text.lastIndexOf(')') + 2).startsWith('Z')
 }
 
 function phase(said: string): string {
-  if (/Preparing the database/.test(said)) return 'making the database, once'
-  if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the earlier database to end'
+  if (/Preparing the database/.test(said)) return 'creating the database'
+  if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the previous database to stop'
   return 'starting the server'
 }
 
@@ -156,7 +157,7 @@ function ended(said: string, log: string): Refusal {
     .trim()
     .split('\n')
     .findLast((text) => text.startsWith('svc server: '))
-  return new Refusal('not_available', reason?.slice('svc server: '.length) ?? 'The server ended at its start', {
+  return new Refusal('not_available', reason?.slice('svc server: '.length) ?? 'The server ended during its start', {
     hint: `Its log is ${log}.`,
     next: ['svc self-host logs', 'svc self-host env ls'],
   })
@@ -169,7 +170,7 @@ function tooSlow(pid: number, log: string): Refusal {
   })
 }
 
-/** Two starts at once make one server. A lock whose holder is gone holds nothing. */
+/** Two simultaneous starts make one server. A lock whose holder has died is ignored. */
 async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T> {
   const path = selfHostFile(ctx, 'lock')
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -185,11 +186,11 @@ async function withStartLock<T>(ctx: Context, act: () => Promise<T>): Promise<T>
     }
     const holder = Number(await readFile(path, 'utf8').catch(() => ''))
     if (holder > 1 && isAlive(holder))
-      throw new Refusal('not_available', `Another svc (process ${holder}) starts the server at this moment`, {
+      throw new Refusal('not_available', `Another svc (process ${holder}) is starting the server`, {
         next: ['svc self-host status'],
       })
-    if (i > 20) throw new Refusal('not_available', `${path} cannot be taken`, { hint: 'Remove it.' })
-    await unlink(path).catch(() => {})
+    if (i > 20) throw new Refusal('not_available', `${path} can't be locked`, { hint: 'Remove it.' })
+    await unlink(path).catch(alreadyRemoved)
   }
   try {
     return await act()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { settings } from './settings.ts'
 
 const server = join(import.meta.dir, '../../../server/src')
-/** Only for tests, and in no build. */
+/** Only for tests; no build has it. */
 const hidden = ['SVC_FAILPOINTS']
 
 test('svc self-host env set knows every variable that the server reads', async () => {
@@ -20,7 +20,7 @@ test('svc self-host env set knows every variable that the server reads', async (
 
 test('svc self-host env set knows every variable of the operator guide', async () => {
   const guide = join(import.meta.dir, '../../../../docs/operate')
-  /** Variables of the client, a sandbox or a benchmark: the server reads none of them. */
+  /** Variables of the client, a sandbox or a benchmark, which the server does not read. */
   const ofOthers =
     /^SVC_(CLI_TOKEN|API_URL|PROJECT_ID|CONFIG_FILE|BENCH_|TEST_|SESSION_ID|LLM_BASE_URL|LLM_API_KEY|LLM_SHAPE)/
   const named = new Set<string>()

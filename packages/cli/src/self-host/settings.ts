@@ -1,85 +1,87 @@
-/** The environment that `svc self-host start` gives its server, kept in a file for its owner alone. systemd reads the same file. */
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+/** The environment that `svc self-host start` gives the server, in an owner-only file that systemd also reads. */
+import { replacePrivateFile } from '../config/private-file.ts'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Context } from '../context.ts'
 import { Refusal, UsageError } from '../errors.ts'
-import { closest } from '@svc/contract/closest'
+import { closest } from '@svc/contract/schemas/closest'
 import { selfHostFile } from './state.ts'
 
-export interface Setting {
+interface Setting {
   summary: string
   secret?: true
 }
 
-/** Every variable the server reads: docs/operate/server.md. */
+/** Every variable of the server: docs/operate/server.md. */
 export const settings: Readonly<Record<string, Setting>> = {
   SVC_PORT: { summary: 'Port it listens on' },
   SVC_HOST: { summary: 'Address it listens on' },
-  SVC_PUBLIC_URL: { summary: 'Address users reach it by' },
+  SVC_PUBLIC_URL: { summary: 'Public URL' },
   SVC_DATA_DIR: { summary: 'Database, managed repositories, mirrors' },
-  SVC_MASTER_KEY_FILE: { summary: 'Opens every sealed value' },
-  DATABASE_URL: { summary: 'A PostgreSQL of yours', secret: true },
-  SVC_BOOTSTRAP_TOKEN: { summary: "Becomes the owner's token at the first start", secret: true },
-  SVC_LLM_UPSTREAM_URL: { summary: 'An OpenAI-compatible model server' },
-  SVC_LLM_UPSTREAM_KEY: { summary: 'Its key', secret: true },
-  SVC_LLM_MODEL: { summary: 'The model to use there' },
-  SVC_LLM_MODELS: { summary: 'More models there that sessions may choose, separated by commas' },
-  SVC_LLM_UPSTREAMS_FILE: { summary: 'Several model servers, in a file of JSON' },
-  SVC_LLM_CALLS_PER_MINUTE: { summary: 'How often one session may ask its model' },
-  SVC_APP_PROVIDER: { summary: 'What deploys apps: local or none' },
-  SVC_CHECKS_AT_ONCE: { summary: 'Checks of change requests that run at a time on this server; 0: none' },
-  SVC_CHECKS_PER_ACCOUNT: { summary: 'The same of one account, on all servers' },
-  SVC_CHECK_MINUTES: { summary: 'How long a check may take' },
-  SVC_CONNECTOR_PROVIDER: { summary: 'What connects tools of others: mcp or none' },
-  SVC_SLACK_API_URL: { summary: "Where Slack's API answers" },
-  SVC_GIT_HOST: { summary: 'Git host that SVC_GIT_HOST_TOKEN is for' },
-  SVC_GIT_HOST_USERNAME: { summary: 'User name that goes with it' },
-  SVC_GIT_HOST_TOKEN: { summary: 'Credential of projects there that bring none', secret: true },
+  SVC_MASTER_KEY_FILE: { summary: 'File of the master key, which encrypts secrets' },
+  DATABASE_URL: { summary: 'Connection URL of your own PostgreSQL', secret: true },
+  SVC_BOOTSTRAP_TOKEN: { summary: "The owner's token, set at the first start", secret: true },
+  SVC_LLM_UPSTREAM_URL: { summary: 'URL of an OpenAI-compatible model server' },
+  SVC_LLM_UPSTREAM_KEY: { summary: 'API key of the model server', secret: true },
+  SVC_LLM_MODEL: { summary: 'Default model' },
+  SVC_LLM_MODELS: { summary: 'More models that sessions may choose, separated by commas' },
+  SVC_LLM_UPSTREAMS_FILE: { summary: 'JSON file with several model servers' },
+  SVC_LLM_CALLS_PER_MINUTE: { summary: 'Rate limit of model requests per session' },
+  SVC_APP_PROVIDER: { summary: 'Provider of app deploys: local or none' },
+  SVC_CHECKS_AT_ONCE: { summary: 'Concurrent checks of change requests on this server; 0: none' },
+  SVC_CHECKS_PER_ACCOUNT: { summary: 'Concurrent checks per account, on all servers' },
+  SVC_CHECK_MINUTES: { summary: 'Time limit of a check' },
+  SVC_CONNECTOR_PROVIDER: { summary: 'Provider of connectors: mcp or none' },
+  SVC_SLACK_API_URL: { summary: "URL of Slack's API" },
+  SVC_GIT_HOST: { summary: 'Git host of SVC_GIT_HOST_TOKEN' },
+  SVC_GIT_HOST_USERNAME: { summary: 'User name of SVC_GIT_HOST_TOKEN' },
+  SVC_GIT_HOST_TOKEN: { summary: 'Git access token for projects without their own', secret: true },
   SVC_GITHUB_HOSTS: { summary: 'More GitHub-style hosts' },
-  SVC_GITHUB_APP_ID: { summary: 'A GitHub App' },
-  SVC_GITHUB_APP_PRIVATE_KEY_FILE: { summary: 'File of its private key' },
-  SVC_GITHUB_API_URL: { summary: 'API of the host the App belongs to' },
-  SVC_GITHUB_APP_ACCOUNTS: { summary: 'Accounts the App serves' },
-  SVC_OIDC_ISSUER: { summary: 'OpenID Connect provider that people sign in with' },
-  SVC_OIDC_CLIENT_ID: { summary: 'Client id of this server there' },
-  SVC_OIDC_CLIENT_SECRET: { summary: 'Secret that goes with it', secret: true },
-  SVC_OIDC_NAME: { summary: 'What people call that provider' },
-  SVC_SANDBOX_DRIVER: { summary: 'What runs sandboxes' },
-  SVC_SANDBOX_CPU_MAX: { summary: 'The most cores of one sandbox' },
-  SVC_SANDBOX_MEMORY_MAX: { summary: 'The most memory of one sandbox, like 8GiB' },
-  SVC_SANDBOX_DISK_MAX: { summary: 'The largest disk of one sandbox, like 16GiB' },
-  SVC_EGRESS: { summary: 'Hosts that sandboxes may reach at all' },
+  SVC_GITHUB_APP_ID: { summary: 'Id of a GitHub App' },
+  SVC_GITHUB_APP_PRIVATE_KEY_FILE: { summary: "File of the App's private key" },
+  SVC_GITHUB_API_URL: { summary: "URL of the App's API" },
+  SVC_GITHUB_APP_ACCOUNTS: { summary: 'GitHub accounts the App may act for' },
+  SVC_OIDC_ISSUER: { summary: 'Issuer of the OpenID Connect sign-in' },
+  SVC_OIDC_CLIENT_ID: { summary: 'OpenID Connect client id' },
+  SVC_OIDC_CLIENT_SECRET: { summary: 'OpenID Connect client secret', secret: true },
+  SVC_OIDC_NAME: { summary: 'Display name of the provider' },
+  SVC_SANDBOX_DRIVER: { summary: 'Sandbox driver' },
+  SVC_SANDBOX_CPU_MAX: { summary: 'Maximum cores of a sandbox' },
+  SVC_SANDBOX_MEMORY_MAX: { summary: 'Maximum memory of a sandbox, like 8GiB' },
+  SVC_SANDBOX_DISK_MAX: { summary: 'Maximum disk of a sandbox, like 16GiB' },
+  SVC_EGRESS: { summary: 'Hosts that sandboxes may connect to' },
   SVC_BUILD_NETWORK: { summary: "Network of a project's Dockerfile: none or default" },
-  SVC_SANDBOX_HIDDEN_PATHS: { summary: 'Files of this machine that no sandbox may read, separated by colons' },
-  SVC_SESSION_LIMIT: { summary: 'Live sessions at a time per account' },
-  SVC_WAITING_MINUTES: { summary: 'How long an agent waits for an answer before its session is stopped' },
-  SVC_FILE_REPOSITORY_ROOTS: { summary: 'Folders whose repositories may be used by path, separated by colons' },
-  SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Repositories at private addresses: 1 or 0' },
-  SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview addresses' },
-  SVC_TRUSTED_PROXIES: { summary: 'Reverse proxies in front: addresses, ranges, or loopback' },
+  SVC_SANDBOX_HIDDEN_PATHS: { summary: 'Local files that no sandbox may read, separated by colons' },
+  SVC_SESSION_LIMIT: { summary: 'Limit of live sessions per account' },
+  SVC_WAITING_MINUTES: { summary: 'Time an agent waits for an answer before its session stops' },
+  SVC_FILE_REPOSITORY_ROOTS: {
+    summary: 'Folders with repositories that projects may use by path, separated by colons',
+  },
+  SVC_ALLOW_PRIVATE_GIT_HOSTS: { summary: 'Allow repositories at private addresses: 1 or 0' },
+  SVC_PREVIEW_DOMAIN: { summary: 'Domain of preview URLs' },
+  SVC_TRUSTED_PROXIES: { summary: 'Trusted reverse proxies: addresses, ranges, or loopback' },
   SVC_PROXY_PROTOCOL: { summary: 'Whether those proxies speak the PROXY protocol: 1 or 0' },
-  SVC_FORWARDED_HEADER: { summary: 'Header that names the client behind them' },
-  SVC_QUOTA_REPOSITORY: { summary: 'What one repository may take, like 5GiB' },
-  SVC_QUOTA_PUSH: { summary: 'What one push may take' },
-  SVC_QUOTA_UNFINISHED_WORK: { summary: 'What the unfinished work of one session may take' },
-  SVC_QUOTA_TRANSCRIPT: { summary: 'What the transcript of one session may take' },
-  SVC_QUOTA_CHECK_LOG: { summary: 'What is kept of the log of one check' },
-  SVC_QUOTA_APP_ARCHIVE: { summary: 'What the files of one app or check may take' },
-  SVC_QUOTA_SESSIONS: { summary: 'What all sessions of a project may make the server keep, like 20GiB' },
-  SVC_DISK_FREE_MIN: { summary: 'Free disk space below which no new work is taken' },
-  SVC_MIRRORS_MAX_MB: { summary: 'What mirrors of external repositories may take together' },
-  SVC_WARM_SANDBOXES: { summary: 'Sandboxes kept ready for each project in use' },
-  SVC_HEADERS_SECONDS: { summary: 'How long the headers of a request may take' },
-  SVC_BODY_IDLE_SECONDS: { summary: 'How long the body of a request may stall' },
-  SVC_BODY_BYTES_PER_SECOND: { summary: 'The slowest body that is taken; 0: any' },
-  SVC_JSON_BODY_SECONDS: { summary: 'How long a JSON body may take in total' },
+  SVC_FORWARDED_HEADER: { summary: 'Header with the client address behind the proxies' },
+  SVC_QUOTA_REPOSITORY: { summary: 'Quota of one repository, like 5GiB' },
+  SVC_QUOTA_PUSH: { summary: 'Quota of one push' },
+  SVC_QUOTA_UNFINISHED_WORK: { summary: 'Quota of the unfinished work of one session' },
+  SVC_QUOTA_TRANSCRIPT: { summary: 'Quota of the transcript of one session' },
+  SVC_QUOTA_CHECK_LOG: { summary: 'Quota of the log of one check' },
+  SVC_QUOTA_APP_ARCHIVE: { summary: 'Quota of the files of one app or check' },
+  SVC_QUOTA_SESSIONS: { summary: 'Quota of all sessions of a project, like 20GiB' },
+  SVC_DISK_FREE_MIN: { summary: 'Minimum free disk space for accepting work' },
+  SVC_MIRRORS_MAX_MB: { summary: 'Quota of all mirrors of external repositories' },
+  SVC_WARM_SANDBOXES: { summary: 'Warm sandboxes per active project' },
+  SVC_HEADERS_SECONDS: { summary: 'Time limit of request headers' },
+  SVC_BODY_IDLE_SECONDS: { summary: 'Time a request body may stall' },
+  SVC_BODY_BYTES_PER_SECOND: { summary: 'Minimum rate of a request body; 0: any' },
+  SVC_JSON_BODY_SECONDS: { summary: 'Time limit of a JSON body' },
   SVC_CONNECTIONS_MAX: { summary: 'Open connections in total' },
-  SVC_CONNECTIONS_PER_ADDRESS: { summary: 'Open connections of one address' },
+  SVC_CONNECTIONS_PER_ADDRESS: { summary: 'Open connections per address' },
   SVC_STREAMS_MAX: { summary: 'Event streams and WebSockets in total' },
-  SVC_STREAMS_PER_ADDRESS: { summary: 'Event streams and WebSockets of one client' },
-  SVC_METRICS_TOKEN: { summary: 'Opens /metrics from other machines', secret: true },
-  SVC_ROLES: { summary: 'What this process does' },
+  SVC_STREAMS_PER_ADDRESS: { summary: 'Event streams and WebSockets per client' },
+  SVC_METRICS_TOKEN: { summary: 'Token that allows /metrics from other machines', secret: true },
+  SVC_ROLES: { summary: 'Role of this process' },
   SVC_LOG: { summary: 'Format of the log: json or pretty' },
 }
 
@@ -104,7 +106,6 @@ export async function readSettings(ctx: Pick<Context, 'configPath'>): Promise<Re
   return found
 }
 
-/** Never readable by others, not for a moment, and never half written. */
 export async function writeSettings(
   ctx: Pick<Context, 'configPath'>,
   changes: Readonly<Record<string, string | null>>,
@@ -114,20 +115,11 @@ export async function writeSettings(
   const lines = Object.entries(merged)
     .filter((entry): entry is [string, string] => entry[1] !== null)
     .map(([name, value]) => `${name}="${value.replace(/["\\$`]/g, '\\$&')}"\n`)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const aside = `${path}.${randomUUID()}.tmp`
-  const file = await open(aside, 'wx', 0o600)
-  try {
-    await file.writeFile(`# Of svc self-host; applies at the next start.\n${lines.join('')}`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(aside, path)
+  await replacePrivateFile(path, `# Settings of svc self-host; they apply at the next start.\n${lines.join('')}`)
   return path
 }
 
-/** `KEY=VALUE` of the command line. An empty value removes the setting. */
+/** Parses `KEY=VALUE` arguments. An empty value removes the setting. */
 export function parseAssignments(words: readonly string[]): Record<string, string | null> {
   const changes: Record<string, string | null> = {}
   for (const word of words) {
@@ -136,19 +128,19 @@ export function parseAssignments(words: readonly string[]): Record<string, strin
     const [name, value] = [word.slice(0, at), word.slice(at + 1)]
     if (!Object.hasOwn(settings, name)) {
       const meant = closest(name, Object.keys(settings))
-      throw new UsageError(`The server knows no setting ${JSON.stringify(name)}`, {
+      throw new UsageError(`The server has no setting ${JSON.stringify(name)}`, {
         ...(meant === null ? {} : { hint: `Did you mean ${meant}?` }),
         next: ['svc self-host env ls'],
       })
     }
-    // A line of a file, and a part of an environment: neither can hold these.
-    if (/[\n\r\0]/.test(value)) throw new UsageError(`The value of ${name} has to be one line`)
+    // Neither a line of the file nor an environment variable can hold these.
+    if (/[\n\r\0]/.test(value)) throw new UsageError(`The value of ${name} must be one line`)
     changes[name] = value === '' ? null : value
   }
   return changes
 }
 
-/** By setting, so that a start can be compared with another without its values being kept twice. */
+/** Hashes by setting: comparing two starts needs no second copy of the values. */
 export function fingerprints(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.keys(settings)
@@ -157,15 +149,15 @@ export function fingerprints(env: Readonly<Record<string, string>>): Record<stri
   )
 }
 
-/** Enough to tell one from another, too little to use. */
+/** Enough to tell values apart, too little to use. */
 export function masked(name: string, value: string): string {
   if (settings[name]?.secret !== true && !/(KEY|TOKEN|SECRET|PASSWORD)$/.test(name)) return value
   return value.length < 12 ? '••••' : `••••${value.slice(-4)}`
 }
 
 function broken(path: string, why: string): Refusal {
-  return new Refusal('config_broken', `The settings of the server cannot be used: ${why}`, {
-    hint: `Mend or move ${path}.`,
+  return new Refusal('config_broken', `The settings of the server are unusable: ${why}`, {
+    hint: `Fix or move ${path}.`,
     detail: { path },
   })
 }

@@ -1,29 +1,29 @@
-/** Which server `svc self-host` started, and whether it is still that one: a process id alone may be another program's by now. */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+/** The server that `svc self-host` started. A process id alone may belong to another program by now. */
+import { replacePrivateFile } from '../config/private-file.ts'
+import { parseJson } from '../json.ts'
+import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
 
 export interface ServerState {
   pid: number
-  /** When the kernel started it, in its own count; null where it does not tell. */
+  /** The start time in kernel ticks; null where it is not available. */
   born: string | null
   program: string
   url: string
   log: string
   data_dir: string
   started_at: string
-  /** A hash of each setting it was started with. */
   settings?: Record<string, string>
 }
 
 type Where = Pick<Context, 'configPath'>
 
-/** Settings, state and lock lie beside the client's configuration. */
+/** Settings, state and lock are next to the client's configuration. */
 export function selfHostFile(ctx: Where, name: 'env' | 'json' | 'lock'): string {
   return join(dirname(ctx.configPath()), `self-host.${name}`)
 }
 
-/** Null when none runs. */
 export async function runningServer(ctx: Where): Promise<ServerState | null> {
   const text = await readFile(selfHostFile(ctx, 'json'), 'utf8').catch(() => null)
   if (text === null) return null
@@ -32,10 +32,7 @@ export async function runningServer(ctx: Where): Promise<ServerState | null> {
 }
 
 export async function rememberServer(ctx: Where, state: ServerState): Promise<void> {
-  const path = selfHostFile(ctx, 'json')
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await writeFile(`${path}.tmp`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${path}.tmp`, path)
+  await replacePrivateFile(selfHostFile(ctx, 'json'), `${JSON.stringify(state, null, 2)}\n`)
 }
 
 export async function forgetServer(ctx: Where): Promise<void> {
@@ -47,22 +44,18 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's process is a process.
+    // Another user's process also counts.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
 export async function bornAt(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  // The name in the second field may hold anything, so fields are counted from its end.
+  // The name in the second field may hold anything, so count the fields from its end.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
 }
 
 function parse(text: string): ServerState | null {
-  try {
-    const state = JSON.parse(text) as ServerState
-    return Number.isInteger(state.pid) && state.pid > 1 && typeof state.url === 'string' ? state : null
-  } catch {
-    return null
-  }
+  const state = parseJson(text) as ServerState | null | undefined
+  return Number.isInteger(state?.pid) && state!.pid > 1 && typeof state!.url === 'string' ? state! : null
 }

@@ -1,9 +1,9 @@
-/** `svc self-host` beside a server that it did not start, and beside one that was started with other settings. */
+/** `svc self-host` next to a server that it did not start, and next to one with other settings. */
 import { expect, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { ownerSocketName, serverInfoPath } from '@svc/contract/owner-socket'
+import { ownerSocketName, serverInfoPath } from '@svc/contract/daemon/owner-socket'
 import { startService, svc, temporaryFolder } from '../testing.ts'
 import { fingerprints } from './settings.ts'
 import { bornAt } from './state.ts'
@@ -27,12 +27,13 @@ test('sees a server of the same data folder, however it was started', async () =
     await using _server = await serverOf(folder.path, service.url)
     const shown = await svc(['self-host', 'status'], { env })
     expect(shown.stdout).toMatch(/server: +running\n/)
-    for (const fact of [service.url, '4242', 'not by svc self-host', folder.path]) expect(shown.stdout).toContain(fact)
+    for (const fact of [service.url, '4242', 'not started by svc self-host', folder.path])
+      expect(shown.stdout).toContain(fact)
     const asJson = (await svc(['self-host', 'status', '--json'], { env })).json()
     expect(asJson).toMatchObject({ running: true, ready: true, started_by_self_host: false, server: { pid: 4242 } })
     const start = await svc(['self-host', 'start', '--yes'], { env })
     expect([start.code, start.stderr]).toEqual([1, expect.stringContaining(`uses ${folder.path} already`)])
-    expect((await svc(['self-host', 'stop'], { env })).stderr).toContain('Something else started it')
+    expect((await svc(['self-host', 'stop'], { env })).stderr).toContain('Another program started it')
   }
   expect((await svc(['self-host', 'status'], { env })).stdout).toContain('not running')
 })

@@ -1,16 +1,16 @@
-/** The questions of the first start, answered in a real terminal. */
+/** The questions of the first start in a real terminal. */
 import { expect, test } from 'bun:test'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keys, Screen } from '../testing-screen.ts'
+import { keys, Screen } from '../testing/screen.ts'
 
 const kept = (screen: Screen) => join(screen.home, '.config/svc/self-host.env')
 
 test('each answer is a setting, kept for its owner alone; a token is not shown', async () => {
   await using screen = await Screen.svc(['self-host', 'configure'], { env: { CI: '1' } })
-  await screen.waitFor('1/3  What deploys the apps')
+  await screen.waitFor('1/3  Where should apps be deployed')
   screen.type(keys.enter)
-  await screen.waitFor('2/3  Which credential')
+  await screen.waitFor('2/3  Which git credential')
   screen.type(keys.down)
   await screen.waitFor(/● A personal access token/)
   screen.type(keys.enter)
@@ -19,7 +19,7 @@ test('each answer is a setting, kept for its owner alone; a token is not shown',
   await screen.waitFor('The token')
   screen.type('a-secret-of-the-host')
   screen.type(keys.enter)
-  await screen.waitFor('3/3  What connects agents')
+  await screen.waitFor('3/3  How do agents connect')
   expect(await screen.all()).toMatchSnapshot()
   screen.type(keys.down)
   await screen.waitFor(/● Nothing/)
@@ -39,11 +39,11 @@ test('each answer is a setting, kept for its owner alone; a token is not shown',
 
 test('Ctrl-C at any question changes nothing, and ends with 1', async () => {
   await using screen = await Screen.svc(['self-host', 'configure'], { env: { CI: '1' } })
-  await screen.waitFor('1/3  What deploys the apps')
+  await screen.waitFor('1/3  Where should apps be deployed')
   screen.type(keys.enter)
-  await screen.waitFor('2/3  Which credential')
+  await screen.waitFor('2/3  Which git credential')
   screen.type(keys.ctrlC)
   expect(await screen.exited()).toBe(1)
-  expect(await screen.all()).toContain('Cancelled: nothing was changed')
+  expect(await screen.all()).toContain('Cancelled: nothing changed')
   expect(await stat(kept(screen)).catch(() => null)).toBeNull()
 })

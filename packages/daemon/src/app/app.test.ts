@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-import { type AppLine, type AppSpec, type AppWatchReply, userContextHeader } from '@svc/contract/daemon'
+import { type AppLine, type AppSpec, type AppWatchReply, userContextHeader } from '@svc/contract/daemon/control'
 
 import { freePort, signed, testToken, until } from '../testing.ts'
 import { startAppDaemon } from './serve.ts'
@@ -171,10 +171,10 @@ describe('an app', () => {
     await mute.deploy({}, { command: 'sleep 60', start_ms_max: 500 })
     await nowhere.deploy({}, { static_dir: 'dist' })
     expect((await dies.reaches('failed', 'ready')).error).toBe(
-      `It ended with exit code 7 before it answered on port ${dies.port}. Its last lines: cannot start`,
+      `The app ended with exit code 7 before it answered on port ${dies.port}. Its last lines: cannot start`,
     )
-    expect((await mute.reaches('failed', 'ready')).error).toContain('nothing listens there')
-    expect((await nowhere.reaches('failed', 'ready')).error).toContain('There is no folder dist to serve')
+    expect((await mute.reaches('failed', 'ready')).error).toContain('nothing listens on the port')
+    expect((await nowhere.reaches('failed', 'ready')).error).toContain('The folder dist does not exist')
     const errs = async (ms: number) => {
       const app = await startApp()
       await app.deploy({ 's.js': server('s.writeHead(500).end()') }, { command: 'node s.js', start_ms_max: ms })
@@ -183,7 +183,7 @@ describe('an app', () => {
     let error = await errs(1_500)
     // On a busy machine it may not listen by then: it gets more time.
     if (error?.includes('nothing listens') === true) error = await errs(20_000)
-    expect(error).toContain('it answers 500 to GET /')
+    expect(error).toContain('GET / answers 500')
   })
 
   test('that ends later is started again, and is given up when that does not help', async () => {
@@ -207,8 +207,8 @@ describe('an app', () => {
     }
     const end = await app.reaches('failed')
     expect(end).toMatchObject({ starts: 3 })
-    expect(end.error).toContain('It ended with exit code 9.')
-    expect(end.error).toContain('given up')
+    expect(end.error).toContain('The app ended with exit code 9.')
+    expect(end.error).toContain('will not be restarted')
   })
 })
 

@@ -1,6 +1,6 @@
-/** Runs one command on the files that were sent, once, and says how it ended. */
-import { systemPath } from '../child.ts'
-import { type LoggedChild, startLogged } from './child.ts'
+/** Runs the command of a check once on the received files and reports the result. */
+import { agentEnvironment } from '../child.ts'
+import { endedWithin, type LoggedChild, startLogged } from './child.ts'
 import { type AppRun, type AppRunOptions, seconds } from './run.ts'
 
 export function createCheckRun({ log, changed, identity, paths, proxy }: AppRunOptions): AppRun {
@@ -22,26 +22,18 @@ export function createCheckRun({ log, changed, identity, paths, proxy }: AppRunO
       const env = {
         ...spec.env,
         ...proxy,
-        ...{ PATH: systemPath, HOME: paths.home, SHELL: '/bin/bash', USER: 'agent', LANG: 'C.UTF-8', TERM: 'dumb' },
+        ...agentEnvironment(paths.home),
         ...{ CI: 'true', SVC_CHECK: spec.slug, SVC_TREE: spec.commit },
       }
       const command = ['/bin/bash', '-c', spec.build ?? '']
       const running = startLogged({ command, stream: 'run', cwd: paths.workspace, env, identity, log })
       child = running
       const began = Date.now()
-      let isLate = false
-      const late = setTimeout(() => {
-        isLate = true
-        running.kill()
-      }, spec.build_ms_max)
-      const { how, code } = await running.ended
-      clearTimeout(late)
-      // What it left running holds nothing up: the sandbox ends with it.
-      running.kill()
+      const { how, code, isLate } = await endedWithin(running, spec.build_ms_max)
       const took = seconds(Date.now() - began)
-      if (isLate) return fail(`It was ended after ${seconds(spec.build_ms_max)}, the longest a check may take.`)
+      if (isLate) return fail(`The check was stopped after its time limit of ${seconds(spec.build_ms_max)}.`)
       exitCode = code
-      if (code !== 0) return fail(`It ended with ${how} after ${took}.`)
+      if (code !== 0) return fail(`The command ended with ${how} after ${took}.`)
       log.add('svc', `passed in ${took}`)
       changed('done', null)
     },

@@ -1,17 +1,17 @@
-/** A shell line of an app, as the agent's uid, with its output in the log. */
-import { asAgent } from '../child.ts'
+/** Runs a command of an app under the agent's uid and logs its output. */
+import { asAgent, killGroup } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
 import type { AppLog } from './log.ts'
 
 export interface LoggedChild {
-  /** Once it and what it wrote are over. */
+  /** Resolves when the process has exited and its output is read. */
   ended: Promise<{ how: string; code: number | null }>
-  /** Its whole group, at once. */
+  /** Kills the whole process group. */
   kill(): void
 }
 
-/** What a process it left running holds open may go on for ever, and is not waited for. */
-const lastWordsMs = 300
+/** A process left running may keep the pipes open, so the wait for output has a limit. */
+const drainMs = 300
 
 export function startLogged(options: {
   command: string[]
@@ -28,7 +28,7 @@ export function startLogged(options: {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    // A group of its own, so that all of it ends together.
+    // In its own process group, so that all of it ends together.
     detached: true,
   })
   const keep = async (output: ReadableStream<Uint8Array>) => {
@@ -38,19 +38,25 @@ export function startLogged(options: {
     writer.end()
   }
   const read = Promise.allSettled([keep(child.stdout), keep(child.stderr)])
-  const kill = () => {
-    try {
-      process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // ESRCH: none of the group is left.
-    }
-  }
   return {
-    kill,
+    kill: () => killGroup(child.pid),
     ended: child.exited.then(async (code) => {
-      await Promise.race([read, Bun.sleep(lastWordsMs)])
+      await Promise.race([read, Bun.sleep(drainMs)])
       const how = child.signalCode === null ? `exit code ${code}` : `signal ${child.signalCode}`
       return { how, code: child.signalCode === null ? code : null }
     }),
   }
+}
+
+/** Waits for the end of a child, kills it after `msMax`, and then kills whatever it left running. */
+export async function endedWithin(child: LoggedChild, msMax: number) {
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    child.kill()
+  }, msMax)
+  const end = await child.ended
+  clearTimeout(timer)
+  child.kill()
+  return { ...end, isLate }
 }

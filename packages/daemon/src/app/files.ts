@@ -1,4 +1,4 @@
-/** `svc-agent app-files <folder> <port>`: the files of a static app, as the agent's uid, so that no link leads out of what the agent may read. */
+/** Serves a static app's files under the agent's uid, so that no link leads outside what the agent may read. */
 import { createReadStream, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export async function serveFiles(folder: string, port: number): Promise<void> {
       res.writeHead(404, { 'content-type': 'text/html; charset=utf-8' })
       createReadStream(notFound).pipe(res)
     },
-    // Deploys replace each other at the same address: a browser asks each time whether its copy is still the one.
+    // Deploys replace each other at the same address, so browsers must revalidate.
     setHeaders: (res) => res.setHeader('cache-control', 'no-cache'),
   })
   const server = createServer((req, res) => {
@@ -30,5 +30,6 @@ export async function serveFiles(folder: string, port: number): Promise<void> {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
+  // Keeps the program running for as long as the server does.
   await new Promise(() => {})
 }

@@ -1,19 +1,19 @@
-/** Whether a program answers requests on its port: what a person who opens its page would find. */
+/** Checks whether a program answers requests on its port. */
 
-export type HealthOutcome = { kind: 'answers' } | { kind: 'over' } | { kind: 'silent'; reason: string }
+type HealthOutcome = { kind: 'answers' } | { kind: 'over' } | { kind: 'silent'; reason: string }
 
 const probeMs = 2_000
 const everyMs = 100
-/** What answers and dies at once is no app that runs. */
+/** A program that answers once and then exits is not running. */
 const settleMs = 500
 
-/** Answers twice in a row, with anything but an error of its own (5xx). */
+/** Waits for two successful answers in a row; any status below 500 counts. */
 export async function answersOn(
   port: number,
   options: { msMax: number; isOver: () => boolean },
 ): Promise<HealthOutcome> {
   const deadline = Date.now() + options.msMax
-  let reason = 'nothing listens there.'
+  let reason = 'nothing listens on the port.'
   let good = 0
   while (!options.isOver()) {
     const found = await ask(port)
@@ -30,7 +30,7 @@ export async function answersOn(
   return { kind: 'over' }
 }
 
-/** Null when it answers well. */
+/** Null when the answer is good, otherwise the reason. */
 async function ask(port: number): Promise<string | null> {
   try {
     const reply = await fetch(`http://127.0.0.1:${port}/`, {
@@ -40,9 +40,9 @@ async function ask(port: number): Promise<string | null> {
       headers: { connection: 'close', 'user-agent': 'svc-health' },
     })
     await reply.body?.cancel()
-    return reply.status < 500 ? null : `it answers ${reply.status} to GET /.`
+    return reply.status < 500 ? null : `GET / answers ${reply.status}.`
   } catch (error) {
-    if (error instanceof Error && error.name === 'TimeoutError') return 'it takes a connection and does not answer.'
-    return 'nothing listens there. It has to listen on 127.0.0.1 and the port that PORT names.'
+    if (error instanceof Error && error.name === 'TimeoutError') return 'it accepts connections but does not answer.'
+    return 'nothing listens on the port. Listen on 127.0.0.1 and the port in PORT.'
   }
 }

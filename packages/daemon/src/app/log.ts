@@ -1,17 +1,17 @@
-/** What an app says, line by line: the newest, within a bound. */
-import type { AppLine } from '@svc/contract/daemon'
+/** An app's output by line: the newest lines, within a limit. */
+import type { AppLine } from '@svc/contract/daemon/control'
 
 const lineCharsMax = 8_000
 const charsMax = 1024 * 1024
-/** Of one answer. */
+/** Per reply. */
 const batchCharsMax = 256 * 1024
 
 export interface AppLog {
   add(stream: AppLine['stream'], text: string): void
-  /** Takes output as it comes, whole lines or not. `end` gives the last one that has no line break. */
+  /** Takes output in chunks of any size. `end` adds a last line without a line break. */
   writer(stream: AppLine['stream']): { write(chunk: string): void; end(): void }
   after(seq: number): AppLine[]
-  /** The last lines of a stream, for the reason of an end. */
+  /** The last lines of a stream, for error messages. */
   last(stream: AppLine['stream'], count: number): string
 }
 
@@ -24,7 +24,7 @@ export function createAppLog(changed: () => void): AppLog {
     const kept = text.length > lineCharsMax ? `${text.slice(0, lineCharsMax)}… (cut)` : text
     lines.push({ seq: ++seq, at: Date.now(), stream, text: kept })
     chars += kept.length + 50
-    // A quarter at once, or a flood would move the whole list for each of its lines.
+    // Drops a quarter at once: dropping single lines would copy the list for each.
     if (chars > charsMax) {
       lines = lines.slice(Math.ceil(lines.length / 4))
       chars = lines.reduce((sum, line) => sum + line.text.length + 50, 0)

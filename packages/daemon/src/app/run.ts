@@ -1,39 +1,39 @@
-/** Builds an app, starts it, asks whether it answers, and starts it again when it ends. */
+/** Builds an app, starts it, waits until it answers, and restarts it when it ends. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { AppProcessState, AppSpec } from '@svc/contract/daemon'
+import type { AppProcessState, AppSpec } from '@svc/contract/daemon/control'
 
-import { lastLines, systemPath } from '../child.ts'
+import { agentEnvironment, lastLines } from '../child.ts'
 import type { AgentIdentity, DaemonPaths } from '../config.ts'
-import { type LoggedChild, startLogged } from './child.ts'
+import { endedWithin, type LoggedChild, startLogged } from './child.ts'
 import { answersOn } from './health.ts'
 import type { AppLog } from './log.ts'
 
 export interface AppRunOptions {
   identity: AgentIdentity
   paths: Pick<DaemonPaths, 'workspace' | 'home'>
-  /** How this program is started again, as the agent. */
+  /** The command that starts this program as the agent. */
   program: string[]
-  /** What makes programs use the way out. */
+  /** Variables that make programs use the egress proxy. */
   proxy: Record<string, string>
   log: AppLog
   changed: (state: AppProcessState, error: string | null) => void
-  /** Milliseconds before each new start of one that ended. Past the last it is given up. */
+  /** Delays before each restart, in milliseconds. After the last one the app has failed. */
   pausesMs?: number[]
 }
 
 export interface AppRun {
   readonly starts: number
-  /** Of a command that is run once and ended by itself. */
+  /** The exit code of a check; null for an app. */
   readonly exitCode: number | null
-  /** Resolves when it answers or has failed; what happens later is told by `changed`. */
+  /** Resolves when the app answers or has failed; `changed` reports later changes. */
   begin(spec: AppSpec): Promise<void>
   stop(): void
 }
 
 const pauses = [500, 1000, 2000, 4000, 8000, 16_000]
-/** Alive for that long, an end is news and no series. */
+/** An exit after this long does not count toward the restart limit. */
 const settledMs = 60_000
 
 export function createAppRun(options: AppRunOptions): AppRun {
@@ -51,29 +51,21 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const began = Date.now()
     const building = startLogged({ ...shell(spec.build), stream: 'build', cwd: paths.workspace, env, identity, log })
     child = building
-    let isLate = false
-    const late = setTimeout(() => {
-      isLate = true
-      building.kill()
-    }, spec.build_ms_max)
-    const { how, code } = await building.ended
-    clearTimeout(late)
-    // What it left running would run beside the app.
-    building.kill()
+    const { how, code, isLate } = await endedWithin(building, spec.build_ms_max)
     child = null
     if (code === 0) {
       log.add('svc', `built in ${seconds(Date.now() - began)}`)
       return null
     }
-    const what = isLate ? `was ended after ${seconds(spec.build_ms_max)}` : `ended with ${how}`
-    return `The build ${what}.${lastWords(log.last('build', 12))}`
+    const what = isLate ? `was stopped after its time limit of ${seconds(spec.build_ms_max)}` : `ended with ${how}`
+    return `The build ${what}.${lastOutput(log.last('build', 12))}`
   }
 
   function commandOf(spec: AppSpec): string[] | string {
     if (spec.command !== null) return ['/bin/bash', '-c', spec.command]
     const folder = join(paths.workspace, spec.static_dir ?? '')
     if (!existsSync(folder))
-      return `There is no folder ${spec.static_dir ?? ''} to serve. Commit it, or let build make it.`
+      return `The folder ${spec.static_dir ?? ''} does not exist. Commit it, or let build create it.`
     return [...options.program, 'app-files', folder, String(spec.port)]
   }
 
@@ -87,7 +79,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     await start(spec, command, env, null)
   }
 
-  /** `before`: why the one before it ended; null for the first. */
+  /** `before`: why the previous start ended; null for the first start. */
   async function start(
     spec: AppSpec,
     command: string[],
@@ -103,7 +95,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
     let over: string | null = null
     const ended = running.ended.then(({ how }) => {
       over = how
-      // Its helpers go with it, or the next one finds the port taken.
+      // Also kills its helpers, which would keep the port.
       running.kill()
       return how
     })
@@ -121,9 +113,9 @@ export function createAppRun(options: AppRunOptions): AppRun {
     const how = await ended
     const what =
       answer.kind === 'over'
-        ? `It ended with ${how} before it answered on port ${spec.port}.`
-        : `It did not answer on port ${spec.port} within ${seconds(spec.start_ms_max)}: ${answer.reason}`
-    const reason = what + lastWords(log.last('run', 12))
+        ? `The app ended with ${how} before it answered on port ${spec.port}.`
+        : `The app did not answer on port ${spec.port} within ${seconds(spec.start_ms_max)}: ${answer.reason}`
+    const reason = what + lastOutput(log.last('run', 12))
     if (before === null) return fail(reason)
     return again(spec, command, env, { how: '', startedAt, reason })
   }
@@ -136,9 +128,9 @@ export function createAppRun(options: AppRunOptions): AppRun {
   ): Promise<void> {
     if (Date.now() - end.startedAt > settledMs) ends = 0
     const pause = pausesMs[ends++]
-    const what = end.reason ?? `It ended with ${end.how}.${lastWords(log.last('run', 12))}`
-    if (pause === undefined) return fail(`${what} It was started ${starts} times and is given up.`)
-    log.add('svc', `${what.split('\n')[0]} Starting again in ${seconds(pause)}.`)
+    const what = end.reason ?? `The app ended with ${end.how}.${lastOutput(log.last('run', 12))}`
+    if (pause === undefined) return fail(`${what} It was started ${starts} times and will not be restarted.`)
+    log.add('svc', `${what.split('\n')[0]} Restarting in ${seconds(pause)}.`)
     changed('restarting', what)
     await Bun.sleep(pause)
     if (!stopped) await start(spec, command, env, what)
@@ -149,16 +141,11 @@ export function createAppRun(options: AppRunOptions): AppRun {
     changed('failed', reason)
   }
 
-  /** Nothing of the platform, and of the project what its entry says. */
+  /** The app gets its own variables and none of the platform's. */
   const environment = (spec: AppSpec): Record<string, string> => ({
     ...spec.env,
     ...options.proxy,
-    PATH: systemPath,
-    HOME: paths.home,
-    SHELL: '/bin/bash',
-    USER: 'agent',
-    LANG: 'C.UTF-8',
-    TERM: 'dumb',
+    ...agentEnvironment(paths.home),
     PORT: String(spec.port),
     SVC_APP: spec.slug,
     SVC_COMMIT: spec.commit,
@@ -180,7 +167,7 @@ export function createAppRun(options: AppRunOptions): AppRun {
 const shell = (line: string) => ({ command: ['/bin/bash', '-c', line] })
 export const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
 
-function lastWords(text: string): string {
-  const said = lastLines(text, 6)
-  return said === '' ? '' : ` Its last lines: ${said}`
+function lastOutput(text: string): string {
+  const output = lastLines(text, 6)
+  return output === '' ? '' : ` Its last lines: ${output}`
 }

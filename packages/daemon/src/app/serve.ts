@@ -1,6 +1,6 @@
 /**
- * The daemon of a sandbox in which one app or one check runs: it takes the files, builds and runs them, tells what
- * happens, and passes requests on to the app's port. No agent, no repository and no way to the service: what it is to run comes to it.
+ * The daemon of a sandbox that runs one app or one check: receives the files, builds and runs them, reports the state,
+ * and proxies requests to the app's port. It has no agent, no repository, and no connection to the service.
  */
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,30 +15,38 @@ import {
   egressPort,
   relayPort,
   runtimePort,
-} from '@svc/contract/daemon'
+} from '@svc/contract/daemon/control'
 
-import { type Access, createAccess } from '../access.ts'
+import { type Access, createAccess } from '../http/access.ts'
 import type { AgentIdentity, DaemonPaths } from '../config.ts'
-import { headOf } from '../http.ts'
-import { openListeners } from '../listeners.ts'
-import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from '../proxy.ts'
-import { startRelay } from '../relay.ts'
-import { ControlError, readJson, sendError, sendJson, unauthenticated } from '../reply.ts'
-import { proxyEnvironment } from '../runtime-config.ts'
-import { targetOf } from '../target.ts'
-import { give } from '../workspace.ts'
+import { headOf } from '../http/server.ts'
+import { openListeners } from '../http/listeners.ts'
+import { nothingListens, proxyRequest, proxyUpgrade, type Upstream, writeErrorHead } from '../http/proxy.ts'
+import { startRelay } from '../http/relay.ts'
+import {
+  ControlError,
+  ignoreDisconnects,
+  readJson,
+  sendError,
+  sendJson,
+  toControlError,
+  unauthenticated,
+} from '../http/reply.ts'
+import { proxyEnvironment } from '../runtime/runtime-config.ts'
+import { targetOf } from '../http/target.ts'
+import { give } from '../workspace/workspace.ts'
 import { createAppLog } from './log.ts'
 import { createCheckRun } from './check.ts'
 import { createAppRun } from './run.ts'
 import { receiveApp } from './unpack.ts'
 
-export interface AppDaemonOptions {
-  /** A check is run once, and nothing of it is reached from outside. */
+interface AppDaemonOptions {
+  /** A check runs once and accepts no requests. */
   kind: 'app' | 'check'
   env: Record<string, string | undefined>
   identity: AgentIdentity
   paths: Pick<DaemonPaths, 'workspace' | 'home'>
-  /** How this program is started again, as the agent. */
+  /** The command that starts this program as the agent. */
   program: string[]
   socketPath: string
   egress: { port: number; socketPath: string } | null
@@ -84,7 +92,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
   if (options.egress !== null) relays.push(await startRelay(options.egress))
 
   async function take(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (state !== 'waiting') throw new ControlError(409, 'conflict', 'This sandbox has its app already.')
+    if (state !== 'waiting') throw new ControlError(409, 'conflict', 'This sandbox already has an app.')
     state = 'unpacking'
     try {
       const { workspace } = options.paths
@@ -98,7 +106,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
     run.begin(spec).catch((cause: unknown) => {
       state = 'failed'
       error = cause instanceof Error ? cause.message : String(cause)
-      options.log(`the app could not be run: ${error}`)
+      options.log(`the app could not start: ${error}`)
       wake()
     })
   }
@@ -108,7 +116,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
     const after = Number(body['after'] ?? 0)
     const waitMs = Math.min(Number(body['wait_ms'] ?? 0), waitMsMax)
     if (!Number.isSafeInteger(after) || !(waitMs >= 0))
-      throw new ControlError(400, 'invalid', 'That cannot be watched.')
+      throw new ControlError(400, 'invalid', '"after" must be an integer and "wait_ms" a positive number.')
     const isNews = () => log.after(after).length > 0 || state !== (body['state'] ?? null)
     if (!isNews() && waitMs > 0) {
       await new Promise<void>((resolve) => {
@@ -131,22 +139,20 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
     if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
     if (name === 'app' && req.method === 'POST') return take(req, res)
     if (name === 'app/watch' && req.method === 'POST') return sendJson(res, 200, await watch(req))
-    throw new ControlError(404, 'not_found', 'The daemon of an app has no such route.')
+    throw new ControlError(404, 'not_found', 'The daemon of an app does not have this route.')
   }
 
   const listeners = await openListeners(
     { tcp: null, socketPath: options.socketPath },
     {
       async request(req, res) {
-        // A cut connection: nobody is left to tell.
-        req.on('error', () => {})
-        res.on('error', () => {})
+        ignoreDisconnects(req, res)
         try {
           const target = targetOf(req.url ?? '', ownPorts)
           if (target.kind === 'control') await control(target.name, req, res)
           else proxyRequest(req, res, await upstreamOf(access, target, req, spec), token)
         } catch (cause) {
-          sendError(res, asControlError(cause, options.log))
+          sendError(res, toControlError(cause, options.log))
         }
       },
       async upgrade(req, socket: Duplex, head) {
@@ -155,7 +161,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
           const target = targetOf(req.url ?? '', ownPorts)
           proxyUpgrade(req, socket, head, await upstreamOf(access, target, req, spec), token)
         } catch (cause) {
-          writeErrorHead(socket, asControlError(cause, options.log))
+          writeErrorHead(socket, toControlError(cause, options.log))
         }
       },
     },
@@ -169,7 +175,7 @@ export async function startAppDaemon(options: AppDaemonOptions): Promise<{ stop(
   }
 }
 
-/** The app's own port and no other: what else its sandbox listens on is nobody's business. */
+/** Only the app's own port is reachable; other ports of the sandbox stay private. */
 async function upstreamOf(
   access: Access,
   target: ReturnType<typeof targetOf>,
@@ -179,12 +185,6 @@ async function upstreamOf(
   const outcome = await access.user(headOf(req))
   if (outcome.kind === 'refused') throw unauthenticated(outcome.reason)
   if (target.kind !== 'port' || target.port !== spec?.port)
-    throw new ControlError(400, 'invalid', 'Only the port of the app is reached from outside.')
+    throw new ControlError(400, 'invalid', 'Only the port of the app is reachable from outside.')
   return { port: target.port, path: target.path, refused: () => nothingListens(target.port) }
-}
-
-function asControlError(error: unknown, log: (message: string) => void): ControlError {
-  if (error instanceof ControlError) return error
-  log(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-  return new ControlError(500, 'internal', 'The daemon failed at this request.', { cause: error })
 }

@@ -1,12 +1,12 @@
-/** The body of POST /svc/app: a line of JSON, then the files as a tar, written as the agent. */
+/** Reads the body of POST /svc/app: one line of JSON, then the files as a tar, which is unpacked as the agent. */
 import { spawn } from 'node:child_process'
 import type { IncomingMessage } from 'node:http'
 
-import type { AppSpec } from '@svc/contract/daemon'
+import type { AppSpec } from '@svc/contract/daemon/control'
 
-import { asAgent, lastLines, systemPath } from '../child.ts'
+import { asAgent, handledLater, lastLines, systemPath } from '../child.ts'
 import type { AgentIdentity } from '../config.ts'
-import { ControlError } from '../reply.ts'
+import { ControlError } from '../http/reply.ts'
 
 const specBytesMax = 4 * 1024 * 1024
 
@@ -26,10 +26,10 @@ export async function receiveApp(
     env: { PATH: systemPath, LANG: 'C.UTF-8' },
     stdio: ['pipe', 'ignore', 'pipe'],
   })
-  let said = ''
-  tar.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-8192)))
-  // EPIPE: it ended early, and its exit code says so.
-  tar.stdin.on('error', () => {})
+  let stderr = ''
+  tar.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString('utf8')).slice(-8192)))
+  // EPIPE: tar ended early, and its exit code reports the error.
+  tar.stdin.on('error', handledLater)
   const ended = new Promise<number | null>((resolve, reject) => {
     tar.once('error', reject)
     tar.once('close', (code) => resolve(code))
@@ -43,11 +43,7 @@ export async function receiveApp(
   tar.stdin.end()
   const code = await ended
   if (code !== 0)
-    throw new ControlError(
-      422,
-      'bad_files',
-      `The files could not be written: ${lastLines(said) || `exit code ${code}`}`,
-    )
+    throw new ControlError(422, 'bad_files', `Couldn't unpack the files: ${lastLines(stderr) || `exit code ${code}`}`)
   return spec
 }
 
@@ -56,9 +52,9 @@ async function readSpec(body: AsyncIterator<Buffer>): Promise<{ spec: AppSpec; r
   for (;;) {
     const end = held.indexOf('\n')
     if (end !== -1) return { spec: parseSpec(held.toString('utf8', 0, end)), rest: held.subarray(end + 1) }
-    if (held.length > specBytesMax) throw bad('Its first line is larger than 4 MiB.')
+    if (held.length > specBytesMax) throw bad('The first line of the body is larger than 4 MiB.')
     const next = await body.next()
-    if (next.done === true) throw bad('It has no first line.')
+    if (next.done === true) throw bad('The body ends before its first line does.')
     held = Buffer.concat([held, next.value])
   }
 }
@@ -68,9 +64,9 @@ function parseSpec(text: string): AppSpec {
     const spec = JSON.parse(text) as AppSpec
     if (typeof spec.slug === 'string' && Number.isInteger(spec.port) && typeof spec.env === 'object') return spec
   } catch {
-    // Said below, as for a line of something else.
+    // Reported below, like JSON of another shape.
   }
-  throw bad('Its first line does not describe an app.')
+  throw bad('The first line of the body does not describe an app.')
 }
 
 const bad = (message: string) => new ControlError(400, 'invalid', message)

@@ -1,10 +1,9 @@
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { paths } from '../paths.ts'
-import type { ChangeRequest } from '../queries.ts'
+import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import { Row } from '../ui/card.tsx'
 import { Time } from '../ui/time.tsx'
 import { ChangeRequestStatus } from './status.tsx'
+import { ChangeRequestLink } from './links.tsx'
 
 interface Shown {
   cr: ChangeRequest
@@ -13,7 +12,7 @@ interface Shown {
   children: ReactNode
 }
 
-/** One change request in a list; `state` says more of it than its status does. */
+/** One change request in a list. `state` replaces its status with a more specific one. */
 export function ChangeRequestRow(shown: Shown) {
   return (
     <Row>
@@ -26,13 +25,13 @@ export function ChangeRequestCells({ cr, slug, state, children }: Shown) {
   return (
     <>
       {state ?? <ChangeRequestStatus cr={cr} />}
-      <Link
-        to={paths.changeRequest}
-        params={{ project: slug, number: String(cr.number) }}
+      <ChangeRequestLink
+        project={slug}
+        number={cr.number}
         className="min-w-0 flex-1 basis-40 font-medium hover:underline"
       >
         #{cr.number} {cr.title}
-      </Link>
+      </ChangeRequestLink>
       <span className="min-w-0 text-sm break-all text-dim">{children}</span>
       <Time at={cr.updated_at} />
     </>

@@ -1,40 +1,51 @@
 import { type ReactNode, useState } from 'react'
-import { Button } from '../ui/button.tsx'
+import { Button, type ButtonKind } from '../ui/button.tsx'
 import { ConfirmDialog } from './confirm-dialog.tsx'
 
-/** A quiet button in a row that asks once more; `of` names the row to who does not see it. */
+/** A button that asks for confirmation. In a row, `of` names the row for screen readers. */
 export function ConfirmButton({
   verb,
+  label = verb,
   of,
+  kind = 'quiet',
   title,
   busy,
   disabledReason = null,
   onConfirm,
   children,
 }: {
+  /** The dialog's button. */
   verb: string
-  of: string
+  /** The button that opens the dialog. */
+  label?: string
+  of?: string
+  kind?: ButtonKind
   title: string
   busy: boolean
   disabledReason?: string | null
   onConfirm: () => void
-  /** What becomes of it. */
+  /** The consequences. */
   children: ReactNode
 }) {
-  const [asks, setAsks] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   return (
     <>
-      <Button kind="quiet" aria-label={`${verb} ${of}`} disabledReason={disabledReason} onClick={() => setAsks(true)}>
-        {verb}
+      <Button
+        kind={kind}
+        aria-label={of === undefined ? undefined : `${label} ${of}`}
+        disabledReason={disabledReason}
+        onClick={() => setConfirming(true)}
+      >
+        {label}
       </Button>
       <ConfirmDialog
-        open={asks}
-        onOpenChange={setAsks}
+        open={isConfirming}
+        onOpenChange={setConfirming}
         title={title}
         verb={verb}
         busy={busy}
         onConfirm={() => {
-          setAsks(false)
+          setConfirming(false)
           onConfirm()
         }}
       >

@@ -1,10 +1,10 @@
-import { fetchProgressText, readFetchProgress } from '@svc/contract/fetch-progress'
+import { fetchProgressText, readFetchProgress } from '@svc/contract/schemas/fetch-progress'
 import { ApiError } from '../api.ts'
-import { isFetching } from '../query-client.ts'
+import { isFetching } from '../cache/query-client.ts'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 
-/** What the service said, with its next step, and a way to ask again. */
+/** An error with its hint and a retry button. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error instanceof ApiError && isFetching(error))
     return (
@@ -15,7 +15,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   const hint = error instanceof ApiError ? error.hint : null
   return (
     <Notice
-      title={error instanceof Error ? error.message : 'Something went wrong on this page.'}
+      title={error instanceof Error ? error.message : 'Something went wrong on this page. Reload it to try again.'}
       action={retry && <Button onClick={retry}>Try again</Button>}
     >
       {hint}

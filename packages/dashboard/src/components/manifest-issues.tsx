@@ -6,7 +6,7 @@ interface Issue {
   line: number | null
 }
 
-/** What is wrong with svc.toml, a notice each; nothing when nothing is. */
+/** One notice for each issue in svc.toml. */
 export function ManifestIssues({ issues }: { issues: readonly Issue[] }) {
   return issues.map((issue) => (
     <Notice

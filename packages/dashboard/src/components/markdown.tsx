@@ -1,8 +1,8 @@
 import Markdown, { type Components } from 'react-markdown'
 import gfm from 'remark-gfm'
-import { visible } from '../ui/drawn/visible.ts'
+import { visible } from '../ui/sanitizing-jsx/visible.ts'
 
-/** What others wrote. HTML in it is text; nothing of it is fetched before somebody clicks. */
+/** Untrusted Markdown: HTML renders as text, and nothing is fetched before a click. */
 const components: Components = {
   a: ({ href, children }) => (
     <a href={href} rel="noopener noreferrer nofollow" target="_blank" className="text-accent underline">

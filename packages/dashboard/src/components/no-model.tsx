@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
-import { models, modelUpstream } from '../model-queries.ts'
+import { models, modelUpstream } from '../pages/settings/queries.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 
-/** Shown where agents are started while the server has no model for them. */
+/** A warning on pages that start agents, while the server has no model. */
 export function NoModel() {
   const { data } = useQuery(models)
   return data?.length === 0 ? <Missing /> : null
 }
 
 function Missing() {
-  // Only an owner of the instance may read it.
+  // Only an owner of the instance can read it.
   const { isSuccess: isOwner, isError } = useQuery(modelUpstream)
   return (
     <Notice
@@ -26,7 +26,7 @@ function Missing() {
         )
       }
     >
-      Agents can’t work until this server has a model.
+      Agents can't work until this server has a model.
       {isError && ' Ask an owner of this server to set one.'}
     </Notice>
   )

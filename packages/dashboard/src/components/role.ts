@@ -1,20 +1,20 @@
-/** What the role of the person who looks refuses them, in words for a button that is off. The service decides; this only says it before it is asked. */
+/** Reasons for disabled buttons, by the user's role. The service enforces the role; the page only explains it earlier. */
 import { useQuery } from '@tanstack/react-query'
-import { me, type Role } from '../queries.ts'
+import { me, type Role } from '../pages/account/queries.ts'
 
-/** Null while nobody knows, and in an account one is not in. */
+/** Null while it loads, and in an account that the user does not belong to. */
 function useRole(accountId: string): Role | null {
   const { data } = useQuery(me)
   return data?.accounts.find(({ account_id }) => account_id === accountId)?.role ?? null
 }
 
 export function useWriteRefusal(accountId: string): string | null {
-  return useRole(accountId) === 'viewer' ? 'Your role is viewer, which may look and not write' : null
+  return useRole(accountId) === 'viewer' ? 'Viewers have read-only access' : null
 }
 
 export function useAdminRefusal(accountId: string): string | null {
   const role = useRole(accountId)
   return role === null || role === 'owner' || role === 'admin'
     ? null
-    : `Your role is ${role}; this is for owners and admins of the account`
+    : `Only owners and admins of the account can do this; your role is ${role}`
 }

@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { paths } from '../paths.ts'
-import type { ChangeRequest, Session } from '../queries.ts'
+import type { ChangeRequest } from '../pages/change-requests/queries.ts'
+import type { Session } from '../pages/sessions/queries.ts'
 import { Row } from '../ui/card.tsx'
 import { Time } from '../ui/time.tsx'
 import { SessionStatus } from './status.tsx'
+import { ChangeRequestLink, SessionLink } from './links.tsx'
 
 export function SessionRow({
   session,
@@ -14,7 +14,7 @@ export function SessionRow({
 }: {
   session: Session
   slug: string
-  /** The open change requests of its project, as far as they are known. */
+  /** The open change requests of its project that are loaded. */
   open: readonly ChangeRequest[]
   children: ReactNode
 }) {
@@ -30,13 +30,9 @@ export function SessionRow({
         isProposed={proposed !== undefined}
       />
       <span className="min-w-0 flex-1 basis-40">
-        <Link
-          to={paths.session}
-          params={{ project: slug, sessionId: session.session_id }}
-          className="font-medium hover:underline"
-        >
+        <SessionLink project={slug} sessionId={session.session_id} className="font-medium hover:underline">
           {session.name}
-        </Link>
+        </SessionLink>
         {session.error !== null && (
           <span className={`block text-sm ${session.status === 'failed' ? 'text-bad' : 'text-dim'}`}>
             {session.error}
@@ -44,13 +40,9 @@ export function SessionRow({
         )}
       </span>
       {proposed !== undefined && (
-        <Link
-          to={paths.changeRequest}
-          params={{ project: slug, number: String(proposed.number) }}
-          className="text-sm text-accent underline"
-        >
+        <ChangeRequestLink project={slug} number={proposed.number} className="text-sm text-accent underline">
           Review #{proposed.number}
-        </Link>
+        </ChangeRequestLink>
       )}
       <span className="min-w-0 text-sm text-dim">{children}</span>
       <Time at={session.last_active_at} />

@@ -1,5 +1,5 @@
-import { isDraft } from '@svc/contract/change-request-moves'
-import type { ChangeRequest } from '../queries.ts'
+import { isDraft } from '@svc/contract/schemas/change-request-moves'
+import type { ChangeRequest } from '../pages/change-requests/queries.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
 
 const changeRequestTones: Record<string, Tone> = { open: 'good', merged: 'merged', closed: 'bad' }
@@ -15,7 +15,7 @@ const sessionTones: Record<string, Tone> = {
   ...{ provisioning: 'accent', failed: 'bad' },
 }
 
-/** What there is to do about it: nothing while its agent works, else say more, review what it proposes, or see why it failed. */
+/** The status of a session as the user's next step: wait, reply, review its change request, or see why it failed. */
 export function SessionStatus({
   status,
   isBusy,
@@ -23,7 +23,7 @@ export function SessionStatus({
   isProposed = false,
 }: {
   status: string
-  /** undefined: not known yet. */
+  /** Undefined while it loads. */
   isBusy: boolean | undefined
   waitingFor?: 'person' | null
   /** An open change request proposes its branch. */

@@ -1,14 +1,14 @@
-import { useMutation, useQuery, useQueryClient, type UseQueryOptions } from '@tanstack/react-query'
+import { useMutation, useQuery, type UseQueryOptions } from '@tanstack/react-query'
 import { useState } from 'react'
-import { askAgain } from '../ask-again.ts'
-import type { Token } from '../queries.ts'
+import { useInvalidate } from '../cache/invalidate.ts'
+import type { Token } from '../pages/account/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../ui/card.tsx'
 import { Command } from '../ui/copy.tsx'
 import { Form, Input, Select } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { Time } from '../ui/time.tsx'
-import { Answer } from './answer.tsx'
+import { QueryResult } from './query-result.tsx'
 import { ConfirmButton } from './confirm-button.tsx'
 import { Failure } from './failure.tsx'
 
@@ -24,7 +24,7 @@ const lifetimes = [
 const inDays = (days: string) =>
   days === '' ? null : new Date(Date.now() + Number(days) * 24 * 60 * 60_000).toISOString()
 
-/** Tokens of a person or a project: made, seen once, revoked. */
+/** The tokens of a user or a project: create, show once, revoke. */
 export function Tokens<Key extends readonly unknown[]>({
   list,
   mint,
@@ -35,21 +35,20 @@ export function Tokens<Key extends readonly unknown[]>({
   list: UseQueryOptions<Token[], Error, Token[], Key> & { queryKey: Key }
   mint: (token: { name: string; expires_at: string | null }) => Promise<{ secret_key: string }>
   revoke: (tokenId: string) => Promise<unknown>
-  /** That makes one in a terminal. */
+  /** Creates a token in a terminal. */
   command: string
   refusal?: string | null
 }) {
   const [name, setName] = useState('')
   const [days, setDays] = useState(daysByDefault)
-  const queries = useQueryClient()
   const found = useQuery(list)
-  const settle = { onSettled: askAgain(queries, list.queryKey) }
+  const settle = { onSettled: useInvalidate(list.queryKey) }
   const make = useMutation({ mutationFn: mint, ...settle, onSuccess: () => setName('') })
   const end = useMutation({ mutationFn: revoke, ...settle })
   return (
     <>
       {make.data !== undefined && (
-        <Notice tone="neutral" title="Copy the token now: it is not shown again.">
+        <Notice tone="neutral" title="Copy the token now. It won't be shown again.">
           <Command>{make.data.secret_key}</Command>
         </Notice>
       )}
@@ -63,26 +62,20 @@ export function Tokens<Key extends readonly unknown[]>({
             make.mutate({ name: name.trim(), expires_at: inDays(days) })
           }
         >
-          <Input
-            label="Name"
-            hint="What it is for"
-            value={name}
-            maxLength={100}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <Select label="Expires" options={lifetimes} value={days} onChange={(event) => setDays(event.target.value)} />
+          <Input label="Name" hint="What it is for" value={name} maxLength={100} onChange={setName} />
+          <Select label="Expires" options={lifetimes} value={days} onChange={setDays} />
           <Button
             type="submit"
             kind="primary"
             busy={make.isPending}
-            disabledReason={refusal ?? (name.trim() === '' ? 'Give it a name first' : null)}
+            disabledReason={refusal ?? (name.trim() === '' ? 'Enter a name' : null)}
           >
             Create token
           </Button>
         </Form>
       </Card>
       <Card title="Tokens">
-        <Answer of={found} what="tokens">
+        <QueryResult of={found} what="tokens">
           {(tokens) =>
             tokens.length === 0 ? (
               <Empty command={command}>No tokens yet. Create one above, or in a terminal:</Empty>
@@ -92,7 +85,7 @@ export function Tokens<Key extends readonly unknown[]>({
                   <Row key={token.token_id}>
                     <span className="min-w-0 flex-1 basis-40">
                       <span className="font-medium">{token.name}</span>
-                      {token.session_id !== null && <span className="block text-sm text-dim">of a session</span>}
+                      {token.session_id !== null && <span className="block text-sm text-dim">used by a session</span>}
                     </span>
                     <span className="text-sm text-dim">
                       {token.last_used_at === null ? (
@@ -118,14 +111,14 @@ export function Tokens<Key extends readonly unknown[]>({
                       disabledReason={refusal}
                       onConfirm={() => end.mutate(token.token_id)}
                     >
-                      Requests with it fail from now on, and so do those with tokens that were created with it.
+                      Requests with this token, and with tokens created with it, start failing immediately.
                     </ConfirmButton>
                   </Row>
                 ))}
               </Rows>
             )
           }
-        </Answer>
+        </QueryResult>
       </Card>
     </>
   )

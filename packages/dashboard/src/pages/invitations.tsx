@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { Answer } from '../components/answer.tsx'
-import { InvitationText, Join } from '../components/join.tsx'
-import { receivedInvitations } from '../invitation-queries.ts'
+import { QueryResult } from '../components/query-result.tsx'
+import { InvitationText, Join } from '../components/sign-in/join.tsx'
+import { receivedInvitations } from './account/queries.ts'
 
-/** For somebody who came by single sign-on and belongs to no account yet. */
+/** For a single sign-on user without an account. */
 export function InvitationsPage() {
   const found = useQuery(receivedInvitations)
   return (
     <main className="mx-auto flex max-w-md flex-col gap-6 px-4 py-16">
       <h1 className="text-2xl font-semibold">Invitations</h1>
-      <Answer of={found} what="your invitations">
+      <QueryResult of={found} what="your invitations">
         {({ invitations }) =>
           invitations.length === 0 ? (
-            <p>No invitations. Ask an owner of the account to invite you.</p>
+            <p>No invitations. Ask an owner of an account to invite you.</p>
           ) : (
             <ul className="flex flex-col gap-4">
               {invitations.map((each) => (
@@ -24,7 +24,7 @@ export function InvitationsPage() {
             </ul>
           )
         }
-      </Answer>
+      </QueryResult>
     </main>
   )
 }

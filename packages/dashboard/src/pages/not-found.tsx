@@ -4,9 +4,9 @@ import { paths } from '../paths.ts'
 export function NotFoundPage() {
   return (
     <div className="mx-auto max-w-2xl p-6">
-      <h1 className="text-xl font-semibold">There is no such page</h1>
+      <h1 className="text-xl font-semibold">Page not found</h1>
       <p className="mt-2 text-dim">
-        The address may be mistyped, or what it named is gone.{' '}
+        Check the address, or go back to the start.{' '}
         <Link to={paths.home} className="text-accent underline">
           Go home
         </Link>

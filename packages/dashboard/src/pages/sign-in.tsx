@@ -2,32 +2,33 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, reply } from '../api.ts'
-import { Answer } from '../components/answer.tsx'
+import { QueryResult } from '../components/query-result.tsx'
 import { Failure } from '../components/failure.tsx'
-import { InvitationText, Join } from '../components/join.tsx'
-import { PasswordForm } from '../components/password-form.tsx'
-import { ProviderLink } from '../components/provider-link.tsx'
-import { me } from '../queries.ts'
+import { InvitationText, Join } from '../components/sign-in/join.tsx'
+import { PasswordForm } from '../components/sign-in/password-form.tsx'
+import { ProviderLink } from '../components/sign-in/provider-link.tsx'
+import { me } from './account/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Command } from '../ui/copy.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 const route = getRouteApi('/sign-in')
 
-/** What the provider's redirect came back with, by its name in the address. */
+/** Sign-in errors by their name in the provider's redirect. */
 const problems: Readonly<Record<string, string>> = {
-  unknown: 'Nobody here has the e-mail address you signed in with. Ask an owner of the account to add you.',
-  unverified: 'The provider does not say that your e-mail address is yours, so it cannot tell who you are here.',
+  unknown: 'No user has the email address you signed in with. Ask an owner of the account to invite you.',
+  unverified: 'The provider has not verified your email address. Verify it there, then sign in again.',
   unlinked:
-    'A user with your e-mail address signs in here another way. Sign in that way first; then sign in with the provider in the same browser to connect the two.',
-  another: 'Your e-mail address belongs to somebody who signs in with another account of the provider. Ask an owner.',
-  expired: 'That took too long, or began in another browser. Try again.',
-  refused: 'The provider did not sign you in.',
-  away: 'The provider does not answer. Try again, or use another way.',
-  failed: 'What the provider answered does not fit. Try again; the server’s log says more.',
+    'A user with your email address signs in another way. Sign in that way first, then sign in with the provider in the same browser to connect both.',
+  another:
+    'Your email address belongs to a user with a different account at the provider. Ask an owner of the account.',
+  expired: 'The sign-in expired or started in another browser. Try again.',
+  refused: 'The provider refused the sign-in. Try again, or sign in another way.',
+  away: "The provider isn't responding. Try again, or sign in another way.",
+  failed: "The provider sent an invalid response. Try again. The server's log has the details.",
 }
 
-/** The person decides: as whom, into which account, invited by whom. */
+/** Shows the account and the inviter, and lets the person join as a new or an existing user. */
 function Invited({ code, signUp, busy }: { code: string; signUp: () => void; busy: boolean }) {
   const invitation = useQuery({
     queryKey: ['invitation', code],
@@ -37,7 +38,7 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
   const signedIn = useQuery({ ...me, retry: false })
   const user = signedIn.data?.user
   return (
-    <Answer of={invitation} what="the invitation">
+    <QueryResult of={invitation} what="the invitation">
       {(found) => (
         <>
           <InvitationText invitation={found} />
@@ -46,15 +47,15 @@ function Invited({ code, signUp, busy }: { code: string; signUp: () => void; bus
             Join as a new user
           </Button>
           {user === undefined && (
-            <p className="text-dim">Do you have a user here? Sign in first, then open this link again.</p>
+            <p className="text-dim">Already have a user? Sign in first, then open this link again.</p>
           )}
         </>
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
-/** The owner link's code is in the fragment; a click spends it, so that a mail scanner's look does not. */
+/** The code of a sign-in link is in the fragment. A click spends it, so that a mail scanner cannot. */
 export function SignInPage() {
   const [code] = useState(() => location.hash.slice(1))
   const { next = '/', problem } = route.useSearch()
@@ -69,7 +70,7 @@ export function SignInPage() {
         <Invited code={code} signUp={() => link.mutate()} busy={link.isPending || link.isSuccess} />
       ) : code !== '' && !link.isError ? (
         <>
-          <p>This link signs you in on this browser.</p>
+          <p>This link signs you in to svc in this browser.</p>
           <Button kind="primary" busy={link.isPending || link.isSuccess} onClick={() => link.mutate()}>
             Sign in
           </Button>
@@ -78,11 +79,11 @@ export function SignInPage() {
         <>
           {link.isError && <Failure error={link.error} />}
           {problem !== undefined && problems[problem] !== undefined && <Notice title={problems[problem]} />}
-          <p>You are not signed in.</p>
+          <p>Sign in to svc</p>
           <ProviderLink next={next} />
           <PasswordForm onSignedIn={() => location.replace(next)} />
           <div className="flex flex-col gap-2">
-            <p className="text-dim">Or make a link that signs you in, where the server runs:</p>
+            <p className="text-dim">Or create a sign-in link on the server's machine:</p>
             <Command>svc self-host owner-link</Command>
           </div>
         </>

@@ -11,7 +11,7 @@ const tones: Record<Tone, string> = {
   accent: 'text-accent border-accent',
 }
 
-/** A word of state. Colour only repeats what the word says. */
+/** A state as a word. The color only repeats it. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span

@@ -2,7 +2,7 @@ import { type ButtonHTMLAttributes, type ReactNode, useState } from 'react'
 
 export type ButtonKind = 'plain' | 'primary' | 'merge' | 'danger' | 'quiet'
 
-const looks: Record<ButtonKind, string> = {
+const styles: Record<ButtonKind, string> = {
   plain: 'border border-line-strong bg-raised text-text hover:bg-sunken',
   primary: 'bg-accent-fill text-white hover:brightness-110',
   merge: 'bg-good-fill text-white hover:brightness-110',
@@ -11,9 +11,9 @@ const looks: Record<ButtonKind, string> = {
 }
 
 export const buttonClass = (kind: ButtonKind = 'plain') =>
-  `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap ${looks[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
+  `inline-flex min-h-9 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap ${styles[kind]} aria-disabled:cursor-not-allowed aria-disabled:opacity-55 aria-disabled:hover:brightness-100`
 
-/** A button that cannot be pressed stays reachable by keyboard and says why: under the pointer, to a screen reader, and to whoever presses it. */
+/** A disabled button stays reachable by keyboard and shows the reason on hover, on press, and to a screen reader. */
 export function Button({
   kind = 'plain',
   disabledReason = null,
@@ -28,7 +28,7 @@ export function Button({
   busy?: boolean
   children: ReactNode
 }) {
-  const [isAsked, setAsked] = useState(false)
+  const [isPressed, setPressed] = useState(false)
   const off = disabledReason !== null || busy
   return (
     <>
@@ -42,13 +42,13 @@ export function Button({
         onClick={(event) => {
           if (!off) return onClick?.(event)
           event.preventDefault()
-          setAsked(true)
+          setPressed(true)
         }}
-        onBlur={() => setAsked(false)}
+        onBlur={() => setPressed(false)}
       >
         {children}
       </button>
-      {isAsked && disabledReason !== null && (
+      {isPressed && disabledReason !== null && (
         <span role="status" className="self-center text-sm text-dim">
           {disabledReason}
         </span>

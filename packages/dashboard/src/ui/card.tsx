@@ -15,7 +15,7 @@ export function Card({ title, aside, children }: { title?: ReactNode; aside?: Re
   )
 }
 
-/** Rows with lines between them. */
+/** A list with lines between its rows. */
 export function Rows({ children, label }: { children: ReactNode; label: string }) {
   return (
     <ul aria-label={label} className="divide-y divide-line">
@@ -30,7 +30,7 @@ export function Row({ children }: { children: ReactNode }) {
   return <li className={rowClass}>{children}</li>
 }
 
-/** Nothing is there; `command` is what to run, or to write down, to have something. */
+/** An empty list. `command` creates its first item. */
 export function Empty({ children, command }: { children: ReactNode; command?: string }) {
   return (
     <div className="px-4 py-6 text-center text-dim">

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { takesText } from './drawn/element.ts'
+import { takesText } from './sanitizing-jsx/element.ts'
 
 /** A command with a button that copies it. */
 export function Command({ children }: { children: string }) {
@@ -23,5 +23,5 @@ export function Command({ children }: { children: string }) {
   )
 }
 
-// What is copied is the text itself; what is shown of it has its marks.
+// The button copies the original text; the page shows hidden characters as marks.
 Command[takesText] = true

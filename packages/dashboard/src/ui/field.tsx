@@ -1,15 +1,15 @@
-import type { ComponentProps, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 
-const look = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
+const fieldClass = 'rounded-md border border-line-strong bg-ground px-3 py-1.5 text-base text-text'
 
-interface About {
+interface Labelled {
   label: string
   hint?: string | undefined
-  /** It takes the whole row of its form. */
+  /** Takes the whole row of its form. */
   wide?: boolean | undefined
 }
 
-function Label({ label, hint, wide = false, children }: About & { children: ReactNode }) {
+function Label({ label, hint, wide = false, children }: Labelled & { children: ReactNode }) {
   return (
     <label className={`flex min-w-0 flex-col gap-1 text-sm text-dim ${wide ? 'basis-full!' : ''}`}>
       {label}
@@ -19,30 +19,35 @@ function Label({ label, hint, wide = false, children }: About & { children: Reac
   )
 }
 
-export function Input({ label, hint, wide, ...rest }: ComponentProps<'input'> & About) {
+type Field<Tag extends 'input' | 'textarea' | 'select', Value extends string = string> = Labelled &
+  Omit<ComponentProps<Tag>, 'onChange' | 'value'> & { value: Value; onChange: (value: Value) => void }
+
+export function Input({ label, hint, wide, onChange, ...rest }: Field<'input'>) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <input {...rest} className={`min-h-9.5 ${look}`} />
+      <input {...rest} className={`min-h-9.5 ${fieldClass}`} onChange={({ target }) => onChange(target.value)} />
     </Label>
   )
 }
 
-/** `onSend` is Ctrl+Enter, or Cmd+Enter. */
+/** `onSend` runs on Ctrl+Enter or Cmd+Enter. */
 export function TextArea({
   label,
   hint,
   wide,
+  onChange,
   onSend,
   className = '',
   rows = 4,
   ...rest
-}: TextareaHTMLAttributes<HTMLTextAreaElement> & About & { onSend?: () => void }) {
+}: Field<'textarea'> & { onSend?: () => void }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
       <textarea
         {...rest}
         rows={rows}
-        className={`${look} ${className}`}
+        className={`${fieldClass} ${className}`}
+        onChange={({ target }) => onChange(target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend?.()
         }}
@@ -51,22 +56,26 @@ export function TextArea({
   )
 }
 
-export function Select({
+type Option<Value extends string> = readonly [value: Value, label: string]
+
+export function Select<Value extends string>({
   label,
   hint,
   wide,
   options,
+  onChange,
   ...rest
-}: SelectHTMLAttributes<HTMLSelectElement> &
-  About & {
-    options: readonly (readonly [value: string, words: string])[]
-  }) {
+}: Field<'select', Value> & { options: readonly Option<Value>[] }) {
   return (
     <Label label={label} hint={hint} wide={wide}>
-      <select {...rest} className={`min-h-9.5 ${look}`}>
-        {options.map(([value, words]) => (
+      <select
+        {...rest}
+        className={`min-h-9.5 ${fieldClass}`}
+        onChange={({ target }) => onChange(target.value as Value)}
+      >
+        {options.map(([value, label]) => (
           <option key={value} value={value}>
-            {words}
+            {label}
           </option>
         ))}
       </select>
@@ -76,7 +85,7 @@ export function Select({
 
 export const sideBySide = 'flex flex-wrap items-end gap-3 *:[label]:flex-1 *:[label]:basis-52'
 
-/** Its fields stand side by side where there is room. */
+/** A form with its fields side by side where they fit. */
 export function Form({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) {
   return (
     <form

@@ -1,4 +1,4 @@
-/** Waits a moment before it shows, so that a quick answer does not flicker. */
+/** Appears after a delay, so that a quick response does not flicker. */
 export function Loading({ what }: { what: string }) {
   return (
     <p role="status" className="animate-[appear_0s_0.3s_both] px-4 py-6 text-center text-dim">

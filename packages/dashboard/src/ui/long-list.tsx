@@ -1,8 +1,8 @@
-/** A list of any length of which only what is near the screen is in the document. It scrolls with the page. */
+/** A virtual list: only the rows near the screen are in the document. It scrolls with the page. */
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
-/** How far from the end of the page one still reads its end, and so follows it. */
+/** Within this distance of the end, the list follows new rows. */
 const endPx = 120
 
 export function LongList<Row>({
@@ -20,14 +20,14 @@ export function LongList<Row>({
   label: string
   rows: Row[]
   keyOf: (row: Row) => string
-  /** About how high a row is, until it was measured. */
+  /** The estimated height of a row until it is measured. */
   rowPx: number
   gapPx?: number
-  /** null: nobody knows how many there are. */
+  /** Null when unknown. */
   total: number | null
-  /** `end`: what is read keeps its place when rows come before it, and the end is followed by whoever reads it. */
+  /** With `end`, rows added above do not move the visible ones, and a reader at the end follows new rows. */
   beginsAt?: 'start' | 'end'
-  /** The first and the last row near the screen. */
+  /** Receives the first and the last row near the screen. */
   onShown?: (first: number, last: number) => void
   className?: string
   children: (row: Row, index: number) => ReactNode
@@ -35,8 +35,8 @@ export function LongList<Row>({
   const list = useRef<HTMLOListElement>(null)
   const scrollMargin = useDistanceFromTop(list)
   const [focused, setFocused] = useState<number | null>(null)
-  /** Whoever sees the first row sees a new one before it; whoever has scrolled on is not moved by it. */
-  const [isAway, setAway] = useState(false)
+  /** A reader at the first row sees a new row above it. A reader further down is not moved. */
+  const [isScrolled, setScrolled] = useState(false)
   const virtual = useWindowVirtualizer({
     count: rows.length,
     getItemKey: (index) => keyOf(rows[index]!),
@@ -45,24 +45,24 @@ export function LongList<Row>({
     overscan: 6,
     scrollMargin,
     scrollEndThreshold: endPx,
-    anchorTo: beginsAt === 'end' || isAway ? 'end' : 'start',
+    anchorTo: beginsAt === 'end' || isScrolled ? 'end' : 'start',
     followOnAppend: beginsAt === 'end',
     rangeExtractor: useCallback((range: Range) => withFocused(range, focused), [focused]),
   })
   const items = virtual.getVirtualItems()
   const [first, last] = [virtual.range?.startIndex ?? 0, virtual.range?.endIndex ?? 0]
-  useEffect(() => setAway(first > 0), [first])
-  const isThere = rows.length > 0
+  useEffect(() => setScrolled(first > 0), [first])
+  const hasRows = rows.length > 0
   const [isPlaced, setPlaced] = useState(beginsAt === 'start')
   useLayoutEffect(() => {
-    if (isPlaced || !isThere) return
+    if (isPlaced || !hasRows) return
     virtual.scrollToEnd()
     const frame = requestAnimationFrame(() => setPlaced(true))
     return () => cancelAnimationFrame(frame)
-  }, [virtual, isPlaced, isThere])
+  }, [virtual, isPlaced, hasRows])
   useEffect(() => {
-    if (isPlaced && isThere) onShown?.(first, last)
-  }, [onShown, isPlaced, isThere, first, last])
+    if (isPlaced && hasRows) onShown?.(first, last)
+  }, [onShown, isPlaced, hasRows, first, last])
   return (
     <ol
       ref={list}
@@ -89,7 +89,7 @@ export function LongList<Row>({
   )
 }
 
-/** The row with the focus stays in the document wherever one scrolls, or a key would be lost. */
+/** The focused row stays in the document while the reader scrolls, so that it keeps the keyboard focus. */
 function withFocused(range: Range, focused: number | null): number[] {
   const shown = defaultRangeExtractor(range)
   if (focused === null || focused >= range.count || shown.includes(focused)) return shown
@@ -101,16 +101,16 @@ function indexOf(element: Element): number | null {
   return index === null || index === undefined ? null : Number(index)
 }
 
-/** What stands above the list may grow and shrink; the list has to know where on the page it begins. */
+/** Where the list begins on the page. Content above it may grow and shrink. */
 function useDistanceFromTop(element: { current: HTMLElement | null }): number {
   const [distance, setDistance] = useState(0)
   useLayoutEffect(() => {
-    const look = () => {
+    const measure = () => {
       const { current } = element
       if (current !== null) setDistance(Math.round(current.getBoundingClientRect().top + scrollY))
     }
-    look()
-    const sizes = new ResizeObserver(look)
+    measure()
+    const sizes = new ResizeObserver(measure)
     sizes.observe(document.body)
     return () => sizes.disconnect()
   }, [element])

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Something went wrong or deserves a word; read out when it appears. */
+/** An error, a warning, or a message. Screen readers announce it. */
 export function Notice({
   tone = 'bad',
   title,

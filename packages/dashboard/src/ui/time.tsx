@@ -8,7 +8,7 @@ const steps: [string, number][] = [
   ['minute', 60],
 ]
 
-/** In words of our own: the first that the browser's `Intl` makes take it longer than all of a page's header. */
+/** Not by `Intl.RelativeTimeFormat`: its first use takes longer than rendering a page's header. */
 export function ago(iso: string, now: number): string {
   const seconds = (now - Date.parse(iso)) / 1000
   const [unit, size] = steps.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
@@ -18,12 +18,12 @@ export function ago(iso: string, now: number): string {
   return seconds > 0 ? `${counted} ago` : `in ${counted}`
 }
 
-/** How long ago, with the exact time behind it. It goes on while nothing else on the page changes. */
+/** A relative time that updates itself, with the exact time on hover. */
 export function Time({ at }: { at: string }) {
-  const told = useSyncExternalStore(everyTick, () => ago(at, Date.now()))
+  const text = useSyncExternalStore(everyTick, () => ago(at, Date.now()))
   return (
     <time dateTime={at} title={new Date(at).toString()} className="text-sm whitespace-nowrap text-dim">
-      {told}
+      {text}
     </time>
   )
 }
@@ -32,7 +32,7 @@ const tickMs = 10_000
 const listeners = new Set<() => void>()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** One clock for all of them. */
+/** One timer for all times on the page. */
 function everyTick(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {

@@ -1,9 +1,9 @@
 import { useEffect } from 'react'
-import { visible } from './drawn/visible.ts'
+import { visible } from './sanitizing-jsx/visible.ts'
 
-/** What the browser's tab and its history call the page; null leaves that to somebody else. */
-export function useTitle(words: string | null): void {
+/** Sets the title of the browser tab; null leaves it unchanged. */
+export function useTitle(title: string | null): void {
   useEffect(() => {
-    if (words !== null) document.title = words === '' ? 'svc' : `${visible(words)} · svc`
-  }, [words])
+    if (title !== null) document.title = title === '' ? 'svc' : `${visible(title)} · svc`
+  }, [title])
 }

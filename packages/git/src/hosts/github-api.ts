@@ -1,7 +1,7 @@
 import type { Octokit } from '@octokit/core'
-import { boundedFetch } from './api-fetch.ts'
+import { boundedFetch } from '../remote/api-fetch.ts'
 
-/** What the API of a GitHub-style host is asked, whoever asks: a project's token or the server's App. */
+/** Requests to the API of a GitHub-style host, with a project's token or the server's App. */
 
 const bytesMax = 1024 * 1024
 const wordsMax = 500
@@ -11,14 +11,14 @@ export interface GitHubRepository {
   name: string
 }
 
-/** Owner and name by the path of an https address; null where it is not one of GitHub's. */
+/** Owner and name from the path of an https URL; null when it is not a GitHub repository. */
 export function gitHubRepository(url: string): GitHubRepository | null {
   if (!/^https?:/.test(url)) return null
   const match = /^\/([A-Za-z0-9_.-]+)\/([A-Za-z0-9_.-]+?)(?:\.git)?\/?$/.exec(new URL(url).pathname)
   return match?.[1] && match[2] ? { owner: match[1], name: match[2] } : null
 }
 
-/** Loaded when it is first asked: the client and the daemon, which import this package too, never do. */
+/** Loaded on first use: the client and the daemon import this package but never call the API. */
 export async function openGitHubApi(
   apiUrl: string,
   auth: { token: string } | { appId: string; privateKey: string },
@@ -29,7 +29,7 @@ export async function openGitHubApi(
   const options = {
     baseUrl: apiUrl,
     userAgent: 'svc',
-    // Octokit would write to the console, which is the server's own.
+    // Octokit would log to the console, which belongs to the server.
     log: { debug: silent, info: silent, warn: silent, error: silent },
     request: { fetch: boundedFetch({ bytesMax, timeoutMs, ...(pin ? { pin } : {}) }) },
   }
@@ -40,10 +40,10 @@ export async function openGitHubApi(
 
 export type ApiAnswer =
   | { kind: 'answered'; status: number; data: unknown; words: string; waitMs: number | null }
-  /** No connection, no answer in time, or one that is too long: what was asked may have happened. */
+  /** No connection, no answer in time, or an answer that is too long: the request may have been executed. */
   | { kind: 'silent'; words: string }
 
-/** One question. What is no success is a value too, with the host's own words. */
+/** One request. Failures are values too, with the host's message. */
 export async function askGitHub(
   api: Octokit,
   route: string,
@@ -71,7 +71,7 @@ function answered({ status, data, headers }: GitHubResponse, guard: (text: strin
   return { kind: 'answered', status, data, words: wordsOf(status, data, guard), waitMs: waitMs(status, headers) }
 }
 
-/** `message` and the messages of `errors`, which is where GitHub puts the reason of a rule. */
+/** `message` and the messages of `errors`, where GitHub puts the reason of a rule. */
 function wordsOf(status: number, data: unknown, guard: (text: string) => string): string {
   const { message, errors } = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>
   const more = (Array.isArray(errors) ? errors : []).slice(0, 5).map((one: unknown) => {
@@ -81,7 +81,7 @@ function wordsOf(status: number, data: unknown, guard: (text: string) => string)
   return `${plain(words.join(' '), guard) || 'it gave no reason'} (HTTP status ${status})`
 }
 
-/** One line of bounded length, whatever a host sends back. `guard` sees the whole text: a part of a credential would not be recognized. */
+/** One line of limited length. `guard` checks the whole text: it would not recognize part of a credential. */
 function plain(text: string, guard: (text: string) => string): string {
   return guard(text)
     .slice(0, 4 * wordsMax)
@@ -93,7 +93,7 @@ function plain(text: string, guard: (text: string) => string): string {
 const restMsMax = 3_600_000
 const restMsDefault = 60_000
 
-/** How long the host wants to be left alone; null when it did not ask for that. */
+/** How long the host asks to wait before the next request; null when it does not. */
 function waitMs(status: number, headers: Record<string, unknown>): number | null {
   if (status !== 403 && status !== 429) return null
   const [after, remaining, reset] = ['retry-after', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) => {

@@ -9,11 +9,11 @@ export type AppTokenOutcome =
 
 export interface GitHubApp {
   apiUrl: string
-  /** A token for this one repository, for git and for the API alike. */
+  /** A token for this repository only, for git and the API. */
   tokenFor(repository: GitHubRepository): Promise<AppTokenOutcome>
 }
 
-/** Installation tokens live an hour. One that is handed out has to outlive a long push. */
+/** Installation tokens are valid for an hour. A returned token must outlast a long push. */
 const spareMs = 10 * 60_000
 
 interface Kept {
@@ -43,7 +43,7 @@ export function makeGitHubApp(input: {
     if (id === null) return explain(found, repository)
     const made = await ask('POST /app/installations/{installation_id}/access_tokens', {
       installation_id: id,
-      // Never more than the one repository, whatever else the App is installed on.
+      // Only this repository, even when the App is installed on more.
       repositories: [repository.name],
     })
     const fresh = tokenIn(made)
@@ -84,7 +84,7 @@ function numberIn(answer: ApiAnswer, field: string): number | null {
 function tokenIn(answer: ApiAnswer): { token: string; expiresAt: number } | null {
   if (answer.kind !== 'answered' || answer.status !== 201) return null
   const { token, expires_at } = (answer.data ?? {}) as Record<string, unknown>
-  // It becomes a header and a line of git's configuration: what holds a line break is no token.
+  // The token becomes a header and a line of git's configuration, so it must not contain a line break.
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,4096}$/.test(token)) return null
   const expiresAt = typeof expires_at === 'string' ? Date.parse(expires_at) : Number.NaN
   return Number.isNaN(expiresAt) ? null : { token, expiresAt }

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { createBranch } from '../branch.ts'
-import { openMirror } from '../mirror.ts'
+import { createBranch } from './branch.ts'
+import { openMirror } from '../mirror/mirror.ts'
 import { type Remote, type Repository, withheldText } from '../repository.ts'
 import { makeRepo, tempDir, type TestRepository } from '../testing.ts'
 import { gitHubRepository } from './github-api.ts'
@@ -148,7 +148,7 @@ describe('what the API does not decide, a push does', () => {
   test('after a huge answer', async () => {
     always(403, `{"message": "${'x'.repeat(3 * 1024 * 1024)}"}`)
     const outcome = await createBranch(await mirror('canary-both'), { branch: fresh(), sha })
-    expect(outcome).toEqual({ kind: 'created', apiRemark: 'its API answered more than 1048576 bytes' })
+    expect(outcome).toEqual({ kind: 'created', apiRemark: 'the API returned more than 1048576 bytes' })
   })
 
   test('after a connection that is cut once the ref was made: it is there, and that is all', async () => {

@@ -3,19 +3,19 @@ import { LRUCache } from 'lru-cache'
 import { type CallOptions, type GitHubApi, guarded, type Remote, type Sha } from '../repository.ts'
 import { askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
 
-export type ApiBranchOutcome =
+type ApiBranchOutcome =
   | { kind: 'created' | 'exists' }
-  /** The host judged this very branch and commit, and would judge a push of them alike. */
+  /** The host decided about this branch and commit, and would decide a push the same way. */
   | { kind: 'rejected'; reason: string }
-  /** The API did not decide. A push may: it is what the project was accepted by. */
+  /** The API did not decide. A push may still work: the project was accepted by it. */
   | { kind: 'undecided'; reason: string }
 
-/** Credentials whose host asked to be left alone, until when. */
+/** Credentials whose host asked to wait, and until when. */
 const resting = new LRUCache<string, number>({ max: 10_000 })
 
 const apiMsMax = 10_000
 
-/** Creates the ref through the API: nothing is fetched and nothing is sent but a name and an id. */
+/** Creates the ref through the API: it fetches nothing and sends only a name and an id. */
 export async function createBranchByApi(
   remote: Remote & { github: GitHubApi },
   input: { branch: string; sha: Sha },
@@ -30,7 +30,7 @@ export async function createBranchByApi(
   if ((resting.get(restKey) ?? 0) > Date.now())
     return { kind: 'undecided', reason: 'its API asked to be left alone for a while' }
 
-  // What is left of the caller's time belongs to the push.
+  // The rest of the caller's time is for the push.
   const timeoutMs = Math.min(apiMsMax, (options.timeoutMs ?? Infinity) / 4)
   const api = await openGitHubApi(apiUrl, { token }, { timeoutMs, ...(pin ? { pin } : {}) })
   const request = options.signal ? { request: { signal: options.signal } } : {}
@@ -47,7 +47,7 @@ export async function createBranchByApi(
   if (answer.status === 201) return { kind: 'created' }
   if (answer.waitMs !== null) resting.set(restKey, Date.now() + answer.waitMs)
   if (answer.status !== 422) return { kind: 'undecided', reason: answer.words }
-  // 422 is "Reference already exists", and every other refusal too; whether the ref is there tells which.
+  // 422 means "Reference already exists" or any other refusal; the ref's existence tells which.
   const found = await ask('GET /repos/{owner}/{repo}/git/ref/{ref}', { ref: `heads/${input.branch}` })
   if (found.kind === 'silent') return { kind: 'undecided', reason: found.words }
   if (found.status === 200) return { kind: 'exists' }

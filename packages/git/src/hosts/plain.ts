@@ -1,17 +1,17 @@
-import { bringObjects } from '../mirror-repair.ts'
-import { pushRefs } from '../push.ts'
+import { fetchObjects } from '../mirror/repair.ts'
+import { pushRefs } from './push.ts'
 import { requireSha, zeroSha, type CallOptions, type Remote, type Repository, type Sha } from '../repository.ts'
-import { readTips } from '../tips.ts'
-import type { CreateBranchOutcome } from '../branch.ts'
+import { readTips } from '../refs/tips.ts'
+import type { CreateBranchOutcome } from './branch.ts'
 
-/** Any git host: the commit is pushed under a name that must not exist there yet. */
+/** For any git host: pushes the commit to a name that must not exist yet. */
 export async function createBranchByPush(
   repo: Repository & { remote: Remote },
   input: { branch: string; sha: Sha },
   options: CallOptions,
 ): Promise<CreateBranchOutcome> {
   const { branch, sha } = input
-  const brought = await bringObjects(repo, [sha], options)
+  const brought = await fetchObjects(repo, [sha], options)
   if (brought.kind === 'unreachable') return brought
   if (brought.kind === 'missing') return { kind: 'rejected', reason: `The git host has no commit ${sha}.` }
   const update = { ref: `refs/heads/${branch}`, oldSha: zeroSha(sha), newSha: requireSha(sha) }
@@ -21,7 +21,7 @@ export async function createBranchByPush(
   if (answer?.kind === 'done') return { kind: answer.unchanged ? 'exists' : 'created' }
   if (answer?.kind === 'rejected') return answer
   if (answer?.kind === 'failed') return { kind: 'unreachable', reason: answer.reason }
-  // A stale lease, or no answer: only the host's refs tell whether the branch is there.
+  // A stale lease, or no answer: only the host's refs show whether the branch exists.
   const now = await readTips(repo, [branch], options)
   if (now.kind === 'unreachable') return now
   if (now.tips.has(branch))

@@ -1,4 +1,4 @@
-/** Rules of branches and pull requests, by the API of a GitHub-style host. */
+/** Branch rules and pull requests, through the API of a GitHub-style host. */
 import { type CallOptions, type GitHubApi, guarded, isSha, type Remote, type Sha } from '../repository.ts'
 import { type ApiAnswer, askGitHub, gitHubRepository, openGitHubApi } from './github-api.ts'
 
@@ -8,7 +8,7 @@ type Ask = (route: string, parameters?: object) => Promise<ApiAnswer>
 const apiMsMax = 8_000
 const urlMax = 2_000
 
-/** null: the address is no repository of such a host, or there is no credential for its API. */
+/** null: the URL is not a repository of such a host, or the project has no credential for its API. */
 async function openApi(remote: HostRemote, options: CallOptions): Promise<{ ask: Ask; owner: string } | null> {
   const repository = gitHubRepository(remote.url)
   if (repository === null || remote.credential === null) return null
@@ -22,7 +22,7 @@ async function openApi(remote: HostRemote, options: CallOptions): Promise<{ ask:
   return { ask, owner }
 }
 
-/** Why the host will refuse a push to this branch, as far as its API lists rules; null: it lists none, or does not answer. */
+/** Why the host will refuse a push to this branch, by the rules its API lists; null: none, or no answer. */
 export async function branchRules(
   remote: HostRemote,
   branch: string,
@@ -58,11 +58,11 @@ export interface PullRequest {
 export type PullRequestOutcome =
   | { kind: 'found'; pull: PullRequest }
   | { kind: 'none' }
-  /** In the host's own words. */
+  /** The host's message. */
   | { kind: 'refused'; reason: string }
   | { kind: 'unreachable'; reason: string }
 
-/** The open pull request of these branches, opened if there is none. */
+/** The open pull request of these branches; opens one if there is none. */
 export async function openPullRequest(
   remote: HostRemote,
   input: { base: string; head: string; title: string; body: string },
@@ -84,7 +84,7 @@ export async function openPullRequest(
   const made = await api.ask('POST /repos/{owner}/{repo}/pulls', input)
   const pull = made.kind === 'answered' && made.status === 201 ? readPull(made.data) : null
   if (pull !== null) return { kind: 'found', pull }
-  // Another request may have been quicker, and an answer that did not come does not mean that nothing was made.
+  // Another request may have been faster, and a missing answer does not mean that nothing was created.
   const again = await find()
   if (again.kind === 'found') return again
   return made.kind === 'silent' ? { kind: 'unreachable', reason: made.words } : { kind: 'refused', reason: made.words }
@@ -104,7 +104,7 @@ export async function readPullRequest(
   return pull === null ? { kind: 'none' } : { kind: 'found', pull }
 }
 
-/** What the host sends is not trusted: ids are full ids, and the address is one a page may link to. */
+/** The host's data is not trusted: ids must be full ids, and the URL must be safe to link to. */
 function readPull(data: unknown): PullRequest | null {
   if (typeof data !== 'object' || data === null) return null
   const { number, html_url, state, merged_at, merge_commit_sha, base, head } = data as Record<string, unknown>

@@ -2,31 +2,31 @@ import { createVerify, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename } from 'node:path'
-import { git } from '../git.ts'
-import { readTips } from '../tips.ts'
-import { serveHttpBackend } from '../testing-http-backend.ts'
+import { git } from '../process/git.ts'
+import { readTips } from '../refs/tips.ts'
+import { serveHttpBackend } from '../serve/testing-http-backend.ts'
 
-/** A GitHub-style host on loopback: its API over a real bare repository, and the same repository over plain git. */
+/** A GitHub-style host on loopback: its API over a real bare repository, and the repository over plain git. */
 export interface GitHubStandIn {
   /** `127.0.0.1:port` */
   host: string
   apiUrl: string
   repoUrl: string
-  /** `METHOD /path` of what the API was asked. */
+  /** `METHOD /path` of each API request. */
   apiRequests: string[]
   gitRequests: string[]
-  /** Answers instead of the API; null lets it answer. */
+  /** Answers instead of the API; null lets the API answer. */
   override: ((request: IncomingMessage, response: ServerResponse) => boolean | void) | null
-  /** Tokens git and the API take. `api` or `git` alone is what a token without the scope, or with a rule in its way, is. */
+  /** Tokens that git and the API accept. `api` or `git` alone: a token limited by its scope or a rule. */
   tokens: Map<string, 'both' | 'git' | 'api'>
   app: { id: string; privateKey: string; installed: boolean; tokenMs: number; minted: string[] }
-  /** Types of the rules of each branch. */
+  /** The rule types of each branch. */
   rules: Map<string, string[]>
   pulls: StandInPull[]
   close(): Promise<void>
 }
 
-export interface StandInPull {
+interface StandInPull {
   number: number
   html_url: string
   title: string
@@ -44,7 +44,7 @@ export async function serveGitHub(dir: string): Promise<GitHubStandIn> {
   const backend = await serveHttpBackend(dir)
   const name = basename(dir).replace(/\.git$/, '')
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  // PKCS#1, which is what GitHub hands out.
+  // PKCS#1, the format of GitHub's keys.
   const privateKey = keys.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
   const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const server = createServer((request, response) => {
@@ -158,11 +158,11 @@ async function answerApi(state: ApiState, request: IncomingMessage, response: Se
 async function createRef(state: ApiState, body: Record<string, unknown>, response: ServerResponse): Promise<void> {
   const [ref, sha] = [String(body.ref), String(body.sha)]
   const branch = ref.replace(/^refs\/heads\//, '')
-  // 128: no such object.
+  // 128: the object does not exist.
   const found = await git(state.dir, ['cat-file', '-e', `${sha}^{commit}`], { accept: [0, 1, 128] })
   if (found.code !== 0) return reply(response, 422, { message: 'Object does not exist' })
   if ((await tipOf(state.dir, branch)) !== null) return reply(response, 422, { message: 'Reference already exists' })
-  // 128: another branch stands in the way.
+  // 128: another branch conflicts.
   const made = await git(state.dir, ['update-ref', ref, sha, '0'.repeat(40)], { accept: [0, 128] })
   if (made.code !== 0) return reply(response, 422, { message: 'Reference update failed' })
   reply(response, 201, { ref, object: { type: 'commit', sha } })

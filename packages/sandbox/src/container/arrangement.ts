@@ -1,7 +1,8 @@
-/** What a container is made with, as the engine's API wants it. Pure. */
+/** Builds the engine's configuration of a container. Pure. */
 import type { SandboxSpec } from '../driver.ts'
 import {
   agentProcessesOf,
+  attachmentsDir,
   baseEnvironment,
   binDir,
   egressSocketName,
@@ -12,14 +13,14 @@ import {
   workspaceDir,
 } from '../layout.ts'
 
-export interface ContainerParts {
+interface ContainerParts {
   image: string
   labels: Record<string, string>
-  /** The sandbox's folder on the host, which becomes /run/svc. */
+  /** The sandbox's folder on the host, mounted at /run/svc. */
   runFolder: string
   svcBinary: string
   runtimeBinary: string
-  /** The profile itself, or the path of a file with it: the engines differ. */
+  /** The profile itself (Docker) or the path of a file with it (Podman). */
   seccomp: string
 }
 
@@ -27,10 +28,10 @@ const megabyte = 1024 * 1024
 
 export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Record<string, unknown> {
   const { diskBytesMax, memoryBytesMax } = spec.limits
-  // Each writable place is a tmpfs with its own size; only together with the memory group they cannot take more than
-  // was given. The work tree may fill the disk it was promised, the others half of that.
+  // Each writable folder is a tmpfs with its own size; the memory limit bounds all of them together. The work tree
+  // may use the whole disk limit, the others half of it.
   const half = Math.floor(diskBytesMax / 2)
-  const tmpfs = (size: number, mode: string) => `rw,exec,nosuid,nodev,size=${size},mode=${mode}`
+  const tmpfs = (size: number, mode: string, exec = 'exec') => `rw,${exec},nosuid,nodev,size=${size},mode=${mode}`
   const memory = memoryBytesMax + diskBytesMax + half + 64 * megabyte
   return {
     Image: parts.image,
@@ -44,7 +45,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
     WorkingDir: '/',
     Hostname: 'sandbox',
     NetworkDisabled: true,
-    // A pipe the server holds: at its end the server is gone, and PID 1 ends.
+    // The server holds this pipe. When it closes, the server is gone and PID 1 exits.
     OpenStdin: true,
     StdinOnce: true,
     Tty: false,
@@ -54,7 +55,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       CgroupnsMode: 'private',
       Privileged: false,
       ReadonlyRootfs: true,
-      // Beside what engines hide anyway: what the kernel tells of the machine.
+      // In addition to the engines' defaults: paths where the kernel describes the machine.
       MaskedPaths: [
         '/sys',
         '/proc/acpi',
@@ -66,7 +67,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       ],
       ReadonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
       CapDrop: ['ALL'],
-      // The daemon hands files and processes to the agent's uid and ends them, and can do nothing else.
+      // The daemon may only chown files, switch to the agent's uid, and signal its processes.
       CapAdd: ['SETUID', 'SETGID', 'KILL', 'CHOWN'],
       SecurityOpt: ['no-new-privileges', `seccomp=${parts.seccomp}`],
       Memory: memory,
@@ -74,12 +75,14 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       NanoCpus: Math.round(spec.limits.cpuMax * 1e9),
       PidsLimit: spec.limits.processesMax,
       ShmSize: 64 * megabyte,
-      // Of open files the engine's own: it refuses to raise what its machine does not allow.
+      // The engine's own limit of open files applies: raising it fails on some machines.
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
       Tmpfs: {
         [workspaceDir]: tmpfs(diskBytesMax, '0755'),
         '/opt/svc': tmpfs(64 * megabyte, '0755'),
         [runtimeHome]: tmpfs(half, '0700'),
+        // Only the daemon creates files here, and none is executable.
+        [attachmentsDir]: tmpfs(half, '0755', 'noexec'),
         '/tmp': tmpfs(half, '1777'),
         '/var/tmp': tmpfs(16 * megabyte, '1777'),
         '/root': tmpfs(megabyte, '0700'),

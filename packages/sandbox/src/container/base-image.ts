@@ -1,6 +1,6 @@
 /**
- * An image without a registry: what the agent needs, taken from this machine's own /usr and imported as one layer. Our
- * own programs are not in it; they are bound into every container, whatever image it has.
+ * Builds an image without a registry, from this machine's own /usr, as one layer. The service's own programs are not
+ * in it: every container mounts them, whatever its image.
  */
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -26,79 +26,19 @@ import { findProgram } from '../local/probe.ts'
 import type { Engine } from './engine.ts'
 
 const run = promisify(execFile)
-export const baseRepository = 'svc-sandbox-base'
+const baseRepository = 'svc-sandbox-base'
 
 const needed = ['sh', 'bash', 'git', 'setpriv', 'prlimit']
-const wanted = [
-  ...['env', 'ls', 'cat', 'cp', 'mv', 'rm', 'mkdir', 'rmdir', 'ln', 'chmod', 'chown', 'touch', 'stat', 'readlink'],
-  ...[
-    'realpath',
-    'head',
-    'tail',
-    'wc',
-    'sort',
-    'uniq',
-    'cut',
-    'tr',
-    'tee',
-    'seq',
-    'sleep',
-    'date',
-    'id',
-    'test',
-    'true',
-  ],
-  ...['false', 'echo', 'printf', 'pwd', 'basename', 'dirname', 'mktemp', 'mknod', 'dd', 'df', 'du', 'timeout', 'nice'],
-  ...[
-    'nohup',
-    'xargs',
-    'find',
-    'grep',
-    'egrep',
-    'sed',
-    'awk',
-    'gawk',
-    'mawk',
-    'diff',
-    'patch',
-    'tar',
-    'gzip',
-    'gunzip',
-  ],
-  ...[
-    'xz',
-    'bzip2',
-    'unzip',
-    'zip',
-    'less',
-    'file',
-    'which',
-    'ps',
-    'pgrep',
-    'pkill',
-    'kill',
-    'setsid',
-    'unshare',
-    'nsenter',
-  ],
-  ...['mount', 'umount', 'getent', 'curl', 'wget', 'openssl', 'ssh', 'rg', 'jq', 'make', 'perl', 'node', 'npm', 'npx'],
-  ...[
-    'python3',
-    'pip3',
-    'ip',
-    'su',
-    'hostname',
-    'uname',
-    'whoami',
-    'sha256sum',
-    'md5sum',
-    'base64',
-    'comm',
-    'expr',
-    'yes',
-  ],
-]
-/** What those programs read while they run. */
+const wanted = `
+  env ls cat cp mv rm mkdir rmdir ln chmod chown touch stat readlink realpath head tail wc sort uniq cut tr tee seq sleep
+  date id test true false echo printf pwd basename dirname mktemp mknod dd df du timeout nice nohup xargs find grep egrep
+  sed awk gawk mawk diff patch tar gzip gunzip xz bzip2 unzip zip less file which ps pgrep pkill kill setsid unshare
+  nsenter mount umount getent curl wget openssl ssh rg jq make perl node npm npx python3 pip3 ip su hostname uname whoami
+  sha256sum md5sum base64 comm expr yes
+`
+  .trim()
+  .split(/\s+/)
+/** Files that those programs read at run time. */
 const folders = [
   ...['/usr/lib/git-core', '/usr/share/git-core', '/usr/share/perl5', '/usr/share/perl', '/usr/lib/node_modules'],
   ...['/usr/share/nodejs', '/usr/share/zoneinfo/UTC', '/usr/lib/locale/C.utf8', '/usr/share/ca-certificates'],
@@ -106,7 +46,7 @@ const folders = [
   ...['/etc/alternatives', '/etc/ssl/openssl.cnf', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d'],
 ]
 
-/** The name of the image, made if the engine has none made of these very files. */
+/** The image's name; builds it unless the engine has one of exactly these files. */
 export async function ensureBaseImage(engine: Engine, programs: string[]): Promise<string> {
   const paths = await collect(programs)
   const stamp = createHash('sha256')
@@ -128,21 +68,21 @@ export async function ensureBaseImage(engine: Engine, programs: string[]): Promi
     child.stdin.end(paths.map((path) => `${path.slice(1)}\n`).join(''))
     const stream = Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>
     const made = await engine.request('POST', `/images/create?fromSrc=-&repo=${baseRepository}&tag=${tag}`, { stream })
-    const said = await made.text()
-    if (/"error"/.test(said)) throw new Error(`The base image could not be made: ${said.trim().slice(-300)}`)
+    const reply = await made.text()
+    if (/"error"/.test(reply)) throw new Error(`Couldn't build the base image: ${reply.trim().slice(-300)}`)
     return image
   } finally {
     await rm(stage, { recursive: true, force: true })
   }
 }
 
-/** What no program brings along: the links of a merged /usr, mount points, and who there is. */
+/** Files that no program brings: the links of a merged /usr, mount points, and the users. */
 function makeStage(stage: string): void {
   for (const name of ['bin', 'sbin', 'lib', 'lib64', 'lib32', 'libx32']) {
     if (existsSync(`/${name}`) && lstatSync(`/${name}`).isSymbolicLink())
       symlinkSync(readlinkSync(`/${name}`), join(stage, name))
   }
-  // A tmpfs over a folder takes that folder's mode.
+  // A tmpfs takes the mode of the folder it covers.
   const empty = {
     0o755: ['proc', 'sys', 'dev', 'run', 'run/svc', 'var', 'opt', 'opt/svc', 'workspace', 'usr/local/bin', 'etc'],
     0o700: ['root', 'opt/svc/home'],
@@ -167,16 +107,16 @@ async function collect(programs: string[]): Promise<string[]> {
   }
   for (const folder of folders) if (existsSync(folder)) addTree(folder, found, executables)
   for (const library of await librariesOf([...executables])) addWithLinks(library, found)
-  // Looked up by name while running, so no program's list has them.
+  // Loaded by name at run time, so ldd does not list them.
   for (const folder of new Set([...found].filter((path) => path.endsWith('/libc.so.6')).map(dirname)))
     for (const name of readdirSync(folder))
       if (/^lib(nss_(files|dns)|resolv|gcc_s)\.so/.test(name)) addWithLinks(join(folder, name), found)
   return [...found].sort()
 }
 
-/** A file as every name it has on the way: `/usr/bin/awk` → `/etc/alternatives/awk` → `/usr/bin/mawk`. */
+/** Adds a file with every link on the way: `/usr/bin/awk` → `/etc/alternatives/awk` → `/usr/bin/mawk`. */
 function addWithLinks(path: string, found: Set<string>): void {
-  // /bin and /lib are links themselves where /usr is merged; the file is filed under its true folder.
+  // Where /usr is merged, /bin and /lib are links, so record the file under its real folder.
   const at = join(realpathSync(dirname(path)), path.slice(path.lastIndexOf('/') + 1))
   if (found.has(at) || !existsSync(at)) return
   found.add(at)
@@ -194,11 +134,11 @@ function addTree(path: string, found: Set<string>, executables: Set<string>): vo
 async function librariesOf(files: string[]): Promise<string[]> {
   const paths = new Set<string>()
   for (let from = 0; from < files.length; from += 200) {
-    // 1: a script or a static program among them, of which ldd has nothing to say.
-    const said = await run('ldd', files.slice(from, from + 200), { maxBuffer: 32 * 1024 ** 2 }).catch(
+    // 1: ldd fails for a script or a static program in the list.
+    const listed = await run('ldd', files.slice(from, from + 200), { maxBuffer: 32 * 1024 ** 2 }).catch(
       (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
     )
-    for (const [, path] of said.stdout.matchAll(/(?:=> |^\s+)(\/[^\s]+) \(0x/gm)) paths.add(path!)
+    for (const [, path] of listed.stdout.matchAll(/(?:=> |^\s+)(\/[^\s]+) \(0x/gm)) paths.add(path!)
   }
   return [...paths]
 }

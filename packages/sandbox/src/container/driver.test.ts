@@ -5,10 +5,10 @@ import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { driverConformance } from '../conformance.ts'
+import { driverConformance } from '../conformance/conformance.ts'
 import type { SandboxDriver } from '../driver.ts'
-import { compileStub, listenAsRelay, runIn, testLimits, underTest, until } from '../testing-sandboxes.ts'
-import { sandboxWalls } from '../walls.ts'
+import { compileStub, listenAsRelay, runIn, testLimits, underTest, until } from '../conformance/testing-sandboxes.ts'
+import { sandboxIsolation } from '../conformance/isolation.ts'
 import { createContainerDriver } from './driver.ts'
 import { engineSockets, findEngine } from './engine.ts'
 import { startTestEngine } from './testing-engine.ts'
@@ -51,7 +51,7 @@ describe.skipIf(isMissing)('with an engine', () => {
     underTest(makeDriver('conformance'), relaySocket, async () => expect(await containers()).toEqual([])),
   )
 
-  sandboxWalls('container', async () => ({
+  sandboxIsolation('container', async () => ({
     driver: makeDriver('walls'),
     relaySocket,
     stateFolder: join(folder, 'walls'),

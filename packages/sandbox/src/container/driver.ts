@@ -1,17 +1,18 @@
-/** Sandboxes as containers of a Docker or Podman engine on this machine. */
-import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+/** Runs sandboxes as containers of a Docker or Podman engine on this machine. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
-import { answersHealth } from '../daemon-answers.ts'
+import { answersHealth } from '../daemon-health.ts'
+import { createExits } from '../exits.ts'
+import { lendSocket } from '../lend-socket.ts'
 import {
   type MissingLimit,
   type ProbeOutcome,
   type Sandbox,
   type SandboxDriver,
   SandboxError,
-  type SandboxExit,
   type SandboxSpec,
 } from '../driver.ts'
 import { type Finding, good, missing, weak } from '../finding.ts'
@@ -24,14 +25,14 @@ import { type Engine, EngineError, findEngine } from './engine.ts'
 import { ensureProjectImage } from './project-image.ts'
 import { seccompProfile } from './seccomp-profile.ts'
 
-export interface ContainerDriverOptions {
-  /** A folder of the server, 0700, on a file system the engine sees under the same path. */
+interface ContainerDriverOptions {
+  /** A folder of the server, mode 0700, that the engine sees under the same path. */
   stateDir: string
   svcBinary: string
   runtimeBinary: string
-  /** Unix sockets to look for an engine at, best first. */
+  /** Unix sockets where an engine may listen, in order of preference. */
   sockets: string[]
-  /** Whether commands of a project's Dockerfile have a network while it is built. */
+  /** Whether the commands of a project's Dockerfile have network access during the build. */
   buildNetwork?: 'none' | 'default'
   log: (message: string, facts?: Record<string, unknown>) => void
   bootMs?: number
@@ -58,7 +59,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   const runRoot = join(stateDir, 'containers')
   const owner = Bun.hash(stateDir).toString(16).padStart(16, '0')
   const live = new Map<string, Live>()
-  const listeners = new Set<(exit: SandboxExit) => void>()
+  const exits = createExits(options.log)
   let found: Engine | null = null
   let lacking: { engine: string; missing: MissingLimit[] } | null = null
   let baseImage: Promise<string> | null = null
@@ -71,13 +72,13 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   })
 
   async function probe(): Promise<ProbeOutcome> {
-    // This server's own program runs in the containers, which are Linux everywhere.
+    // The server's own program runs in the containers, which are always Linux.
     if (process.platform !== 'linux')
       return { kind: 'missing', problem: 'The container driver needs Linux.', install: null }
     const outcome = await findEngine(options.sockets)
     if (outcome.kind === 'none') {
       found = null
-      const at = outcome.tried.length > 0 ? ` ${outcome.tried.join(', ')} is there and does not answer.` : ''
+      const at = outcome.tried.length > 0 ? ` ${outcome.tried.join(', ')} exists but does not answer.` : ''
       const problem = `No container engine answers at ${options.sockets.join(' or ') || 'any socket'}.${at}`
       return { kind: 'missing', problem, install: 'apt-get install -y docker.io' }
     }
@@ -85,33 +86,33 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     if (!engine.isRootless && process.getuid?.() !== 0)
       return {
         kind: 'missing',
-        problem: `The engine at ${engine.socket} runs as root and this server does not, so it could not reach its sandboxes' sockets. Use a rootless engine of this user, or the local driver.`,
+        problem: `The engine at ${engine.socket} runs as root but this server does not, so the server could not open the sandboxes' sockets. Use a rootless engine of this user, or the local driver.`,
         install: null,
       }
     if (Buffer.byteLength(socketOf('x'.repeat(36))) >= socketPathMax)
       return {
         kind: 'missing',
-        problem: `The state folder's path is too long for sockets in it: ${stateDir}`,
+        problem: `The path of the state folder is too long for sockets: ${stateDir}`,
         install: null,
       }
     found = engine
     const warnings = engine.isRootless
       ? []
       : [
-          'Root in a container is root of this machine without its rights: turn on userns-remap of the engine, or use the local driver, for the stronger wall.',
+          "Root in a container is this machine's root user without its privileges. For stronger isolation, turn on userns-remap of the engine or use the local driver.",
         ]
     return { kind: 'ready', warnings, missingLimits: await missingLimits(engine) }
   }
 
-  /** Asked once of each engine: what its kernel limits does not change below it. */
+  /** Requested once per engine, since its kernel limits do not change. */
   async function missingLimits(engine: Engine): Promise<MissingLimit[]> {
     if (lacking?.engine === engine.socket) return lacking.missing
     const info = await engine.json<{ MemoryLimit?: boolean; CpuCfsQuota?: boolean; PidsLimit?: boolean }>(
       'GET',
       '/info',
     )
-    const asked = { memory: info.MemoryLimit, cpu: info.CpuCfsQuota, processes: info.PidsLimit }
-    const missing = (Object.keys(asked) as MissingLimit[]).filter((limit) => asked[limit] === false)
+    const limits = { memory: info.MemoryLimit, cpu: info.CpuCfsQuota, processes: info.PidsLimit }
+    const missing = (Object.keys(limits) as MissingLimit[]).filter((limit) => limits[limit] === false)
     lacking = { engine: engine.socket, missing }
     return missing
   }
@@ -138,20 +139,20 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
         ? good('users', "root in a container is not this machine's root")
         : weak(
             'users',
-            "root in a container is this machine's root, without its rights",
+            "root in a container is this machine's root user, without its privileges",
             'dockerd --userns-remap=default',
           ),
       isLimited
         ? good(
             'limits',
-            `memory, processes and processor time by control groups v${info.CgroupVersion ?? '1'}; each writable folder by its size`,
+            `memory, processes, and CPU time by control groups v${info.CgroupVersion ?? '1'}; each writable folder by its size`,
           )
         : weak('limits', 'the engine cannot limit memory or processes on this machine'),
-      good('system calls', 'a filter refuses namespaces, mounts, keys, bpf, io_uring and odd sockets'),
-      good('network', 'none; the service and the allowed hosts by unix sockets'),
+      good('system calls', 'a filter blocks namespaces, mounts, keys, bpf, io_uring, and unusual sockets'),
+      good('network', 'none; the service and allowed hosts through Unix sockets'),
       good(
         'images',
-        `made from this machine's own programs, or by a project's Dockerfile, whose commands have ${options.buildNetwork === 'default' ? "the engine's" : 'no'} network`,
+        `built from this machine's own programs, or from a project's Dockerfile, whose commands have ${options.buildNetwork === 'default' ? "the engine's" : 'no'} network`,
       ),
     ]
   }
@@ -165,7 +166,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
 
   async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     refuseBadSpec(spec)
-    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} exists already.`)
+    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
     const blank = {
       container: null,
       madeAt: Math.floor(Date.now() / 1000),
@@ -177,16 +178,16 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     }
     const entry: Live = { sandboxId: spec.sandboxId, spec, ...blank }
     live.set(spec.sandboxId, entry)
-    const goOn = () => {
+    const throwIfStopped = () => {
       if (signal.aborted || entry.stopping) throw aborted()
     }
     try {
-      goOn()
+      throwIfStopped()
       const engine = await engineNow()
       const image = await imageFor(engine, spec, signal)
-      goOn()
+      throwIfStopped()
       await start(engine, entry, image)
-      await untilDaemonAnswers(engine, entry, goOn)
+      await untilDaemonAnswers(engine, entry, throwIfStopped)
       entry.running = true
       return asSandbox(entry)
     } catch (error) {
@@ -198,7 +199,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
 
   async function imageFor(engine: Engine, spec: SandboxSpec, signal: AbortSignal): Promise<string> {
     if (spec.image) return ensureProjectImage(engine, spec.image, options.buildNetwork ?? 'none', signal)
-    // Asked for by many at once it is made once; one that failed is tried again by the next.
+    // Concurrent creates share one build; after a failure the next create tries again.
     baseImage ??= ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary]).catch((error: unknown) => {
       baseImage = null
       throw error
@@ -206,7 +207,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     const image = await baseImage
     const known = await engine.request('GET', `/images/${image}/json`, { accept: [404] })
     await known.arrayBuffer()
-    // Somebody tidied the engine's images.
+    // The image was deleted from the engine.
     if (!known.ok) baseImage = null
     return known.ok ? image : ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
   }
@@ -214,7 +215,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
   async function start(engine: Engine, entry: Live, image: string): Promise<void> {
     const { spec, sandboxId } = entry
     chmodSync(dirname(prepareFolder(sandboxId)), 0o700)
-    for (const path of [spec.relaySocket, spec.egressSocket]) if (path) lendSocket(path)
+    for (const path of [spec.relaySocket, spec.egressSocket]) if (path) lendSocket(path, 0)
     const profile = seccompProfile()
     const file = join(stateDir, 'seccomp.json')
     writeFileSync(file, profile)
@@ -246,7 +247,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     return folder
   }
 
-  /** Waits for the container's end, which the engine tells when it comes. */
+  /** Waits until the engine reports the container's end. */
   async function follow(engine: Engine, entry: Live, container: string): Promise<void> {
     const code = await engine
       .json<{ StatusCode: number }>('POST', `/containers/${container}/wait`)
@@ -255,32 +256,20 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     entry.ended = true
     if (!entry.running || entry.stopping) return
     const reason = await reasonOf(engine, entry, code)
-    // Told in any case: whoever waits for this sandbox must hear that it is gone.
-    await clean(entry).catch((error: unknown) =>
-      options.log('a sandbox that ended could not be cleaned up', {
-        sandbox_id: entry.sandboxId,
-        error: String(error),
-      }),
-    )
-    options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
-    for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason })
+    await exits.report({ sandboxId: entry.sandboxId, reason }, () => clean(entry))
   }
 
   async function reasonOf(engine: Engine, entry: Live, code: number | null): Promise<string> {
     const isOutOfMemory = await outOfMemory(engine, entry)
     const how =
-      code === null
-        ? 'and the engine does not say how'
-        : code > 128
-          ? `with signal ${code - 128}`
-          : `with exit code ${code}`
+      code === null ? 'for an unknown reason' : code > 128 ? `with signal ${code - 128}` : `with exit code ${code}`
     const why = isOutOfMemory ? `, after it ran ${memorySentence(entry.spec.limits)}` : ''
-    return `The sandbox ended by itself ${how}${why}. ${await lastWords(engine, entry)}`.trim()
+    return `The sandbox ended by itself ${how}${why}. ${await lastLines(engine, entry)}`.trim()
   }
 
   async function outOfMemory(engine: Engine, entry: Live): Promise<boolean> {
     if (entry.container === null) return false
-    // A container's own state tells only of its first process; what befell the others is an event.
+    // A container's state covers only its first process; events cover the others.
     const filters = encodeURIComponent(JSON.stringify({ container: [entry.container], event: ['oom'] }))
     const now = (Date.now() / 1000).toFixed(3)
     const events = await engine
@@ -290,7 +279,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     return events.trim() !== ''
   }
 
-  async function lastWords(engine: Engine, entry: Live): Promise<string> {
+  async function lastLines(engine: Engine, entry: Live): Promise<string> {
     if (entry.container === null) return ''
     const path = `/containers/${entry.container}/logs?stdout=1&stderr=1&tail=5`
     const bytes = await engine
@@ -300,18 +289,21 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     return plainLines(demultiplexed(bytes))
   }
 
-  async function untilDaemonAnswers(engine: Engine, entry: Live, goOn: () => void): Promise<void> {
+  async function untilDaemonAnswers(engine: Engine, entry: Live, throwIfStopped: () => void): Promise<void> {
     const deadline = Date.now() + (options.bootMs ?? 30_000)
     while (!entry.ended) {
-      goOn()
-      if (await answersHealth(socketOf(entry.sandboxId))) return goOn()
+      throwIfStopped()
+      if (await answersHealth(socketOf(entry.sandboxId))) return throwIfStopped()
       if (Date.now() > deadline) throw new SandboxError('boot-failed', 'The daemon did not answer in time.')
       await new Promise((again) => setTimeout(again, 10))
     }
-    goOn()
+    throwIfStopped()
     const state = await engine.json<{ State: { ExitCode: number } }>('GET', `/containers/${entry.container}/json`)
-    const said = await lastWords(engine, entry)
-    throw new SandboxError('boot-failed', `The container ended with exit code ${state.State.ExitCode}. ${said}`.trim())
+    const output = await lastLines(engine, entry)
+    throw new SandboxError(
+      'boot-failed',
+      `The container ended with exit code ${state.State.ExitCode}. ${output}`.trim(),
+    )
   }
 
   function clean(entry: Live): Promise<void> {
@@ -342,7 +334,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
     for (const name of await readdir(runRoot).catch(() => [])) {
       if (live.has(name)) continue
       await removeFolder(name)
-      options.log('removed what an earlier server left', { sandbox_id: name })
+      options.log('removed a sandbox that an earlier server left behind', { sandbox_id: name })
     }
   }
 
@@ -366,7 +358,7 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
         return
       }
       entry.stopping = true
-      // A create that is under way sees that and cleans up itself; it may not have a container yet.
+      // A create in progress detects this and cleans up itself; it may not have a container yet.
       await clean(entry)
     },
     async memoryTrouble(sandboxId) {
@@ -374,17 +366,14 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
       if (entry === undefined || found === null) return null
       return (await outOfMemory(found, entry)) ? memorySentence(entry.spec.limits) : null
     },
-    onExit(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    onExit: exits.onExit,
   }
 }
 
 async function remove(engine: Engine, container: string): Promise<void> {
   const deadline = Date.now() + 20_000
   for (;;) {
-    // 404: gone already. 409: another removal of it is under way.
+    // 404: already removed. 409: another removal is in progress.
     const path = `/containers/${container}?force=true&v=true`
     const reply = await engine.request('DELETE', path, { accept: [404, 409] })
     await reply.arrayBuffer()
@@ -392,15 +381,9 @@ async function remove(engine: Engine, container: string): Promise<void> {
     const known = await engine.request('GET', `/containers/${container}/json`, { accept: [404] })
     await known.arrayBuffer()
     if (known.status === 404) return
-    if (Date.now() > deadline) throw new EngineError(409, `The engine does not remove the container ${container}.`)
+    if (Date.now() > deadline) throw new EngineError(409, `The engine did not remove the container ${container}.`)
     await new Promise((again) => setTimeout(again, 20))
   }
-}
-
-/** Container root without CAP_DAC_OVERRIDE meets our socket as its owner or as everyone. In a folder that keeps strangers out it may be open to everyone. */
-function lendSocket(path: string): void {
-  if ((statSync(dirname(path)).mode & 0o007) === 0) chmodSync(path, 0o666)
-  else if (process.getuid?.() === 0) chownSync(path, 0, 0)
 }
 
 function explain(error: unknown): SandboxError {
@@ -411,7 +394,7 @@ function explain(error: unknown): SandboxError {
   return new SandboxError('boot-failed', `The sandbox did not start: ${what}`, { cause: error })
 }
 
-/** Without a terminal the engine frames what a container says: eight bytes, the last four of them the length. */
+/** Without a terminal the engine frames output: eight bytes per frame, the last four of which are the length. */
 function demultiplexed(bytes: Buffer): string {
   let text = ''
   for (let at = 0; at + 8 <= bytes.length;) {

@@ -1,4 +1,4 @@
-/** The API of a Docker or Podman engine over its unix socket. The client program is not needed, and proves nothing: many machines have it without an engine. */
+/** The API of a Docker or Podman engine over its Unix socket. Many machines have the client without an engine. */
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 
@@ -6,21 +6,21 @@ export interface Engine {
   kind: 'docker' | 'podman'
   version: string
   socket: string
-  /** Its containers' root is this user's own, not the machine's. */
+  /** Root in its containers is this user, not the machine's root user. */
   isRootless: boolean
   request(method: string, path: string, options?: EngineRequest): Promise<Response>
-  /** As `request`, with the answer as JSON; what is not a success throws EngineError. */
+  /** Like `request`, with the answer as JSON; throws an EngineError unless the request succeeds. */
   json<T>(method: string, path: string, options?: EngineRequest): Promise<T>
-  /** Holds the container's standard input open until the socket is destroyed, or we die. */
+  /** Keeps the container's standard input open until the socket is destroyed or this process ends. */
   holdInput(container: string): Promise<Socket>
 }
 
 export interface EngineRequest {
   body?: unknown
-  /** A body that is sent as it is. */
+  /** A body that is sent as is. */
   stream?: ReadableStream<Uint8Array> | Blob
   signal?: AbortSignal
-  /** Statuses besides success that the caller knows what to do with. */
+  /** Error statuses that the caller handles. */
   accept?: number[]
 }
 
@@ -33,30 +33,30 @@ export class EngineError extends Error {
   }
 }
 
-export type EngineOutcome = { kind: 'found'; engine: Engine } | { kind: 'none'; tried: string[] }
+type EngineOutcome = { kind: 'found'; engine: Engine } | { kind: 'none'; tried: string[] }
 
-/** API 1.40 is Docker 19.03 and every Podman since 3. */
+/** API 1.40: Docker 19.03, and every Podman since 3. */
 const api = '/v1.40'
 
 export async function findEngine(sockets: string[]): Promise<EngineOutcome> {
   const tried: string[] = []
   for (const socket of sockets) {
     if (!existsSync(socket)) continue
-    const engine = await ask(socket)
+    const engine = await connectEngine(socket)
     if (engine !== null) return { kind: 'found', engine }
     tried.push(socket)
   }
   return { kind: 'none', tried }
 }
 
-/** Where engines listen by default; `given` (DOCKER_HOST) alone counts when it is set. */
+/** Default sockets of engines; `given` (DOCKER_HOST) replaces them when set. */
 export function engineSockets(given: string | undefined, runtimeDir: string | undefined): string[] {
   if (given) return given.startsWith('unix://') ? [given.slice('unix://'.length)] : []
   const own = runtimeDir ? [`${runtimeDir}/docker.sock`, `${runtimeDir}/podman/podman.sock`] : []
   return [...own, '/var/run/docker.sock', '/run/podman/podman.sock']
 }
 
-async function ask(socket: string): Promise<Engine | null> {
+async function connectEngine(socket: string): Promise<Engine | null> {
   const call = (method: string, path: string, { body, stream, signal }: EngineRequest = {}): Promise<Response> =>
     fetch(`http://engine${api}${path}`, {
       unix: socket,
@@ -90,7 +90,7 @@ async function ask(socket: string): Promise<Engine | null> {
       holdInput: (container) => holdInput(socket, container),
     }
   } catch {
-    // Nobody answers there, or nobody of these.
+    // Nothing listens there, or not an engine.
     return null
   }
 }
@@ -107,7 +107,7 @@ function holdInput(socket: string, container: string): Promise<Socket> {
       held.on('error', () => held.destroy())
       const line = answer.toString('latin1').split('\r\n', 1)[0] ?? ''
       if (/^HTTP\/1\.1 (101|200) /.test(line)) resolve(held)
-      else reject(new EngineError(0, `The engine would not hold the container's input: ${line}`))
+      else reject(new EngineError(0, `The engine did not attach to the container's input: ${line}`))
     })
   })
 }
@@ -116,6 +116,7 @@ function messageOf(text: string): string {
   try {
     return String((JSON.parse(text) as { message?: unknown }).message ?? '')
   } catch {
+    // Not JSON, as from a proxy.
     return text.trim().slice(0, 500)
   }
 }

@@ -1,4 +1,4 @@
-/** A project's own image, built by the engine from what its default branch holds. */
+/** Builds a project's own image from the files of its default branch. */
 import type { ProjectImage } from '../driver.ts'
 import { SandboxError } from '../driver.ts'
 import type { Engine } from './engine.ts'
@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts'
 const repository = 'svc-project-image'
 const buildMs = 15 * 60_000
 
-/** Built once for a key; a build in flight is shared by all who want it. */
+/** Builds in progress by key, shared by concurrent creates. */
 const building = new Map<string, Promise<string>>()
 
 export async function ensureProjectImage(
@@ -15,19 +15,20 @@ export async function ensureProjectImage(
   network: 'none' | 'default',
   signal: AbortSignal,
 ): Promise<string> {
-  if (!/^[a-z0-9]{16,64}$/.test(image.key)) throw new SandboxError('boot-failed', 'The image has no proper key.')
+  if (!/^[a-z0-9]{16,64}$/.test(image.key)) throw new SandboxError('boot-failed', 'The image key is not valid.')
   const name = `${repository}:${image.key}`
   const known = await engine.request('GET', `/images/${name}/json`, { accept: [404] })
   await known.arrayBuffer()
   if (known.ok) return name
-  const at = `${engine.socket} ${name}`
-  const flight = building.get(at) ?? build(engine, image, name, network)
-  building.set(at, flight)
-  flight.finally(() => building.delete(at)).catch(() => {})
-  const gaveUp = new Promise<never>((_, reject) =>
+  const key = `${engine.socket} ${name}`
+  const flight = building.get(key) ?? build(engine, image, name, network)
+  building.set(key, flight)
+  const forget = () => building.delete(key)
+  flight.then(forget, forget)
+  const aborted = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error)),
   )
-  return Promise.race([flight, gaveUp])
+  return Promise.race([flight, aborted])
 }
 
 async function build(engine: Engine, image: ProjectImage, name: string, network: string): Promise<string> {
@@ -35,25 +36,25 @@ async function build(engine: Engine, image: ProjectImage, name: string, network:
     t: name,
     dockerfile: image.dockerfile,
     networkmode: network,
-    // What the build leaves in between is of no use to anybody.
+    // Removes intermediate containers.
     rm: 'true',
     forcerm: 'true',
     labels: JSON.stringify({ 'svc.image': image.key }),
   })
   const stream = await image.context()
   const reply = await engine.request('POST', `/build?${query}`, { stream, signal: AbortSignal.timeout(buildMs) })
-  // One JSON document a line: what it does, and at the end an error, if there is one.
+  // One JSON document per line: progress, and an error at the end if the build failed.
   let last = ''
   let error: string | null = null
   for (const line of (await reply.text()).split('\n')) {
     if (line.trim() === '') continue
-    const said = JSON.parse(line) as { stream?: string; error?: string }
-    if (said.stream?.trim()) last = said.stream.trim()
-    if (said.error) error = said.error
+    const progress = JSON.parse(line) as { stream?: string; error?: string }
+    if (progress.stream?.trim()) last = progress.stream.trim()
+    if (progress.error) error = progress.error
   }
   if (error === null) return name
-  const why = error.replace(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, 500)
-  throw new SandboxError('boot-failed', `The image of ${image.dockerfile} could not be built: ${why}`, {
-    hint: `The last thing it did: ${last.replace(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, 300)}`,
+  const reason = error.replace(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, 500)
+  throw new SandboxError('boot-failed', `Couldn't build the image of ${image.dockerfile}: ${reason}`, {
+    hint: `The last build step: ${last.replace(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, 300)}`,
   })
 }

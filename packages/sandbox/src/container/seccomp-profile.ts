@@ -1,4 +1,4 @@
-/** The refused calls as a profile of the container engines, which turn it into a filter with libseccomp. */
+/** The blocked calls as an engine's profile, which the engine compiles to a filter with libseccomp. */
 import { errno, families, newNamespaces, newTime, refused, terminalInjections, unknown } from '../refused-calls.ts'
 
 interface Condition {
@@ -15,7 +15,7 @@ const fail = (names: string[], errnoRet: number, args: Condition[] = []) => ({
   args,
 })
 
-/** One rule a bit: a masked comparison knows "all of these", and any one of them is too many. */
+/** One rule per bit: a masked comparison tests for all bits, but any one of them must be blocked. */
 const anyBit = (name: string, bits: number) =>
   Array.from({ length: 32 }, (_, bit) => 2 ** bit)
     .filter((bit) => (bits & bit) !== 0)
@@ -30,7 +30,7 @@ export function seccompProfile(): string {
   )
   return JSON.stringify({
     defaultAction: 'SCMP_ACT_ALLOW',
-    // The machine's own alone: calls of another one (32 bits, x32) end the program.
+    // Only the machine's own architecture: calls of others (32 bits, x32) kill the program.
     architectures: [process.arch === 'arm64' ? 'SCMP_ARCH_AARCH64' : 'SCMP_ARCH_X86_64'],
     syscalls: [
       fail(Object.keys(refused), errno.EPERM),
@@ -40,7 +40,7 @@ export function seccompProfile(): string {
       ...terminalInjections.map((value) => fail(['ioctl'], errno.EPERM, [{ index: 1, value, op: 'SCMP_CMP_EQ' }])),
       ...others.map((value) => fail(['socket'], errno.EAFNOSUPPORT, [{ index: 0, value, op: 'SCMP_CMP_EQ' }])),
       fail(['socket'], errno.EAFNOSUPPORT, [{ index: 0, value: familiesMax, op: 'SCMP_CMP_GT' }]),
-      // Of netlink only protocol 0, routing: programs list the interfaces with it.
+      // Only netlink protocol 0 (routing), which programs use to list interfaces.
       fail(['socket'], errno.EAFNOSUPPORT, [
         { index: 0, value: families.netlink, op: 'SCMP_CMP_EQ' },
         { index: 2, value: 0, op: 'SCMP_CMP_NE' },

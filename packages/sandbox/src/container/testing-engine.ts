@@ -1,4 +1,4 @@
-/** A Docker engine of the test's own: on a private socket, with its data in a temporary folder, and without any network. */
+/** A Docker engine for tests: on a private socket, with its data in a temporary folder and no network. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,18 +8,18 @@ import { join, resolve } from 'node:path'
 import { findProgram } from '../local/probe.ts'
 import { findEngine } from './engine.ts'
 
-/** Where scripts/container-engine.mjs unpacks one. */
+/** scripts/container-engine.mjs unpacks an engine here. */
 const unpacked = resolve(import.meta.dir, '../../../../node_modules/.cache/container-engine')
 
-export interface TestEngine {
+interface TestEngine {
   socket: string
   close(): Promise<void>
 }
 
-/** Why there is none, as a sentence, when there is none. */
+/** Returns the reason as a sentence when no engine can start. */
 export async function startTestEngine(): Promise<TestEngine | string> {
   const program = findProgram('dockerd') ?? [join(unpacked, 'usr/sbin/dockerd')].find((path) => existsSync(path))
-  if (program === undefined) return 'dockerd is not on this machine: npm run test:container brings it along'
+  if (program === undefined) return 'dockerd is not installed: npm run test:container downloads it'
   if (process.getuid?.() !== 0) return 'dockerd can only be started by root'
   const folder = await mkdtemp(join(tmpdir(), 'svc-eng-'))
   const socket = join(folder, 'docker.sock')
@@ -40,13 +40,13 @@ export async function startTestEngine(): Promise<TestEngine | string> {
       },
     },
   )
-  let said = ''
-  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-500)))
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-500)))
   const deadline = Date.now() + 60_000
   while ((await findEngine([socket])).kind === 'none') {
     if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
       await end(child, folder)
-      return `dockerd does not start here: ${said.trim()}`
+      return `dockerd does not start here: ${stderr.trim()}`
     }
     await Bun.sleep(50)
   }

@@ -1,4 +1,4 @@
-/** What a sandbox sees, as arguments of bubblewrap. Pure: the launcher opens the files and passes them by number. */
+/** The sandbox's view of the system, as arguments of bubblewrap. Pure: the launcher opens the files. */
 import { existsSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -18,15 +18,15 @@ import {
   workspaceDir,
 } from '../layout.ts'
 
-/** File descriptors of bubblewrap, and the one by which its watcher knows that we live. */
+/** File descriptors of bubblewrap; its watcher uses `watched` to detect that the server has ended. */
 export const fds = { info: 3, mapsWritten: 4, seccomp: 5, args: 6, watched: 7 } as const
 
-/** What a sandbox is made from, as paths that bubblewrap can walk to under its own ids. */
+/** Sources of the sandbox's mounts, as paths that bubblewrap can reach under its own ids. */
 export interface Sources {
   run: string
   /** Null for a sandbox that does not reach the service. */
   relay: string | null
-  /** Null for a sandbox without a way out. */
+  /** Null for a sandbox without egress. */
   egress: string | null
   svc: string
   runtime: string
@@ -34,10 +34,10 @@ export interface Sources {
   etc: string
 }
 
-/** The empty file beside the files of `etc`. */
+/** The empty file next to the files of `etc`. */
 export const emptyName = 'empty'
 
-/** Files of the host's /etc that programs in /usr cannot do without and that hold no secret. */
+/** Files of the host's /etc that programs in /usr need and that contain no secrets. */
 const hostEtc = [
   'alternatives',
   'ld.so.cache',
@@ -67,15 +67,15 @@ export function bubblewrapArguments(
     ...['--info-fd', String(fds.info), '--seccomp', String(fds.seccomp)],
     ...(options.singleUid ? ['--uid', '1000', '--gid', '1000'] : twoUids),
 
-    // One file system for everything that can be written, so that one size bounds it. It is memory and not a folder on
-    // the disk: only a tmpfs has a size limit without root, quotas or loop devices, it is the fastest, and it is gone
-    // with its namespace however the server dies. Its pages count into the sandbox's memory group; the driver adds
-    // diskBytesMax to that limit, so that a full disk is ENOSPC for the writer and not death for the runtime.
+    // One file system for all writable folders, so that one size limits it. It is a tmpfs: only that has a size limit
+    // without root, quotas, or loop devices; it is fast; and it disappears with its namespace even if the server is
+    // killed. Its pages count toward the sandbox's memory group, so the driver adds diskBytesMax to that limit: a
+    // full disk must be ENOSPC for the writer, not the death of the runtime.
     ...['--perms', '0755', '--size', String(spec.limits.diskBytesMax), '--tmpfs', '/'],
     ...['--ro-bind', '/usr', '/usr', ...topLevel()],
     ...['--perms', '0755', '--dir', '/etc'],
     ...Object.keys(etcFiles).flatMap((name) => ['--ro-bind', join(from.etc, name), `/etc/${name}`]),
-    // Parents that bubblewrap makes on its own are 0700, out of the agent's reach.
+    // bubblewrap creates missing parents with mode 0700, which the agent could not enter.
     ...['/etc/ssl', '/etc/pki', '/etc/pki/tls', '/etc/pki/ca-trust'].flatMap((path) => [
       '--perms',
       '0755',
@@ -101,14 +101,14 @@ export function bubblewrapArguments(
       '--dir',
       '/root',
     ],
-    // The daemon gives these two to the agent: here every file is still made by the inner root.
+    // The daemon gives these two to the agent: here the inner root still owns every file.
     ...['--perms', '0755', '--dir', workspaceDir, '--perms', '0700', '--dir', runtimeHome],
 
     ...['--perms', '0755', '--dir', '/run', '--bind', from.run, runDir],
     ...(from.relay === null ? [] : ['--bind', from.relay, join(runDir, relaySocketName)]),
     ...(from.egress === null ? [] : ['--bind', from.egress, join(runDir, egressSocketName)]),
 
-    // /usr is read-only, so a mount point for our programs has to come from a tmpfs over the host's folder.
+    // /usr is read-only, so the mount points of our programs come from a tmpfs over the host's folder.
     ...['--perms', '0755', '--size', String(megabyte), '--tmpfs', binDir],
     ...['--ro-bind', from.svc, `${binDir}/svc`, '--ro-bind', from.runtime, `${binDir}/opencode`],
     ...['--symlink', 'svc', `${binDir}/svc-agent`, '--symlink', 'svc', `${binDir}/svc-entrypoint`],
@@ -118,25 +118,25 @@ export function bubblewrapArguments(
   ]
 }
 
-/** An empty folder or file over it. /etc has what is listed above and no more, so there only that can be hidden. */
+/** Covers the path with an empty folder or file. Of /etc a sandbox sees only the files listed above. */
 function hiding({ path, kind }: HiddenPath, from: Sources): string[] {
   if (path.startsWith('/etc/') && !hostEtc.some((seen) => `${path}/`.startsWith(`/etc/${seen}/`))) return []
   if (kind === 'file') return ['--ro-bind', join(from.etc, emptyName), path]
   return ['--perms', '0555', '--size', '4096', '--tmpfs', path, '--remount-ro', path]
 }
 
-/** The daemon's inner root: it hands files and processes to the agent's uid and ends them, and can do nothing else. */
+/** Capabilities of the inner root: it may only chown files, switch to the agent's uid, and signal its processes. */
 const twoUids = [
   ...['--userns-block-fd', String(fds.mapsWritten)],
   ...['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_CHOWN'].flatMap((capability) => ['--cap-add', capability]),
 ]
 
-/** Arguments of PID 1. Its standard input is a pipe the server holds: at its end the server is gone. */
+/** Arguments of PID 1. The server holds the pipe on its standard input; when it closes, PID 1 exits. */
 export function entrypointCommand(spec: SandboxSpec): string[] {
   return [`${binDir}/svc-entrypoint`, '--lifeline', '--agent-processes', String(agentProcessesOf(spec.limits))]
 }
 
-/** Values go by file descriptor and never by argv, which every user of the host can read. */
+/** Values go through a file descriptor, never through argv, which every user of the host can read. */
 function environmentArguments(env: Record<string, string>): string[] {
   const given = Object.entries(env).filter(([name]) => !isLoaderName(name))
   return Object.entries({ ...baseEnvironment, ...Object.fromEntries(given) }).flatMap(([name, value]) => [
@@ -146,7 +146,7 @@ function environmentArguments(env: Record<string, string>): string[] {
   ])
 }
 
-/** /bin, /lib and the like: links into /usr on most systems, real folders on the rest. */
+/** /bin, /lib, and so on: links into /usr on most systems, real folders on others. */
 function topLevel(): string[] {
   return ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
     if (!existsSync(path)) return []
@@ -159,7 +159,7 @@ function linkTarget(path: string): string | null {
   try {
     return readlinkSync(path)
   } catch {
-    // EINVAL: a folder and no link.
+    // EINVAL: a folder, not a link.
     return null
   }
 }

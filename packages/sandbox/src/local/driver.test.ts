@@ -6,10 +6,10 @@ import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { driverConformance } from '../conformance.ts'
+import { driverConformance } from '../conformance/conformance.ts'
 import type { SandboxDriver, SandboxError, SandboxSpec } from '../driver.ts'
-import { compileStub, listenAsRelay, testLimits as limits, underTest } from '../testing-sandboxes.ts'
-import { sandboxWalls } from '../walls.ts'
+import { compileStub, listenAsRelay, testLimits as limits, underTest } from '../conformance/testing-sandboxes.ts'
+import { sandboxIsolation } from '../conformance/isolation.ts'
 import { createLocalDriver } from './driver.ts'
 
 // Generous: the machines that run this are busy with everything else.
@@ -54,7 +54,7 @@ driverConformance('local', async () =>
   ),
 )
 
-sandboxWalls('local', async () => ({
+sandboxIsolation('local', async () => ({
   driver: makeDriver('walls'),
   relaySocket,
   stateFolder: join(folder, 'walls'),
@@ -88,7 +88,7 @@ describe('failures', () => {
     const driver = makeDriver('missing')
     const spec = { ...specOf('missing'), relaySocket: join(folder, 'nobody.sock') }
     expect(((await driver.create(spec, never).catch((e: unknown) => e)) as SandboxError).message).toContain(
-      'no socket at',
+      'is not a socket',
     )
     const without = createLocalDriver({
       stateDir: join(folder, 'm2'),

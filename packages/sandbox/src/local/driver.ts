@@ -1,43 +1,44 @@
 /**
- * Sandboxes on a bare Linux machine by bubblewrap. A sandbox is one process of ours with everything it started: it
- * lives in memory only, dies with this server, and leaves nothing but an empty folder and empty groups for `sweep`.
+ * Runs sandboxes on a plain Linux machine with bubblewrap. A sandbox is a child process with all its descendants: it
+ * exists only in memory, ends with this server, and leaves only an empty folder and empty groups for `sweep`.
  */
 import { type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 import {
   type ProbeOutcome,
   type Sandbox,
   type SandboxDriver,
   SandboxError,
-  type SandboxExit,
   type SandboxLimits,
   type SandboxSpec,
 } from '../driver.ts'
 import { etcFiles, memorySentence, sharedMemorySentence } from '../layout.ts'
 import { daemonSocketIn, emptyName, fds, type Sources } from './arrangement.ts'
-import { openCgroups } from './cgroups.ts'
+import { killProcess, openCgroups } from './cgroups.ts'
 import { examineLocal } from './examine.ts'
 import { hiddenFrom } from './hidden-paths.ts'
 import { createSlots, firstUidOf, readIdentity } from './ids.ts'
 import { launch, LaunchFailed, stagedNames } from './launch.ts'
-import { answersHealth } from '../daemon-answers.ts'
+import { answersHealth } from '../daemon-health.ts'
+import { createExits } from '../exits.ts'
+import { lendSocket } from '../lend-socket.ts'
 import { aborted, idPattern, refuseBadSpec } from '../spec.ts'
 import { createOutputTail, type OutputTail } from '../output-tail.ts'
 import { findProgram, probeMachine } from './probe.ts'
 import { seccompFilter } from './seccomp.ts'
 
 export interface LocalDriverOptions {
-  /** A folder of the server, 0700. */
+  /** A folder of the server, mode 0700. */
   stateDir: string
-  /** The compiled program: svc, svc-agent and svc-entrypoint inside. */
+  /** The compiled program: svc, svc-agent, and svc-entrypoint in the sandbox. */
   svcBinary: string
-  /** The agent runtime: opencode inside. */
+  /** The agent runtime: opencode in the sandbox. */
   runtimeBinary: string
   log: (message: string, facts?: Record<string, unknown>) => void
-  /** Files and folders of this machine that no sandbox may read, though it reads what is around them. */
+  /** Files and folders of this machine that no sandbox may read, even where it reads their surroundings. */
   hiddenPaths?: readonly string[]
   /** How long a daemon may take to answer for the first time. */
   bootMs?: number
@@ -52,9 +53,9 @@ interface Live {
   output: OutputTail
   running: boolean
   stopping: boolean
-  /** Resolves once the last process is gone. */
+  /** Resolves once the last process has ended. */
   ended: Promise<void>
-  /** What `stop` and an exit of its own share, so that both may happen at once. */
+  /** Shared by `stop` and an exit of the sandbox, which may happen at the same time. */
   cleaned: Promise<void> | null
 }
 
@@ -66,10 +67,10 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   const filterFile = join(stateDir, 'seccomp.bpf')
   const stage = join(stateDir, 'stage')
   const live = new Map<string, Live>()
-  const listeners = new Set<(exit: SandboxExit) => void>()
+  const exits = createExits(options.log)
   const slots = createSlots()
   const identity = readIdentity()
-  // Two servers of one machine have two state folders, so their groups must not meet.
+  // Two servers on one machine have different state folders, so their groups differ too.
   const cgroups = openCgroups(`svc-${Bun.hash(stateDir).toString(16).padStart(16, '0')}`, join(stateDir, 'groups.json'))
   let ready: ProbeOutcome | null = null
 
@@ -81,7 +82,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   })
 
   async function probe(): Promise<ProbeOutcome> {
-    // Good news keeps while bubblewrap is there: it is asked before each create and costs some 30 ms. Bad news does not.
+    // A good result is kept while bubblewrap exists: the probe runs before each create and takes 30 ms. A bad result
+    // is not kept.
     if (ready !== null && findProgram('bwrap') !== null) return ready
     const outcome = await probeMachine({
       svcBinary: options.svcBinary,
@@ -96,7 +98,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
 
   async function create(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox> {
     refuseBadSpec(spec)
-    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} exists already.`)
+    if (live.has(spec.sandboxId)) throw new SandboxError('boot-failed', `Sandbox ${spec.sandboxId} already exists.`)
     const entry: Live = {
       sandboxId: spec.sandboxId,
       slot: slots.take(),
@@ -141,7 +143,9 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     chmodSync(stateDir, 0o700)
     const free = statfsSync(stateDir)
     if (free.bavail * free.bsize < freeBytesMin) {
-      throw new SandboxError('no-space', `Less than 16 MB are free at ${stateDir}.`, { hint: 'Free some disk space.' })
+      throw new SandboxError('no-space', `${stateDir} has less than 16 MB of free space.`, {
+        hint: 'Free some disk space.',
+      })
     }
     const sources = prepareFolders(entry, spec)
     const groups = await cgroups
@@ -157,7 +161,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
         entry.output.follow(child)
         entry.ended = new Promise((resolveEnded) => {
           child.once('error', () => resolveEnded())
-          // bubblewrap has gone; the watcher still holds the pipes, and hears from us that it is over.
+          // bubblewrap has ended, but the watcher still holds the pipes.
           child.once('exit', () => dismissWatcher(child))
           child.once('close', (code, signal) => {
             resolveEnded()
@@ -168,7 +172,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       },
     )
     entry.innerPid = running.innerPid
-    // For a sweep after our own kill -9. The start time tells this process from a later one with its number.
+    // For the sweep after a kill -9 of this server. The start time distinguishes this process from a later one with
+    // the same pid.
     writeFileSync(
       join(runRoot, `${entry.sandboxId}.json`),
       JSON.stringify({ pid: running.innerPid, started: await startTime(running.innerPid) }),
@@ -223,15 +228,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       `The sandbox ended by itself with ${how}${trouble === null ? '' : `, after it ran ${trouble}`}.`,
       entry.output.asSentence(),
     ].join(' ')
-    // Told in any case: whoever waits for this sandbox must hear that it is gone.
-    await clean(entry).catch((error: unknown) =>
-      options.log('a sandbox that ended could not be cleaned up', {
-        sandbox_id: entry.sandboxId,
-        error: String(error),
-      }),
-    )
-    options.log('sandbox ended', { sandbox_id: entry.sandboxId, reason })
-    for (const listener of listeners) listener({ sandboxId: entry.sandboxId, reason: reason.trim() })
+    await exits.report({ sandboxId: entry.sandboxId, reason: reason.trim() }, () => clean(entry))
   }
 
   async function memoryTroubleOf(entry: Live): Promise<string | null> {
@@ -241,11 +238,11 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
   }
 
   function kill(entry: Live): void {
-    // PID 1 first: the kernel then ends everything else in its namespace before bubblewrap, which waits for it, ends.
-    // bubblewrap is our child and not yet waited for, so neither number can belong to anyone else.
+    // PID 1 first: the kernel then ends its whole namespace before bubblewrap, which waits for it, exits. bubblewrap
+    // is our child and not reaped yet, so neither pid can belong to another process.
     const child = entry.child
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-    signalProcess(entry.innerPid ?? -child.pid)
+    killProcess(entry.innerPid ?? -child.pid)
   }
 
   function clean(entry: Live): Promise<void> {
@@ -253,8 +250,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       entry.stopping = true
       entry.running = false
       kill(entry)
-      // bubblewrap could be stuck only if PID 1 cannot die; then its own death still takes PID 1 along.
-      const insist = setTimeout(() => entry.child?.pid !== undefined && signalProcess(-entry.child.pid), 3000)
+      // bubblewrap hangs only if PID 1 cannot die; killing bubblewrap then also kills PID 1.
+      const insist = setTimeout(() => entry.child?.pid !== undefined && killProcess(-entry.child.pid), 3000)
       await entry.ended
       clearTimeout(insist)
       await (await cgroups).remove(entry.sandboxId)
@@ -280,7 +277,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       if (live.has(sandboxId)) continue
       if (name !== sandboxId) await killRecorded(join(runRoot, name))
       await removeFolder(sandboxId)
-      options.log('removed what an earlier server left', { sandbox_id: sandboxId })
+      options.log('removed a sandbox that an earlier server left behind', { sandbox_id: sandboxId })
     }
   }
 
@@ -300,7 +297,7 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
     async stop(sandboxId) {
       const entry = live.get(sandboxId)
       if (entry !== undefined) return clean(entry)
-      // Not ours, or long gone: an id is still worth its folder.
+      // Not live in this server, but a folder of that id may exist.
       if (idPattern.test(sandboxId)) await removeFolder(sandboxId)
     },
     async memoryTrouble(sandboxId) {
@@ -308,18 +305,8 @@ export function createLocalDriver(options: LocalDriverOptions): SandboxDriver {
       if (entry === undefined) return null
       return memoryTroubleOf(entry)
     },
-    onExit(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    onExit: exits.onExit,
   }
-}
-
-/** Lets the sandbox's root connect. In a folder that keeps strangers out the socket may be open to everyone, and so serve many. */
-function lendSocket(path: string, owner: number): void {
-  const folder = statSync(dirname(path))
-  if ((folder.mode & 0o007) === 0) chmodSync(path, 0o666)
-  else chownSync(path, owner, owner)
 }
 
 function explain(error: unknown, entry: Live): SandboxError {
@@ -335,7 +322,7 @@ function explain(error: unknown, entry: Live): SandboxError {
 
 async function startTime(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The second field is the program's name, which may hold spaces and brackets; the 22nd is the start.
+  // The second field is the program's name, which may contain spaces and brackets; the 22nd is the start time.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
 }
 
@@ -344,19 +331,11 @@ async function killRecorded(file: string): Promise<void> {
     .then((text) => JSON.parse(text) as { pid?: unknown; started?: unknown })
     .catch(() => null)
   if (typeof record?.pid !== 'number' || record.pid <= 1 || typeof record.started !== 'string') return
-  if ((await startTime(record.pid)) === record.started) signalProcess(record.pid)
+  if ((await startTime(record.pid)) === record.started) killProcess(record.pid)
 }
 
-/** It waits for our end; ours with this sandbox will do. */
+/** The watcher waits for this server's end; closing its pipe ends it with this sandbox. */
 function dismissWatcher(child: ChildProcess): void {
   const pipes = child.stdio as ({ destroy?: () => void } | null | undefined)[]
   pipes[fds.watched]?.destroy?.()
-}
-
-function signalProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // ESRCH: already gone.
-  }
 }

@@ -1,4 +1,4 @@
-/** The local driver's look at this machine, one finding a part. */
+/** The local driver's report on this machine, one finding per part. */
 import { execFile } from 'node:child_process'
 import { statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { type Finding, good, missing, weak } from '../finding.ts'
 import type { ProbeOutcome } from '../driver.ts'
-import type { Cgroups } from './cgroups.ts'
+import type { Cgroups } from './cgroup.ts'
 import type { Identity } from './ids.ts'
 import { findProgram, installCommand } from './probe.ts'
 
@@ -23,12 +23,12 @@ export async function examineLocal(input: {
   const version = bubblewrap === null ? null : (await run(bubblewrap, ['--version'])).stdout.trim()
   return [
     probed.kind === 'ready'
-      ? good('isolation', `${version}: user, process, network, mount, IPC and host name namespaces`)
+      ? good('isolation', `${version}: user, process, network, mount, IPC, and host name namespaces`)
       : missing('isolation', probed.problem, probed.install),
     users(identity),
     limits(cgroups),
-    good('system calls', 'a filter refuses namespaces, mounts, keys, bpf, io_uring and odd sockets'),
-    good('network', 'none; the service and the allowed hosts by unix sockets'),
+    good('system calls', 'a filter blocks namespaces, mounts, keys, bpf, io_uring, and unusual sockets'),
+    good('network', 'none; the service and allowed hosts through Unix sockets'),
     disk(input.stateDir),
     findProgram('rg') === null
       ? weak('ripgrep', 'is not installed, so skills cannot search', installCommand('ripgrep'))
@@ -38,14 +38,14 @@ export async function examineLocal(input: {
 
 function users(identity: Identity): Finding {
   if (identity.kind === 'ranges')
-    return good('users', 'daemon and agent have two ids of a range that each sandbox has for itself')
+    return good('users', 'daemon and agent have two ids, from a separate range for each sandbox')
   if (identity.kind === 'subordinate' && findProgram('newuidmap') !== null)
     return good(
       'users',
-      `daemon and agent have two ids; the agent's come from ${identity.subUid.start} on in /etc/subuid`,
+      `daemon and agent have two ids; the agent's ids start at ${identity.subUid.start} in /etc/subuid`,
     )
   if (identity.kind === 'subordinate')
-    return missing('users', 'newuidmap is not installed, and two ids need it', installCommand('uidmap'))
+    return missing('users', 'newuidmap is not installed; two ids need it', installCommand('uidmap'))
   return weak(
     'users',
     'daemon and agent share one id, so the agent can signal the daemon: /etc/subuid and /etc/subgid have no range for this user',
@@ -57,19 +57,16 @@ function limits(cgroups: Cgroups): Finding {
   if (cgroups.kind === 'none')
     return weak(
       'limits',
-      'control groups are out of reach: memory and processor time of a sandbox are not limited, only its processes and files',
+      'the server cannot use control groups: a sandbox has limits for processes and files, but not for memory and CPU time',
       'systemd-run --user --scope -p Delegate=yes npm start',
     )
   if (cgroups.missing.length > 0)
-    return weak(
-      'limits',
-      `control groups ${cgroups.kind} do not limit processor time here; memory and processes they do`,
-    )
+    return weak('limits', `control groups ${cgroups.kind} limit memory and processes here, but not CPU time`)
   return good(
     'limits',
     cgroups.kind === 'scope'
-      ? 'memory and processes by scopes of systemd; the work tree by its size'
-      : `memory, processes and processor time by control groups ${cgroups.kind}; the work tree by its size`,
+      ? 'memory and processes by systemd scopes; the work tree by its size'
+      : `memory, processes, and CPU time by control groups ${cgroups.kind}; the work tree by its size`,
   )
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { Sandbox, SandboxDriver } from '../driver.ts'
-import { compileStub, runIn, testLimits as limits } from '../testing-sandboxes.ts'
+import { compileStub, runIn, testLimits as limits } from '../conformance/testing-sandboxes.ts'
 import { createLocalDriver } from './driver.ts'
 import { openScopes } from './scopes.ts'
 

@@ -1,4 +1,4 @@
-/** What the operator hides from sandboxes, of what they see of this machine. */
+/** The operator's list of paths that sandboxes may not see. */
 import { realpathSync, statSync } from 'node:fs'
 
 import { binDir } from '../layout.ts'
@@ -8,7 +8,7 @@ export interface HiddenPath {
   kind: 'folder' | 'file'
 }
 
-/** Looked up for each sandbox, since files come and go. What a sandbox does not see in any case needs no hiding. */
+/** Resolved for each sandbox, since files come and go. Paths outside the sandbox's view need no hiding. */
 export function hiddenFrom(paths: readonly string[]): HiddenPath[] {
   const found = new Map<string, HiddenPath>()
   for (const named of paths) {
@@ -16,17 +16,17 @@ export function hiddenFrom(paths: readonly string[]): HiddenPath[] {
     if (path === null || !/^\/(?:usr|bin|sbin|lib\w*|etc)\//.test(path) || path.startsWith(`${binDir}/`)) continue
     found.set(path, { path, kind: statSync(path).isDirectory() ? 'folder' : 'file' })
   }
-  // A folder comes before what is in it, and then hides that too.
+  // A folder sorts before its contents and hides them too.
   const sorted = [...found.values()].sort((one, other) => (one.path < other.path ? -1 : 1))
   return sorted.filter(({ path }) => !sorted.some((above) => path.startsWith(`${above.path}/`)))
 }
 
-/** Its real path: below a link the kernel mounts nothing. */
+/** The real path, since the kernel cannot mount below a link. */
 function realOrNull(path: string): string | null {
   try {
     return realpathSync(path)
   } catch {
-    // ENOENT: not there now.
+    // ENOENT: it does not exist now.
     return null
   }
 }

@@ -1,15 +1,15 @@
-/** Which host uids a sandbox's uids are. */
+/** Maps a sandbox's uids to host uids. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 
 import { idsPerSandbox } from '../layout.ts'
 
 export type Identity =
-  /** We are root: every sandbox has a range of its own, so that even out of its namespaces it meets no one else's files. */
+  /** The server is root: every sandbox has its own range, so even outside its namespaces it owns no other files. */
   | { kind: 'ranges' }
-  /** Unprivileged: inner 0 is us, the agent's ids come from our range in /etc/subuid and /etc/subgid. */
+  /** Unprivileged: inner 0 is the server's user; the agent's ids come from its range in /etc/subuid and /etc/subgid. */
   | { kind: 'subordinate'; uid: number; gid: number; subUid: Range; subGid: Range }
-  /** Unprivileged without such a range: one uid for daemon and agent, the weaker wall. */
+  /** Unprivileged without such a range: daemon and agent share one uid, which isolates them less. */
   | { kind: 'single'; uid: number; gid: number }
 
 interface Range {
@@ -27,13 +27,13 @@ export function readIdentity(): Identity {
   return subUid && subGid ? { kind: 'subordinate', uid, gid, subUid, subGid } : { kind: 'single', uid, gid }
 }
 
-/** Far above the ranges that useradd and container engines hand out. */
+/** Far above the ranges of useradd and container engines. */
 const firstUid = 1_000_000_000
 const slotsMax = 32_768
 
 export const firstUidOf = (slot: number): number => firstUid + slot * idsPerSandbox
 
-/** Hands out the lowest free range. */
+/** Allocates the lowest free range. */
 export function createSlots(): { take(): number; give(slot: number): void } {
   const taken = new Set<number>()
   return {
@@ -55,7 +55,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // No entry in the password file: then a range can only be given by number.
+    // Without a passwd entry the file can name this user only by number.
     return ''
   }
 }
@@ -70,7 +70,7 @@ function subordinateRange(file: string, names: string[]): Range | null {
   for (const line of text.split('\n')) {
     const [name = '', start, count] = line.split(':')
     const range = { start: Number(start), count: Number(count) }
-    // The agent is inner 1000, so the range must at least reach it.
+    // The agent is inner 1000, so the range must include it.
     if (name !== '' && names.includes(name) && range.start > 0 && range.count > 1000) return range
   }
   return null

@@ -1,4 +1,4 @@
-/** Starts one sandbox: the chain of programs before bubblewrap, the uid maps, and how all of it is taken back. */
+/** Starts one sandbox: the chain of programs before bubblewrap, the uid maps, and the cleanup after a failed start. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
@@ -7,42 +7,41 @@ import { promisify } from 'node:util'
 import type { SandboxSpec } from '../driver.ts'
 import { idsPerSandbox } from '../layout.ts'
 import { bubblewrapArguments, entrypointCommand, fds, type Sources } from './arrangement.ts'
+import { reportedToCaller } from './cgroups.ts'
 import type { HiddenPath } from './hidden-paths.ts'
 import { firstUidOf, type Identity } from './ids.ts'
 
 const run = promisify(execFile)
 
-export interface Launch {
+interface Launch {
   spec: SandboxSpec
   sources: Sources
   hidden?: readonly HiddenPath[]
-  /** A folder with an empty place for each source; used when we are root. */
+  /** A folder with an empty mount point per source; used when the server is root. */
   stage: string
   identity: Identity
-  /** Which uid range, when we are root. */
+  /** The uid range, when the server is root. */
   slot: number
   bubblewrap: string
   filterFile: string
-  /** Files to write "0" to: the control groups of this sandbox. */
+  /** The sandbox's control groups: files that a process enters by writing "0". */
   cgroupFiles: string[]
-  /** Before the first program: what limits it where there are no such files. */
+  /** Command prefix that limits the sandbox where no such files exist. */
   limitingPrefix: string[]
 }
 
 export interface Running {
   child: ChildProcess
-  /** PID 1 of the sandbox, as we see it: its death is the death of everything in there. */
+  /** The host's pid of the sandbox's PID 1, whose death ends the whole sandbox. */
   innerPid: number
 }
 
 /**
- * Enters the groups before bubblewrap exists, so that there is no moment without limits. A limit of open files that is
- * too high for the machine is no reason not to start. Written for any POSIX sh.
- *
- * The watcher is there for a server that is killed while bubblewrap starts: between its clone and the moment it is
- * bound to its parent's life, bubblewrap's child would wait for ever for a word from the dead. The end of descriptor 7
- * says that the server is gone, or done with this sandbox; the process group is the watcher's own, so as long as it can
- * ask, the number is nobody else's.
+ * Enters the groups before bubblewrap starts, so that the limits always apply. A limit of open files that is too high
+ * for the machine does not prevent the start. Works in any POSIX sh. The watcher covers a server that is killed while
+ * bubblewrap starts: between its clone and the moment it is bound to its parent's life, bubblewrap's child would wait
+ * forever. Descriptor 7 closes when the server ends or is done with this sandbox. The watcher is in the process group
+ * that it kills, so the group's number cannot have been reused.
  */
 const enterScript = `set -e
 while [ "$1" != -- ]; do echo 0 > "$1"; shift; done
@@ -54,9 +53,9 @@ ulimit -n 65536 2>/dev/null || true
 `
 
 /**
- * As root, bubblewrap runs under the sandbox's own ids, which cannot walk into our 0700 folders or into /root. So, in
- * a mount namespace that ends with the sandbox, every source is bound into the stage, and the stage over /tmp, where
- * anyone may look. (--bind-fd would do without, but bubblewrap resolves even that to a path and walks it.)
+ * As root, bubblewrap runs under the sandbox's own ids, which cannot enter our 0700 folders or /root. So every source
+ * is mounted into the stage, and the stage over /tmp, in a mount namespace that ends with the sandbox. (--bind-fd
+ * would not help: bubblewrap resolves the descriptor to a path.)
  */
 const stageScript = `${enterScript}stage=$1
 shift
@@ -67,10 +66,10 @@ exec "$@"`
 
 const plainScript = `${enterScript}exec "$@"`
 
-/** The launcher's own environment; the sandbox's goes in by descriptor and never touches a program of the host. */
+/** The launcher's own environment. The sandbox's goes through a descriptor, past the host's programs. */
 const launcherEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
-/** `onStart` gets the child at once, so that whoever gives up meanwhile can kill it. */
+/** `onStart` gets the child at once, so that an abort can kill it. */
 export async function launch(options: Launch, onStart: (child: ChildProcess) => void): Promise<Running> {
   const { spec, identity } = options
   const filter = openSync(options.filterFile, 'r')
@@ -92,9 +91,9 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
     const child = spawn(program, args, {
       env: launcherEnvironment,
       cwd: '/',
-      // 0 is the lifeline: nobody writes to it, and its end tells PID 1 that we are gone.
+      // 0 is the lifeline: its end tells PID 1 that the server is gone.
       stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
-      // A process group of its own, for the watcher and for whoever stops a start halfway.
+      // In its own process group, for the watcher and for aborted starts.
       detached: true,
     })
     onStart(child)
@@ -102,19 +101,19 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
       child.once('error', reject)
       child.once('exit', (code, signal) => reject(new LaunchFailed(code, signal)))
     })
-    // Whoever waits below hears of it; after that nobody listens, and that is no unhandled rejection.
-    failed.catch(() => {})
+    // Handled by the races below; later rejections have no listener and must not be reported as unhandled.
+    failed.catch(reportedToCaller)
     const pipe = (fd: number) => child.stdio[fd] as Writable
     for (const fd of [0, fds.mapsWritten, fds.args, fds.watched]) {
-      // EPIPE: bubblewrap ended early. Its exit says so and why.
-      pipe(fd).on('error', () => {})
+      // EPIPE: bubblewrap ended early; its exit reports the error.
+      pipe(fd).on('error', reportedToCaller)
     }
     pipe(fds.args).end(
       `${bubblewrapArguments(spec, seen, { singleUid: identity.kind === 'single', ...(options.hidden ? { hidden: options.hidden } : {}) }).join('\0')}\0`,
     )
     const innerPid = await Promise.race([readInnerPid(child.stdio[fds.info] as Readable), failed])
-    // Past this point bubblewrap dies with us. Dying before it leaves a child without maps, which reads the end of
-    // this pipe and cannot go on.
+    // From here on bubblewrap ends with this server. If the server ends earlier, the child has no maps, reads the end
+    // of this pipe, and cannot continue.
     if (identity.kind !== 'single') await Promise.race([writeMaps(innerPid, identity, first), failed])
     pipe(fds.mapsWritten).end('.')
     return { child, innerPid }
@@ -123,7 +122,7 @@ export async function launch(options: Launch, onStart: (child: ChildProcess) => 
   }
 }
 
-/** `etc` lies in the stage itself and needs no mount. */
+/** `etc` is in the stage itself and needs no mount. */
 export const stagedNames = ['run', 'relay', 'egress', 'svc', 'runtime'] as const
 const stagedFor = (sources: Sources): Sources => ({
   run: '/tmp/run',
@@ -148,7 +147,7 @@ async function readInnerPid(info: Readable): Promise<number> {
     if (text.includes('}')) break
   }
   const pid = text.includes('}') ? (JSON.parse(text) as { 'child-pid'?: unknown })['child-pid'] : undefined
-  // Without a pid the program has ended; its exit is the better report and arrives on its own.
+  // Without a pid bubblewrap has ended; its exit is the better error and is reported by itself.
   return typeof pid === 'number' ? pid : new Promise<never>(() => {})
 }
 

@@ -5,7 +5,7 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-import { escapeProbes, exhaustionProbes, probeScript } from '../escape-probes.ts'
+import { escapeProbes, exhaustionProbes, probeScript } from '../conformance/escape-probes.ts'
 import { createLocalDriver } from './driver.ts'
 
 // Generous: the machines that run this are busy with everything else.
@@ -71,7 +71,7 @@ describe.if(isRoot)('a server killed with kill -9', () => {
   test('takes every process of its sandboxes along, daemonised ones too; a sweep takes the rest', async () => {
     const stateDir = join(folder, 'killed')
     await mkdir(stateDir)
-    // Away from its session, its parent and its standard files: what a daemon does to survive.
+    // Reconnecting from its session, its parent and its standard files: what a daemon does to survive.
     const daemonised =
       'setsid nohup sleep 3600 >/dev/null 2>&1 </dev/null & disown; (setsid sleep 3600 >/dev/null 2>&1 &) ; exit 0'
     const child = Bun.spawn([process.execPath, server, stateDir, program, daemonised], {

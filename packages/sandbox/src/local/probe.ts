@@ -1,24 +1,24 @@
-/** Whether this machine can isolate, and what is missing when it cannot. */
+/** Checks whether this machine can isolate sandboxes, and what is missing when it cannot. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 import type { ProbeOutcome } from '../driver.ts'
-import type { Cgroups } from './cgroups.ts'
+import type { Cgroups } from './cgroup.ts'
 import type { Identity } from './ids.ts'
 
 const run = promisify(execFile)
 
-/** The path of a Unix socket, its final NUL included, ends here. */
+/** The maximum length of a Unix socket's path, including its final NUL. */
 const socketPathMax = 108
 
-export interface ProbeInput {
+interface ProbeInput {
   svcBinary: string
   runtimeBinary: string
   identity: Identity
   cgroups: Cgroups
-  /** The longest socket path the driver will make. */
+  /** The longest socket path that the driver will use. */
   longestSocket: string
 }
 
@@ -27,7 +27,7 @@ type Missing = Extract<ProbeOutcome, { kind: 'missing' }>
 export async function probeMachine(input: ProbeInput): Promise<ProbeOutcome> {
   const missing = (problem: string, install: string | null = null): Missing => ({ kind: 'missing', problem, install })
   if (process.platform !== 'linux') return missing('The local driver needs Linux.')
-  if (!['x64', 'arm64'].includes(process.arch)) return missing(`The local driver does not know ${process.arch}.`)
+  if (!['x64', 'arm64'].includes(process.arch)) return missing(`The local driver does not support ${process.arch}.`)
   const bubblewrap = findProgram('bwrap')
   if (bubblewrap === null) return missing('bubblewrap is not installed.', installCommand('bubblewrap'))
   const asRoot = input.identity.kind === 'ranges' ? { unshare: 'util-linux', mount: 'mount' } : {}
@@ -42,11 +42,11 @@ export async function probeMachine(input: ProbeInput): Promise<ProbeOutcome> {
     if (!isExecutable(path)) return missing(`${what} is not an executable file: ${path}`)
   }
   if (Buffer.byteLength(input.longestSocket) >= socketPathMax) {
-    return missing(`The state folder's path is too long for sockets in it: ${input.longestSocket}`)
+    return missing(`The path of the state folder is too long for sockets: ${input.longestSocket}`)
   }
   const { stdout: help } = await run(bubblewrap, ['--help'])
   for (const flag of ['--userns-block-fd', '--size', '--perms']) {
-    if (!help.includes(flag)) return missing(`bubblewrap is too old: it has no ${flag}.`, installCommand('bubblewrap'))
+    if (!help.includes(flag)) return missing(`bubblewrap is too old: it lacks ${flag}.`, installCommand('bubblewrap'))
   }
   return (
     (await tryNamespaces(bubblewrap)) ?? {
@@ -57,7 +57,7 @@ export async function probeMachine(input: ProbeInput): Promise<ProbeOutcome> {
   )
 }
 
-/** The same namespaces a sandbox has, around a program that ends at once. */
+/** Tries the namespaces of a sandbox with a program that exits at once. */
 async function tryNamespaces(bubblewrap: string): Promise<Missing | null> {
   const args = ['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts']
   const view = ['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev']
@@ -72,7 +72,7 @@ async function tryNamespaces(bubblewrap: string): Promise<Missing | null> {
   }
 }
 
-function explainNamespaces(said: string): Missing {
+function explainNamespaces(message: string): Missing {
   const sysctls: [string, string, string][] = [
     ['/proc/sys/kernel/unprivileged_userns_clone', '0', 'sysctl -w kernel.unprivileged_userns_clone=1'],
     ['/proc/sys/user/max_user_namespaces', '0', 'sysctl -w user.max_user_namespaces=15000'],
@@ -84,18 +84,18 @@ function explainNamespaces(said: string): Missing {
   ]
   for (const [file, off, command] of sysctls) {
     if (existsSync(file) && readFileSync(file, 'utf8').trim() === off) {
-      return { kind: 'missing', problem: 'User namespaces are switched off on this machine.', install: command }
+      return { kind: 'missing', problem: 'User namespaces are turned off on this machine.', install: command }
     }
   }
-  return { kind: 'missing', problem: `bubblewrap cannot make its namespaces here: ${said}`, install: null }
+  return { kind: 'missing', problem: `bubblewrap cannot create its namespaces here: ${message}`, install: null }
 }
 
 function warnings(input: ProbeInput): string[] {
   const found: string[] = []
   if (input.identity.kind === 'single') {
     found.push(
-      'There is no range for this user in /etc/subuid and /etc/subgid, so the daemon and the agent share one uid in ' +
-        'the sandbox: the agent can signal the daemon. Add one with: usermod --add-subuids 200000-265535 ' +
+      'This user has no range in /etc/subuid and /etc/subgid, so the daemon and the agent share one uid in the ' +
+        'sandbox, and the agent can signal the daemon. Add a range with: usermod --add-subuids 200000-265535 ' +
         `--add-subgids 200000-265535 ${process.env['USER'] ?? 'USER'}`,
     )
   } else if (input.identity.kind === 'subordinate' && findProgram('newuidmap') === null) {
@@ -103,14 +103,14 @@ function warnings(input: ProbeInput): string[] {
   }
   if (input.cgroups.kind === 'none') {
     found.push(
-      'Control groups are out of reach, so memory and processor time of a sandbox are not limited, only its number of ' +
-        'processes and the size of its files. Its programs give way to others, and end first when memory runs out. Start the server with: ' +
+      'The server cannot use control groups, so a sandbox has limits for processes and files, but not for memory and ' +
+        'CPU time. Its programs yield to others and are killed first when memory runs out. Start the server with: ' +
         'systemd-run --user --scope -p Delegate=yes npm start',
     )
   } else if (input.cgroups.missing.includes('cpu'))
-    found.push('The control group for processor time is out of reach, so a sandbox can take all of it.')
+    found.push('The server cannot use the control group for CPU time, so a sandbox can use all of it.')
   if (findProgram('rg') === null)
-    found.push(`ripgrep is not installed, skills cannot search: ${installCommand('ripgrep')}`)
+    found.push(`ripgrep is not installed, so skills cannot search: ${installCommand('ripgrep')}`)
   return found
 }
 
@@ -139,7 +139,7 @@ const packageManagers: [program: string, command: string][] = [
   ['apk', 'apk add'],
 ]
 
-/** `pack` is Debian's name of the package; the others call util-linux, git and bubblewrap the same. */
+/** `pack` is Debian's package name; other systems use the same names for util-linux, git, and bubblewrap. */
 export function installCommand(pack: string): string {
   const manager = packageManagers.find(([program]) => findProgram(program) !== null)
   return `${manager?.[1] ?? 'apt-get install -y'} ${pack === 'uidmap' && manager?.[0] !== 'apt-get' ? 'shadow-utils' : pack}`

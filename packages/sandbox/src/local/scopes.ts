@@ -1,35 +1,35 @@
 /**
- * Limits for a server without rights on control groups, on a machine with systemd: its user manager makes a scope for
- * each sandbox. systemd-run becomes the program it starts, so the process stays our child.
+ * Limits for a server that may not use control groups, on a machine with systemd: its user manager creates a scope
+ * per sandbox. systemd-run replaces itself with the program it starts, so the process stays our child.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 import type { MissingLimit, SandboxLimits } from '../driver.ts'
-import { type Cgroups, eventsTrouble, memoryBytes } from './cgroups.ts'
+import { type Cgroups, eventsTrouble, memoryBytes } from './cgroup.ts'
 import { findProgram } from './probe.ts'
 
 const run = promisify(execFile)
 
 const tryMs = 5_000
 const tried: SandboxLimits = { memoryBytesMax: 64 * 1024 ** 2, diskBytesMax: 0, processesMax: 64, cpuMax: 1 }
-/** Prints where the scope is, and what the kernel holds there of what was asked for. */
+/** Prints the limits that the kernel enforces in the scope. */
 const lookScript = `at=$(sed -n 's/^0:://p' /proc/self/cgroup)
 cd "/sys/fs/cgroup$at" && cat memory.max pids.max && cut -d ' ' -f 1 cpu.max`
 
-/** Null where there is no user manager that limits memory and processes. */
+/** Null without a user manager that can limit memory and processes. */
 export async function openScopes(
   name: string,
   options: { systemdRun?: string | null; uid?: number; root?: string } = {},
 ): Promise<Cgroups | null> {
   const { systemdRun = findProgram('systemd-run'), uid = process.getuid?.() ?? 0, root = '/sys/fs/cgroup' } = options
-  // For root there are the groups themselves.
+  // Root uses control groups directly.
   if (systemdRun === null || uid === 0) return null
   const environment = ['XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'].flatMap((key) =>
     process.env[key] === undefined ? [] : [`${key}=${process.env[key]}`],
   )
   const prefix = (sandboxId: string, limits: SandboxLimits) => [
-    // The launcher's environment has none of them; bubblewrap clears it again.
+    // The launcher's environment has none of these; bubblewrap clears them again.
     ...['env', ...environment, systemdRun, '--user', '--scope', '--quiet', '--collect'],
     ...[`--unit=${name}-${sandboxId}`, ...propertiesOf(limits).flatMap((property) => ['-p', property]), '--'],
   ]
@@ -41,7 +41,7 @@ export async function openScopes(
     missing,
     prefix,
     create: async () => [],
-    // A scope goes with its last process, so its counters are read while the sandbox lives.
+    // A scope ends with its last process, so this reads its counters while the sandbox runs.
     async memoryTrouble(sandboxId) {
       const at = events.get(sandboxId) ?? (await scopeOf(`${name}-${sandboxId}.scope`))
       if (at === null) return null
@@ -70,7 +70,7 @@ async function missingIn(prefix: string[]): Promise<MissingLimit[] | null> {
     if (memory !== String(memoryBytes(tried)) || processes !== String(tried.processesMax)) return null
     return cpu === '100000' ? [] : ['cpu']
   } catch {
-    // No user manager, or none that may limit anything: then there are no scopes.
+    // No user manager, or one that cannot limit anything.
     return null
   }
 }

@@ -1,4 +1,4 @@
-/** The refused calls as a classic BPF program for `bwrap --seccomp`. */
+/** The blocked calls as a classic BPF program for `bwrap --seccomp`. */
 import { errno, families, newNamespaces, newTime, refused, terminalInjections, unknown } from '../refused-calls.ts'
 
 const architectures = {
@@ -12,7 +12,7 @@ const load = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 *
 interface Instruction {
   code: number
   k: number
-  /** Instructions to skip when the test holds, and when it does not. */
+  /** Instructions to skip when the test is true, and when it is false. */
   jt?: number
   jf?: number
 }
@@ -28,20 +28,20 @@ const fail = (number: number) => ret(0x00050000 | number)
 
 export function seccompFilter(architecture: Architecture = process.arch as Architecture): Uint8Array<ArrayBuffer> {
   const target = architectures[architecture]
-  if (target === undefined) throw new Error(`No system call filter is known for ${architecture}.`)
+  if (target === undefined) throw new Error(`There is no system call filter for ${architecture}.`)
   const column = target.column
   const number = { clone: [56, 220], unshare: [272, 97], ioctl: [16, 29], socket: [41, 198] }
 
-  /** `body` runs only for that system call; it starts with the number in the accumulator and ends in a return. */
+  /** `body` runs only for that system call; it starts with the number in the accumulator and ends with a return. */
   const onCall = (call: number, body: Instruction[]): Instruction[] => [skipUnlessEqual(call, body.length), ...body]
 
   const program: Instruction[] = [
     ld(load.architecture),
-    // A 32-bit call on a 64-bit kernel has other numbers: nothing below would hold for it.
+    // 32-bit calls on a 64-bit kernel have other numbers, so no rule below would match.
     { code: 0x15, k: target.audit, jt: 1, jf: 0 },
     kill,
     ld(load.number),
-    // The x32 numbers, where every call exists a second time.
+    // The x32 numbers, which duplicate every call.
     ...(architecture === 'x64' ? [{ code: 0x35, k: 0x40000000, jt: 0, jf: 1 }, fail(errno.ENOSYS)] : []),
     ...Object.values(refused).flatMap((numbers) => {
       const call = numbers[column]
@@ -68,7 +68,7 @@ export function seccompFilter(architecture: Architecture = process.arch as Archi
     ...onCall(number.socket[column]!, [
       ld(load.argument(0)),
       ...[families.unix, families.inet, families.inet6].flatMap((family) => [skipUnlessEqual(family, 1), allow]),
-      // Of netlink only protocol 0, routing: programs list the interfaces with it.
+      // Only netlink protocol 0 (routing), which programs use to list interfaces.
       skipUnlessEqual(families.netlink, 3),
       ld(load.argument(2)),
       skipUnlessEqual(0, 1),

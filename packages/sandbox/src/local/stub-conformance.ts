@@ -1,10 +1,10 @@
-/** The conformance suite for a user without rights: lifecycle.test.ts runs it as that user, by `bun test` on this very file. */
+/** The conformance suite for an unprivileged user: lifecycle.test.ts runs this file as that user with `bun test`. */
 import { expect, setDefaultTimeout } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { driverConformance } from '../conformance.ts'
-import { listenAsRelay, underTest } from '../testing-sandboxes.ts'
+import { driverConformance } from '../conformance/conformance.ts'
+import { listenAsRelay, underTest } from '../conformance/testing-sandboxes.ts'
 import { createLocalDriver } from './driver.ts'
 
 setDefaultTimeout(120_000)

@@ -1,6 +1,6 @@
 /**
- * For the driver's own tests: a PID 1 that answers health and runs what it is told, as the agent or as itself. Compiled
- * into the program that a test hands to the driver; no part of the product.
+ * A PID 1 for the drivers' tests: it answers health and runs commands, as the agent or as itself. A test compiles it
+ * into the program for the driver; it is not part of the product.
  */
 import { chownSync } from 'node:fs'
 
@@ -44,9 +44,9 @@ if (process.env['STUB_DIES'] !== undefined) {
   process.stderr.write(`the stub dies at once: ${process.env['STUB_DIES']}\n`)
   process.exit(3)
 }
-// As PID 1 does it: the end of this pipe is the end of the server.
+// Like the real PID 1: the end of this pipe means that the server has ended.
 if (process.argv.includes('--lifeline')) process.stdin.on('end', () => process.exit(0)).resume()
-// Made for its own uid alone, as the real one is.
+// Only its own uid may connect, as with the real daemon.
 process.umask(0o177)
 Bun.serve({ unix: '/run/svc/daemon.sock', fetch: answer })
 process.umask(0o022)

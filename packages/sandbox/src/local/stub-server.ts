@@ -1,4 +1,4 @@
-/** A server process for tests that kill it or run it as somebody else: makes one sandbox, says so, and waits. */
+/** A server for tests that kill it or run it as another user: creates one sandbox, prints it, and waits. */
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 

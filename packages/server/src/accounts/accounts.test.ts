@@ -26,11 +26,25 @@ describe('who I am', () => {
   test('is the user with the accounts they belong to, the oldest first', async () => {
     const { status, body } = await app.request('GET', '/v1/accounts/me')
     expect(status).toBe(200)
-    expect(body).toEqual({
-      user: { user_id: app.owner.user_id, name: 'Owner', email: null },
-      account: { account_id: app.owner.account_id, name: 'Personal', plan: 'selfhost', role: 'owner' },
-      accounts: [{ account_id: app.owner.account_id, name: 'Personal', plan: 'selfhost', role: 'owner' }],
-    })
+    const { user_id, account_id } = app.owner
+    const slug = `personal-${account_id.slice(0, 8)}`
+    const account = { account_id, slug, name: 'Personal', plan: 'selfhost', role: 'owner' }
+    const user = { user_id, name: 'Owner', email: null }
+    expect(body).toEqual({ user_id, email: null, user, account, accounts: [account] })
+  })
+
+  test('has a slug for every account, whatever it is called, and another one once it is renamed', async () => {
+    const slugs: Record<string, string> = {}
+    for (const name of ['Łukasz & Zoë’s Lab', '研究', '--', 'x'.repeat(100)]) {
+      const { body } = await app.request<Account>('POST', '/v1/accounts', { body: { name } })
+      expect(body.slug).toEndWith(`-${body.account_id.slice(0, 8)}`)
+      slugs[name] = body.slug.slice(0, -9)
+      const renamed = await app.request<Account>('PATCH', `/v1/accounts/${body.account_id}`, { body: { name: 'New' } })
+      expect(renamed.body.slug).toBe(`new-${body.account_id.slice(0, 8)}`)
+      const { body: listed } = await app.request<{ accounts: Account[] }>('GET', '/v1/accounts')
+      expect(listed.accounts.find((one) => one.account_id === body.account_id)?.slug).toBe(renamed.body.slug)
+    }
+    expect(Object.values(slugs)).toEqual(['ukasz-zoe-s-lab', 'account', 'account', 'x'.repeat(50)])
   })
 
   test('of a viewer says so', async () => {
@@ -125,7 +139,7 @@ describe('the cookie', () => {
       const value = header.split(';')[0]!.split('=')[1]!
       const ask = (cookie: string) => secure.request('GET', '/v1/accounts/me', { token: null, headers: { cookie } })
       expect((await ask(`__Host-svc_session=${value}`)).status).toBe(200)
-      // A page of a neighbouring subdomain can set the plain name, never the prefixed one.
+      // A neighboring subdomain can set a cookie with the plain name, but none with the prefix.
       expect((await ask(`svc_session=${value}`)).status).toBe(401)
     } finally {
       await secure.close()

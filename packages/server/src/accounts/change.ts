@@ -1,10 +1,11 @@
-/** Further accounts and their plans. Owners of the first account run the instance, so these are theirs to decide. */
+/** Additional accounts and their plans. Only owners of the first account, who run the instance, manage them. */
 import { type Account, type Plan, ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import type { AuthorizedAccount } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { accountSlug } from './slug.ts'
 import { getAccount, holdMembers, insertAccount, insertMember, instanceOwnedBy, updateAccountRow } from './store.ts'
 
 export async function createAccount(
@@ -14,11 +15,14 @@ export async function createAccount(
   const { accountId: account_id, name, plan, caller } = input
   const { user_id } = caller.actor
   return deps.db.transaction().execute(async (trx) => {
-    await requireInstanceOwner(trx, user_id, 'make accounts')
-    const made = { account_id, name, plan, role: 'owner' as const }
+    await requireInstanceOwner(trx, user_id, 'create accounts')
+    const made = { account_id, slug: accountSlug({ account_id, name }), name, plan, role: 'owner' as const }
     if (!(await insertAccount(trx, { account_id, name, plan }))) return made
     await insertMember(trx, { account_id, user_id, role: 'owner' })
-    await recordAudit(trx, caller, { ...of(account_id), action: 'account.create', after: { name, plan } })
+    await recordAudit(trx, caller, {
+      ...auditEvent({ account_id }, 'account.create', 'account', account_id),
+      after: { name, plan },
+    })
     return made
   })
 }
@@ -36,15 +40,17 @@ export async function updateAccount(
     if (after.plan !== plan) await requireInstanceOwner(trx, caller.actor.user_id, 'change plans')
     if (after.name !== name || after.plan !== plan) {
       await updateAccountRow(trx, account_id, after)
-      await recordAudit(trx, caller, { ...of(account_id), action: 'account.update', before: { name, plan }, after })
+      await recordAudit(trx, caller, {
+        ...auditEvent({ account_id }, 'account.update', 'account', account_id),
+        before: { name, plan },
+        after,
+      })
     }
-    return { account_id, ...after, role }
+    return { account_id, slug: accountSlug({ account_id, name: after.name }), ...after, role }
   })
 }
 
-const of = (account_id: string) => ({ account_id, project_id: null, object_type: 'account', object_id: account_id })
-
-async function requireInstanceOwner(db: DbOrTransaction, userId: string, what: string): Promise<void> {
+async function requireInstanceOwner(db: DbOrTransaction, userId: string, action: string): Promise<void> {
   if ((await instanceOwnedBy(db, userId)) !== null) return
-  throw new ServiceError('forbidden', `Only owners of this server's first account ${what}.`)
+  throw new ServiceError('forbidden', `Only owners of this server's first account can ${action}.`)
 }

@@ -1,12 +1,12 @@
 import type { Deps } from '../deps.ts'
-import { firstOwner, insertAccountWithOwner } from './store.ts'
+import { firstOwner, insertAccountWithOwner, lockInstallation } from './store.ts'
 
-/** Makes the account and its owner when there is none. Two servers that start at once make one: the whole is under a lock. */
+/** Creates the first account and its owner if there is none. The lock makes two servers that start together create one. */
 export async function ensureOwner(
   deps: Pick<Deps, 'db' | 'newId'>,
 ): Promise<{ user_id: string; account_id: string; isNew: boolean }> {
   return deps.db.transaction().execute(async (trx) => {
-    await trx.selectFrom('installation').select('singleton').forUpdate().execute()
+    await lockInstallation(trx)
     const found = await firstOwner(trx)
     if (found !== null) return { ...found, isNew: false }
     const made = { account_id: deps.newId(), user_id: deps.newId() }

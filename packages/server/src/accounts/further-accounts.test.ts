@@ -19,10 +19,9 @@ const namesOf = async (token?: string) => {
 describe('an owner of the instance', () => {
   test('makes an account, owns it, and makes projects in it', async () => {
     const made = await create({ name: 'Research', plan: 'team' })
-    expect([made.status, made.body]).toEqual([
-      201,
-      { account_id: made.body.account_id, name: 'Research', plan: 'team', role: 'owner' },
-    ])
+    const { account_id } = made.body
+    const slug = `research-${account_id.slice(0, 8)}`
+    expect([made.status, made.body]).toEqual([201, { account_id, slug, name: 'Research', plan: 'team', role: 'owner' }])
     expect(await namesOf()).toContain('Research')
     const project = await app.request<Project>('POST', '/v1/projects', {
       body: { name: 'theirs', account_id: made.body.account_id },
@@ -32,7 +31,7 @@ describe('an owner of the instance', () => {
     expect((await listed(made.body.account_id)).body.map(({ name }) => name)).toEqual(['theirs'])
     expect((await listed(app.owner.account_id)).body).toEqual([])
     expect((await listed('nonsense')).body).toEqual([])
-    // Without a choice it is the account they started in.
+    // Without a choice, the user's first account.
     expect((await app.managedProject()).project.account_id).toBe(app.owner.account_id)
   })
 
@@ -50,7 +49,7 @@ describe('an owner of the instance', () => {
     const { account_id } = (await create({ name: 'Trial', plan: 'free' })).body
     const { project } = await app.managedProject()
     await app.deps.db.updateTable('projects').set({ account_id }).where('project_id', '=', project.project_id).execute()
-    // No sandbox starts here, so a session that is live is one that a row says is.
+    // No sandbox starts in these tests, so the rows alone make a session live.
     for (const _ of [1, 2, 3]) await app.makeSession(project)
     await app.deps.db
       .updateTable('project_sessions')

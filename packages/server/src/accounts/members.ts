@@ -1,6 +1,6 @@
-/** Who belongs to an account. Only an owner makes, changes or removes an owner, and the last one stays. */
+/** Members of an account. Only an owner adds, changes or removes an owner, and the last owner stays. */
 import { type Member, type Role, roles, ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller, UserActor } from '../auth/actor.ts'
 import { mayAdminister } from '../auth/actor.ts'
 import { type AuthorizedAccount, isUuid, notFound } from '../auth/allow.ts'
@@ -25,7 +25,7 @@ export async function changeRole(
     await holdMembers(trx, account.account_id)
     const invited = await invitedMember(deps, trx, account, userId)
     const before = invited ?? (await memberOf(trx, account, userId))
-    refuseOwnersMatter(account, before.role, role)
+    requireOwnerFor(account, before.role, role)
     if (before.role === role) return before
     if (roles.indexOf(role) < roles.indexOf(before.role)) refuseExpiringToken(caller.actor, 'the role')
     if (invited !== null) {
@@ -44,12 +44,15 @@ export async function removeMember(deps: Pick<Deps, 'db' | 'now'>, input: Change
   const { account, caller, userId } = input
   const leaves = userId.toLowerCase() === caller.actor.user_id
   if (!leaves && !mayAdminister(account.role))
-    throw new ServiceError('forbidden', `Your role here is ${account.role}; only owners and admins remove others.`)
+    throw new ServiceError(
+      'forbidden',
+      `Your role here is ${account.role}. Only owners and admins can remove other members.`,
+    )
   await deps.db.transaction().execute(async (trx) => {
     await holdMembers(trx, account.account_id)
     const invited = await invitedMember(deps, trx, account, userId)
     const before = invited ?? (await memberOf(trx, account, userId))
-    if (!leaves) refuseOwnersMatter(account, before.role)
+    if (!leaves) requireOwnerFor(account, before.role)
     if (invited !== null) {
       await revokePending(trx, { accountId: account.account_id, invitationId: userId }, deps.now())
       await record(trx, input, 'invitation.revoke', userId, { before: { email: before.email, role: before.role } })
@@ -61,7 +64,7 @@ export async function removeMember(deps: Pick<Deps, 'db' | 'now'>, input: Change
   })
 }
 
-/** Adding a member answers with the id of an invitation until it is accepted; by that id it is changed and removed, too. */
+/** Adding a member returns the id of the invitation, which identifies the member until the invitation is accepted. */
 async function invitedMember(
   deps: Pick<Deps, 'now'>,
   trx: DbOrTransaction,
@@ -80,15 +83,15 @@ async function memberOf(db: DbOrTransaction, account: AuthorizedAccount, userId:
   return member
 }
 
-function refuseOwnersMatter(account: AuthorizedAccount, ...roles: Role[]): void {
+export function requireOwnerFor(account: AuthorizedAccount, ...roles: Role[]): void {
   if (roles.includes('owner') && account.role !== 'owner')
-    throw new ServiceError('forbidden', 'Only an owner of the account makes, changes or removes an owner.')
+    throw new ServiceError('forbidden', 'Only an owner of the account can add, change or remove an owner.')
 }
 
 async function refuseLastOwner(trx: DbOrTransaction, account: AuthorizedAccount): Promise<void> {
   if ((await countOwners(trx, account.account_id)) > 1) return
   throw new ServiceError('conflict', 'This is the last owner of the account.', {
-    hint: 'Make somebody else an owner first.',
+    hint: 'Make another member an owner first.',
   })
 }
 
@@ -99,6 +102,5 @@ function record(
   userId: string,
   change: { before?: object; after?: object },
 ): Promise<void> {
-  const of = { account_id: account.account_id, project_id: null, object_type: 'user', object_id: userId }
-  return recordAudit(trx, caller, { ...of, action, ...change })
+  return recordAudit(trx, caller, { ...auditEvent(account, action, 'user', userId), ...change })
 }

@@ -1,6 +1,8 @@
 import { type Plan, type Role, ServiceError } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
+import { afterCursor } from '../db/after-cursor.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
+import { accountSlug } from './slug.ts'
 
 export async function getUser(db: DbOrTransaction, userId: string) {
   return db
@@ -10,9 +12,9 @@ export async function getUser(db: DbOrTransaction, userId: string) {
     .executeTakeFirstOrThrow()
 }
 
-/** The accounts of a user, the oldest first: it is the one they start in. */
+/** The accounts of a user, oldest first; the first is their default. */
 export async function accountsOfUser(db: DbOrTransaction, userId: string) {
-  return db
+  const rows = await db
     .selectFrom('account_members')
     .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
     .select(['accounts.account_id', 'accounts.name', 'accounts.plan', 'account_members.role'])
@@ -20,6 +22,7 @@ export async function accountsOfUser(db: DbOrTransaction, userId: string) {
     .orderBy('accounts.created_at')
     .orderBy('accounts.account_id')
     .execute()
+  return rows.map((row) => ({ ...row, slug: accountSlug(row) }))
 }
 
 export async function getAccount(db: DbOrTransaction, accountId: string) {
@@ -39,7 +42,7 @@ export async function insertAccountWithOwner(
   await insertMember(db, { account_id: input.account_id, user_id: input.user_id, role: 'owner' })
 }
 
-/** False when the id is there already, by an earlier try of the same request. */
+/** False when an earlier attempt of the same request inserted it. */
 export async function insertAccount(
   db: DbOrTransaction,
   row: { account_id: string; name: string; plan: Plan },
@@ -61,6 +64,22 @@ export async function updateAccountRow(
   await db.updateTable('accounts').set(set).where('account_id', '=', accountId).execute()
 }
 
+/** Returns the cap it replaces. */
+export async function replaceModelCap(
+  db: DbOrTransaction,
+  accountId: string,
+  tokens: number | null,
+): Promise<number | null> {
+  const before = await db
+    .selectFrom('accounts')
+    .select('model_tokens_per_month')
+    .where('account_id', '=', accountId)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  await db.updateTable('accounts').set({ model_tokens_per_month: tokens }).where('account_id', '=', accountId).execute()
+  return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
+}
+
 export async function insertMember(
   db: DbOrTransaction,
   member: { account_id: string; user_id: string; role: Role },
@@ -68,38 +87,27 @@ export async function insertMember(
   await db.insertInto('account_members').values(member).execute()
 }
 
-const memberColumns = [
-  'users.user_id',
-  'users.name',
-  'users.email',
-  'account_members.role',
-  'account_members.created_at',
-] as const
-
 function members(db: DbOrTransaction, accountId: string) {
   return db
     .selectFrom('account_members')
     .innerJoin('users', 'users.user_id', 'account_members.user_id')
-    .select(memberColumns)
+    .select(['users.user_id', 'users.name', 'users.email', 'account_members.role', 'account_members.created_at'])
     .where('account_members.account_id', '=', accountId)
 }
 
-/** In the order in which they joined. */
+/** Ordered by the time they joined. */
 export async function listMembers(
   db: DbOrTransaction,
   accountId: string,
   page: { limit: number; cursor?: string | undefined },
 ) {
-  const after = readIdCursor(page.cursor)
-  let query = members(db, accountId)
+  const rows = await members(db, accountId)
+    .where(afterCursor(['account_members.created_at', 'users.user_id'], 'asc', readIdCursor(page.cursor)))
     .orderBy('account_members.created_at')
     .orderBy('users.user_id')
     .limit(page.limit + 1)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('account_members.created_at', 'users.user_id'), '>', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.user_id])
+    .execute()
+  return cutPage(rows, page.limit, (last) => [last.created_at, last.user_id])
 }
 
 export async function getMember(db: DbOrTransaction, accountId: string, userId: string) {
@@ -110,9 +118,14 @@ export async function memberByEmail(db: DbOrTransaction, accountId: string, emai
   return (await members(db, accountId).where('users.email', '=', email).executeTakeFirst()) ?? null
 }
 
-/** Changes of who is in an account take turns, until the transaction ends: two owners who remove each other would leave none. */
+/** Serializes changes to members until the transaction ends: two owners who remove each other would otherwise leave none. */
 export async function holdMembers(trx: DbOrTransaction, accountId: string): Promise<void> {
   await trx.selectFrom('accounts').select('account_id').where('account_id', '=', accountId).forUpdate().execute()
+}
+
+/** Serializes the creation of users and accounts until the transaction ends. */
+export async function lockInstallation(trx: DbOrTransaction): Promise<void> {
+  await trx.selectFrom('installation').select('singleton').forUpdate().execute()
 }
 
 export async function countOwners(db: DbOrTransaction, accountId: string): Promise<number> {
@@ -138,7 +151,7 @@ export async function deleteMember(db: DbOrTransaction, accountId: string, userI
   await db.deleteFrom('account_members').where('account_id', '=', accountId).where('user_id', '=', userId).execute()
 }
 
-/** The address is the user's when it is free, and nobody's otherwise. */
+/** Sets the address only if no other user has it. */
 export async function insertUser(
   db: DbOrTransaction,
   user: { user_id: string; email: string | null; name: string },
@@ -156,7 +169,7 @@ export async function insertUser(
       .execute()
 }
 
-/** Whether this user was ever here: signing in leaves an audit row, as every change does. */
+/** Whether the user ever signed in or changed anything, by the audit log. */
 export async function hasActed(db: DbOrTransaction, userId: string): Promise<boolean> {
   const row = await db
     .selectFrom('audit_events')
@@ -167,14 +180,14 @@ export async function hasActed(db: DbOrTransaction, userId: string): Promise<boo
   return row !== undefined
 }
 
-/** The first owner of the first account: whom the owner link of a fresh server signs in. */
+/** The first owner of the first account, whom a fresh server's owner link signs in. */
 export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string; account_id: string } | null> {
   const row = await db
     .selectFrom('account_members')
     .innerJoin('accounts', 'accounts.account_id', 'account_members.account_id')
     .select(['account_members.user_id', 'account_members.account_id'])
     .where('account_members.role', '=', 'owner')
-    // By the account's age: an owner who is added later must not make another account the first one.
+    // By the account's age: an owner added later must not make another account the first one.
     .orderBy('accounts.created_at')
     .orderBy('accounts.account_id')
     .orderBy('account_members.created_at')
@@ -183,7 +196,7 @@ export async function firstOwner(db: DbOrTransaction): Promise<{ user_id: string
   return row ?? null
 }
 
-/** Whether the account is the first one of this instance; with a user, whether they own it. */
+/** Whether the account is the first one of this instance and, if given, `owner` owns it. */
 export async function isOfInstance(
   db: DbOrTransaction,
   { account_id, owner }: { account_id: string; owner?: string | undefined },
@@ -192,7 +205,7 @@ export async function isOfInstance(
   return owner === undefined || (await getMember(db, account_id, owner))?.role === 'owner'
 }
 
-/** The first account of this instance, when this user is one of its owners. */
+/** The first account of this instance if the user is one of its owners. */
 export async function instanceOwnedBy(db: DbOrTransaction, userId: string): Promise<string | null> {
   const first = await firstOwner(db)
   if (first === null || (await getMember(db, first.account_id, userId))?.role !== 'owner') return null
@@ -212,7 +225,7 @@ export async function findPassword(
   return (await found.executeTakeFirst()) ?? null
 }
 
-/** Throws `conflict` when the address is another user's. */
+/** Throws `conflict` when another user has the address. */
 export async function setUserPassword(
   db: DbOrTransaction,
   user: { user_id: string; email: string; hash: string; changed_at: Date },
@@ -224,7 +237,7 @@ export async function setUserPassword(
     .where('email', '=', email)
     .where('user_id', '!=', user_id)
     .executeTakeFirst()
-  if (other !== undefined) throw new ServiceError('conflict', 'Another user signs in with this e-mail address.')
+  if (other !== undefined) throw new ServiceError('conflict', 'Another user already has this e-mail address.')
   await db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
   await db
     .insertInto('user_passwords')

@@ -6,12 +6,12 @@ import type { FakeApp, FakeAppSpec } from '@svc/sandbox/testing'
 import { armFailpoints, parseFailpoints } from '../failpoint.ts'
 import { buildApp } from '../app.ts'
 import { letDie, makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
-import { reconcileApps } from './reconcile.ts'
+import { reconcileApps } from './apply-manifest.ts'
 
 let server: SessionApp
-/** What was deployed into a sandbox so far, newest last; each can be told to be something else. */
+/** The deployed sandboxes so far, newest last. A test can change the state of each. */
 let deployed: (FakeApp & { spec: FakeAppSpec; files: string[] })[]
-/** What the next ones are. */
+/** The behavior of the next sandboxes. */
 let behaves: (spec: FakeAppSpec) => FakeApp
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ async function makeProject(manifest = entry('site')): Promise<AppProject> {
       }),
     becomes: (what, fits) =>
       until(`the app ${what}`, async () => {
-        await server.deps.apps.settle()
+        await server.deps.apps.reconcile()
         const found = await app()
         return fits(found) ? found : null
       }),
@@ -83,7 +83,7 @@ async function makeProject(manifest = entry('site')): Promise<AppProject> {
   }
 }
 
-/** What was deployed last of this project: the apps of other tests come back meanwhile. */
+/** The last deploy of this project; apps of other tests restart meanwhile. */
 const newestOf = async (project: AppProject) => {
   const [newest] = (await project.app()).deploys
   return deployed.findLast(({ spec }) => spec.commit === newest?.commit_sha)
@@ -150,7 +150,9 @@ describe('the default branch', () => {
   test('with a new value of a secret it names deploys anew; without the secret it says what to do', async () => {
     const project = await makeProject(entry('site', '[apps.env]\nKEY = "${API_KEY}"\n'))
     const failed = await project.becomes('has failed', (app) => app.state === 'failed')
-    expect(failed.reason).toBe('Its entry names a secret that is not set: API_KEY. Set it: svc secrets set API_KEY')
+    expect(failed.reason).toBe(
+      'Its entry in svc.toml names a secret that is not set: API_KEY. Set it: svc secrets set API_KEY',
+    )
     await server.request('POST', `/v1/projects/${project.id}/secrets`, { body: { name: 'API_KEY', value: 'v1' } })
     await project.becomes('runs', runs(2))
     await server.request('POST', `/v1/projects/${project.id}/secrets`, { body: { name: 'API_KEY', value: 'v2' } })
@@ -171,9 +173,9 @@ describe('the default branch', () => {
     await project.becomes('runs again', runs(2))
     await project.push({ 'svc.toml': entry('other') })
     expect((await project.list()).apps.map(({ slug }) => slug)).toEqual(['other'])
-    await server.deps.apps.settle()
+    await server.deps.apps.reconcile()
     await until('its sandbox is gone', async () => {
-      await server.deps.apps.settle()
+      await server.deps.apps.reconcile()
       return server.deps.apps.serving(project.id, 'site') === null
     })
   })
@@ -189,7 +191,7 @@ describe('a deploy that fails', () => {
     expect(app).toMatchObject({
       state: 'running',
       live: { number: 1, status: 'running' },
-      reason: 'Deploy #2 failed: The build ended with exit code 3. Deploy #1 goes on serving.',
+      reason: 'Deploy #2 failed: The build ended with exit code 3. Deploy #1 still serves.',
     })
     expect(await project.logs()).toEqual([
       expect.stringMatching(/^deploy #2 of /),
@@ -228,7 +230,7 @@ describe('what members ask for', () => {
     expect(stopped.status).toBe(200)
     expect(await project.app()).toMatchObject({ state: 'stopped', live: null, deploys: [{ status: 'stopped' }] })
     await project.push({ 'a.txt': 'changed while stopped' })
-    await server.deps.apps.settle()
+    await server.deps.apps.reconcile()
     expect((await project.app()).deploys).toHaveLength(1)
     const asked = await project.ask('deploy')
     expect(asked).toMatchObject({ status: 202, body: { deploy: { number: 2, cause: 'request', status: 'queued' } } })
@@ -317,7 +319,7 @@ describe('what dies', () => {
       await project.becomes('runs again', runs(1))
     }
     expect((await project.becomes('is given up', (app) => app.state === 'failed')).reason).toBe(
-      'The sandbox ended by itself with signal 9. It was brought back 5 times in vain.',
+      'The sandbox ended by itself with signal 9. It was restarted 5 times without success.',
     )
   })
 
@@ -348,15 +350,15 @@ describe('what dies', () => {
       await project.becomes('runs', runs(1))
       await letDie(server.deps)
       await until('the other serves', async () => {
-        await other.deps.apps.settle()
+        await other.deps.apps.reconcile()
         return other.deps.apps.serving(project.id, 'site')
       })
       expect((await project.app()).state).toBe('running')
-      // Whoever was frozen and comes back finds that it is not its own any more.
+      // A server that resumes after a freeze no longer owns the deploy.
       await server.deps.db.updateTable('server_instances').set({ heartbeat_at: new Date() }).execute()
-      await server.deps.apps.settle()
+      await server.deps.apps.reconcile()
       await until('the first lets go', async () => {
-        await server.deps.apps.settle()
+        await server.deps.apps.reconcile()
         return server.deps.apps.serving(project.id, 'site') === null
       })
       expect(other.deps.apps.serving(project.id, 'site')).not.toBeNull()
@@ -380,12 +382,12 @@ describe('what dies', () => {
     const project = await makeProject()
     armFailpoints(parseFailpoints(`${name}=throw@1`) as never)
     const end = await project.becomes('has an end', ({ state }) => state === 'failed' || state === 'running')
-    if (end.state === 'failed') expect(end.reason).toContain('our side')
+    if (end.state === 'failed') expect(end.reason).toContain('internal error')
     armFailpoints([])
     await project.ask('deploy')
     await project.becomes('runs', ({ state, next }) => state === 'running' && next === null)
     await until('no sandbox is left that no row names', async () => {
-      await server.deps.apps.settle()
+      await server.deps.apps.reconcile()
       const rows = await server.deps.db
         .selectFrom('app_deploys')
         .select('sandbox_id')
@@ -403,7 +405,7 @@ describe('what dies', () => {
     const { sandboxId } = server.deps.apps.serving(project.id, 'site')!
     await server.request('DELETE', `/v1/projects/${project.id}`)
     await until('its sandbox is gone', async () => {
-      await server.deps.apps.settle()
+      await server.deps.apps.reconcile()
       return (await server.driver.find(sandboxId)) === null
     })
   })

@@ -1,23 +1,23 @@
-/** What an app is made from, as one hash: while it stays the same there is nothing to deploy. */
+/** One hash of everything an app is made from. An unchanged hash needs no deploy. */
 import { createHash } from 'node:crypto'
 import { type ManifestApp, secretsNamedIn } from '@svc/contract'
 import { type CallOptions, listTree, type Repository } from '@svc/git'
 
-/** `versions` of the project's secrets by name. */
+/** `versions`: of the secrets of the project, by name. */
 export async function appHash(
   repository: Repository,
   input: { app: ManifestApp; commit: string; versions: Map<string, number> },
   options: CallOptions,
 ): Promise<string> {
   const { app, commit, versions } = input
-  // Whether it is on is no matter of what it is.
+  // Enabling an app does not change what it is made from.
   const { enabled: _, ...entry } = app
   const secrets = secretsNamedIn(app.env).map((name) => [name, versions.get(name) ?? 0])
   const text = JSON.stringify([ordered(entry), await sourceOf(repository, app, commit, options), secrets])
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Files alone serve one folder; what is built or run is made from the whole repository but svc.toml, whose entry counts by itself. */
+/** A static app is made from its folder. Any other app is made from the whole repository except svc.toml, whose entry is hashed separately. */
 async function sourceOf(
   repository: Repository,
   app: ManifestApp,
@@ -32,7 +32,7 @@ async function sourceOf(
     .sort()
 }
 
-/** PostgreSQL keeps jsonb in an order of its own. */
+/** Sorts keys, because PostgreSQL reorders those of jsonb. */
 function ordered(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.entries(value)

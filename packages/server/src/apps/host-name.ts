@@ -1,10 +1,10 @@
-/** The first label of an app's address. All projects of a server share these names, so each is kept with its app. */
+/** The first label of the host name of an app. All projects share these names, so each app stores its own. */
 
 const labelCharsMax = 63
 
-/** In the order they are tried; the last is unique by the project's id. */
+/** Candidates in order of preference; the last is unique because it contains the project id. */
 export function hostNames(input: { app: string; projectSlug: string; projectId: string }): string[] {
-  // Two letters that would make it look like a name in another alphabet.
+  // `xn--` marks an internationalized domain name.
   const app = input.app === 'xn' ? 'app-xn' : input.app
   const plain = `${app}--${input.projectSlug}`
   const id = input.projectId.slice(0, 8)
@@ -15,5 +15,5 @@ export function hostNames(input: { app: string; projectSlug: string; projectId: 
   return [plain, exact, longest].filter((name) => name.length <= labelCharsMax && !isPreview(name))
 }
 
-/** Addresses of previews come first. */
+/** Host names of previews take precedence. */
 const isPreview = (name: string) => /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/.test(name)

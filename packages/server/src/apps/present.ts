@@ -1,22 +1,23 @@
-/** An app as the API shows it: what its rows mean together. */
+/** Apps and deploys as the API shows them. */
 import { type App, type AppDeploy, appPortDefault, type AppState, secretsNamedIn } from '@svc/contract'
 import type { Config } from '../config.ts'
-import { type AppRow, type DeployRow, living, pending } from './store.ts'
+import { originOf } from '../sandboxes/private-origin.ts'
+import { type AppRow, type DeployRow, liveStatuses, pendingStatuses } from './store.ts'
 
 type PresentConfig = Pick<Config, 'publicUrl' | 'previewDomain' | 'appProvider'>
 
 export const switchedOff =
-  'App deployment is off on this server. Turn it on: svc self-host env set SVC_APP_PROVIDER=local, then start the server again.'
+  'App deployment is off on this server. To turn it on, run svc self-host env set SVC_APP_PROVIDER=local and restart the server.'
 
 /** `deploys` newest first. */
 export function presentApp(config: PresentConfig, row: AppRow, deploys: DeployRow[]): App {
   const { definition } = row
   const live = deploys.find(({ deploy_id }) => deploy_id === row.live_deploy_id) ?? null
-  const next = deploys.find(({ status }) => pending.includes(status)) ?? null
+  const next = deploys.find(({ status }) => pendingStatuses.includes(status)) ?? null
   return {
     slug: row.slug,
     ...stateOf(config, row, { live, next, newest: deploys[0] ?? null }),
-    url: appOrigin(config, row.host),
+    url: originOf(config, row.host),
     enabled: row.enabled,
     command: definition.command,
     static_dir: definition.static_dir,
@@ -32,15 +33,8 @@ export function presentApp(config: PresentConfig, row: AppRow, deploys: DeployRo
 export function presentDeploy(row: DeployRow): AppDeploy {
   const { deploy_id, number, status, hash, commit_sha, cause, rollback_of, error } = row
   const { created_by, created_at, ready_at, ended_at } = row
-  return {
-    ...{ deploy_id, number, status, hash, commit_sha, cause, rollback_of, error },
-    ...{ created_by, created_at, ready_at, ended_at },
-  }
-}
-
-export function appOrigin(config: Pick<Config, 'publicUrl' | 'previewDomain'>, host: string): string {
-  const url = new URL(config.publicUrl)
-  return `${url.protocol}//${host}.${config.previewDomain}${url.port === '' ? '' : `:${url.port}`}`
+  const times = { created_at, ready_at, ended_at }
+  return { deploy_id, number, status, hash, commit_sha, cause, rollback_of, error, created_by, ...times }
 }
 
 function stateOf(
@@ -49,15 +43,15 @@ function stateOf(
   { live, next, newest }: Record<'live' | 'next' | 'newest', DeployRow | null>,
 ): { state: AppState; reason: string | null } {
   if (config.appProvider === 'none') return { state: 'off', reason: switchedOff }
-  if (live !== null && living.includes(live.status)) {
+  if (live !== null && liveStatuses.includes(live.status)) {
     const isBehind = newest !== null && newest.status === 'failed' && newest.number > live.number
     const behind = isBehind
-      ? `Deploy #${newest.number} failed: ${newest.error} Deploy #${live.number} goes on serving.`
+      ? `Deploy #${newest.number} failed: ${newest.error} Deploy #${live.number} still serves.`
       : null
     if (live.status === 'restarting') return { state: 'restarting', reason: live.error ?? behind }
     return { state: 'running', reason: behind }
   }
-  if (!row.enabled) return { state: 'disabled', reason: 'svc.toml disables it.' }
+  if (!row.enabled) return { state: 'disabled', reason: 'svc.toml disables this app.' }
   if (row.desired === 'stopped') return { state: 'stopped', reason: `Start it again: svc apps deploy ${row.slug}` }
   if (next !== null) return { state: 'deploying', reason: null }
   if (newest?.status === 'failed') return { state: 'failed', reason: newest.error }

@@ -1,12 +1,12 @@
-/** What the API shows: the apps of the default branch as it is at this moment. */
+/** The apps of the current default branch. */
 import type { App, ManifestIssue } from '@svc/contract'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
-import { getDefaultBranch, noticeDefaultBranch } from '../projects/default-branch.ts'
+import { getDefaultBranch, detectDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { withReadableReasons } from './agent-reader.ts'
+import { withReadableReasons } from './log/agent-access.ts'
 import { presentApp } from './present.ts'
-import { appMistakes, type ReconcileDeps, reconcileProject } from './reconcile.ts'
+import { appMistakes, type ReconcileDeps, reconcileProject } from './apply-manifest.ts'
 import { getApp, listApps, newestDeploys } from './store.ts'
 
 type ReadDeps = ReconcileDeps & Pick<Deps, 'log'>
@@ -14,13 +14,16 @@ type ReadDeps = ReconcileDeps & Pick<Deps, 'log'>
 const deploysListed = 5
 const deploysShown = 20
 
-/** Looks at the branch first, as a merge a second ago is expected to show. A host that is away is no reason to show nothing. */
-export async function bringUpToDate(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
+/** Reads the branch first, so that a merge shows at once. While the git host is unavailable, the last known apps are shown. */
+export async function refreshApps(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
   try {
-    await noticeDefaultBranch(deps, project, signal)
+    await detectDefaultBranch(deps, project, signal)
     await reconcileProject(deps, project.project_id, signal)
   } catch (error) {
-    deps.log.debug({ err: error, project_id: project.project_id }, 'apps are shown as they were last seen')
+    deps.log.debug(
+      { err: error, project_id: project.project_id },
+      'reading the default branch failed; showing the last known apps',
+    )
   }
 }
 
@@ -28,7 +31,7 @@ export async function appsOf(
   deps: ReadDeps,
   { project, readerSessionId, signal }: { project: ProjectRow; readerSessionId: string | null; signal: AbortSignal },
 ): Promise<{ apps: App[]; errors: ManifestIssue[] }> {
-  await bringUpToDate(deps, project, signal)
+  await refreshApps(deps, project, signal)
   const rows = await listApps(deps.db, project.project_id)
   const newest = await newestDeploys(deps.db, { projectId: project.project_id, each: deploysListed })
   const shown = { app: { project_id: project.project_id }, deploys: newest }

@@ -11,11 +11,11 @@ import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { type Actor, boundSession } from '../auth/actor.ts'
-import { requireReadable } from './agent-reader.ts'
-import { deployApp, rollbackApp, stopApp } from './ask.ts'
-import { openApp } from './grants.ts'
-import { deployNamed, followLog, readLog } from './logs.ts'
-import { appOf, appsOf, bringUpToDate } from './read.ts'
+import { requireReadable } from './log/agent-access.ts'
+import { deployApp, rollbackApp, stopApp } from './actions.ts'
+import { openApp } from './ingress/grant-store.ts'
+import { deployNamed, followLog, readLog } from './log/read.ts'
+import { appOf, appsOf, refreshApps } from './read.ts'
 import { getApp } from './store.ts'
 
 export function appRoutes(deps: Deps): Mounted[] {
@@ -33,11 +33,11 @@ export function appRoutes(deps: Deps): Mounted[] {
       return { apps, errors, provider: deps.config.appProvider }
     }),
     handle(getAppRoute, async ({ project, params, request, caller }) => {
-      await bringUpToDate(deps, project, request.signal)
+      await refreshApps(deps, project, request.signal)
       return shown(caller.actor, project.project_id, params.slug)
     }),
     handle(deployAppRoute, async ({ project, params, caller, request }) => {
-      await bringUpToDate(deps, project, request.signal)
+      await refreshApps(deps, project, request.signal)
       const { slug } = params
       const deploy = await deployApp(deps, { project, slug, caller, deployId: request.resourceId })
       return { app: await shown(caller.actor, project.project_id, slug), deploy }

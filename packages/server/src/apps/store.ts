@@ -1,44 +1,44 @@
 /** All SQL on apps and their deploys. */
 import type { AppDeployStatus } from '@svc/contract'
 import { sql } from 'kysely'
+import { ofLiveProject } from '../db/live-project.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type AppRow = Row<'apps'>
 export type DeployRow = Row<'app_deploys'>
 
-/** On its way: nothing of it serves yet. */
-export const pending: AppDeployStatus[] = ['queued', 'building', 'starting']
-export const living: AppDeployStatus[] = ['running', 'restarting']
+export const pendingStatuses: AppDeployStatus[] = ['queued', 'building', 'starting']
+export const liveStatuses: AppDeployStatus[] = ['running', 'restarting']
 
 export async function listApps(db: DbOrTransaction, projectId: string): Promise<AppRow[]> {
   return db.selectFrom('apps').selectAll().where('project_id', '=', projectId).orderBy('position').execute()
 }
 
 export async function getApp(db: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
-  // The database refuses to compare such a text.
-  if (slug.includes('\0')) return null
-  const row = await db
+  return hasNul(slug) ? null : ((await selectApp(db, projectId, slug).executeTakeFirst()) ?? null)
+}
+
+/** Locks the app until the transaction ends, which serializes deploys, stops and switches. */
+export async function lockApp(trx: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
+  return hasNul(slug) ? null : ((await selectApp(trx, projectId, slug).forUpdate().executeTakeFirst()) ?? null)
+}
+
+/** PostgreSQL rejects a NUL in text. */
+const hasNul = (slug: string) => slug.includes('\0')
+
+function selectApp(db: DbOrTransaction, projectId: string, slug: string) {
+  return db
     .selectFrom('apps')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
-  return row ?? null
+    .where((eb) => eb.and({ project_id: projectId, slug }))
 }
 
 export async function getAppByHost(db: DbOrTransaction, host: string): Promise<AppRow | null> {
-  return (await db.selectFrom('apps').selectAll().where('host', '=', host).executeTakeFirst()) ?? null
-}
-
-/** Locked until the transaction ends: whoever switches, stops or deploys it takes turns. */
-export async function lockApp(trx: DbOrTransaction, projectId: string, slug: string): Promise<AppRow | null> {
-  if (slug.includes('\0')) return null
-  const row = await trx
+  const row = await db
     .selectFrom('apps')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('slug', '=', slug)
-    .forUpdate()
+    .where('host', '=', host)
+    .where(ofLiveProject(sql.ref('apps.project_id')))
     .executeTakeFirst()
   return row ?? null
 }
@@ -47,7 +47,7 @@ export async function lockApps(trx: DbOrTransaction, projectId: string): Promise
   return trx.selectFrom('apps').selectAll().where('project_id', '=', projectId).orderBy('slug').forUpdate().execute()
 }
 
-/** False when the name in addresses is taken by another app. */
+/** False when another app has the host name. */
 export async function insertApp(trx: DbOrTransaction, row: NewRow<'apps'>): Promise<boolean> {
   const inserted = await trx
     .insertInto('apps')
@@ -73,9 +73,9 @@ export async function deleteApps(trx: DbOrTransaction, projectId: string, slugs:
   await trx.deleteFrom('apps').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
 }
 
-const deploysKept = 50
+const deploysMax = 50
 
-/** The next number of its app; what is older than the kept ones goes with its log. */
+/** Numbers the deploy, and deletes the oldest deploys with their logs. */
 export async function insertDeploy(
   trx: DbOrTransaction,
   row: Omit<NewRow<'app_deploys'>, 'number'>,
@@ -83,17 +83,15 @@ export async function insertDeploy(
   const { next_number } = await trx
     .updateTable('apps')
     .set(({ eb }) => ({ next_number: eb('next_number', '+', 1) }))
-    .where('project_id', '=', row.project_id)
-    .where('slug', '=', row.slug)
+    .where((eb) => eb.and({ project_id: row.project_id, slug: row.slug }))
     .returning('next_number')
     .executeTakeFirstOrThrow()
   const number = next_number - 1
   await trx
     .deleteFrom('app_deploys')
-    .where('project_id', '=', row.project_id)
-    .where('slug', '=', row.slug)
-    .where('number', '<=', number - deploysKept)
-    .where('status', 'not in', [...pending, ...living])
+    .where((eb) => eb.and({ project_id: row.project_id, slug: row.slug }))
+    .where('number', '<=', number - deploysMax)
+    .where('status', 'not in', [...pendingStatuses, ...liveStatuses])
     .execute()
   return trx
     .insertInto('app_deploys')
@@ -117,11 +115,13 @@ export async function newestDeploys(
     .select(sql<number>`row_number() over (partition by slug order by number desc)`.as('rank'))
     .where('project_id', '=', input.projectId)
     .$if(input.slug !== undefined, (query) => query.where('slug', '=', input.slug!))
-  // Whatever serves or is on its way is shown, however many came after it.
+  // A live or pending deploy is shown regardless of its rank.
   return db
     .selectFrom(ranked.as('d'))
     .selectAll('d')
-    .where(({ or, eb }) => or([eb('rank', '<=', input.each), eb('status', 'in', [...pending, ...living])]))
+    .where(({ or, eb }) =>
+      or([eb('rank', '<=', input.each), eb('status', 'in', [...pendingStatuses, ...liveStatuses])]),
+    )
     .orderBy('number', 'desc')
     .execute()
 }
@@ -130,13 +130,11 @@ export async function listDeploys(db: DbOrTransaction, app: Pick<AppRow, 'projec
   return db
     .selectFrom('app_deploys')
     .selectAll()
-    .where('project_id', '=', app.project_id)
-    .where('slug', '=', app.slug)
+    .where((eb) => eb.and({ project_id: app.project_id, slug: app.slug }))
     .orderBy('number', 'desc')
     .execute()
 }
 
-/** The manifest entry of each kept deploy: of the project, or of one app. */
 export function definitionsOf(
   db: DbOrTransaction,
   app: { project_id: string; slug?: string },
@@ -149,28 +147,32 @@ export function definitionsOf(
     .execute()
 }
 
-/** Ends what nobody wants any more: by a stop, by svc.toml, by the operator, or because a newer deploy came. Of one app when it is given. Answers with what served until now. */
+/** Ends deploys that were stopped, replaced or disabled, of all apps or of the given one. Returns those that were serving. */
 export async function endUnwanted(
   db: DbOrTransaction,
   input: { isOff: boolean; app?: Pick<AppRow, 'project_id' | 'slug'> },
 ): Promise<DeployRow[]> {
   const { isOff } = input
+  const isDeleted = sql`not ${ofLiveProject(sql.ref('a.project_id'))}`
   const only =
     input.app === undefined
       ? sql`true`
       : sql`a.project_id = ${input.app.project_id}::uuid and a.slug = ${input.app.slug}::text`
-  const why = sql`case when ${isOff}::boolean then 'The deployment of apps was switched off on this server.'
-    when not a.enabled then 'svc.toml disables it.' else null end`
+  const why = sql`case when ${isOff}::boolean then 'App deployment was turned off on this server.'
+    when ${isDeleted} then 'The project was deleted.' when not a.enabled then 'svc.toml disables this app.' else null end`
   await sql`
     update app_deploys d set status = 'cancelled', ended_at = now(), error = ${why}
     from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
       and d.status in ('queued', 'building', 'starting')
-      and (${isOff}::boolean or not a.enabled or a.desired = 'stopped' or d.number < a.next_number - 1)`.execute(db)
+      and (${isOff}::boolean or ${isDeleted} or not a.enabled or a.desired = 'stopped' or d.number < a.next_number - 1)`.execute(
+    db,
+  )
   const { rows } = await sql<DeployRow>`
     with stopped as (
       update app_deploys d set status = 'stopped', ended_at = now(), error = ${why}, next_attempt_at = null
       from apps a where a.project_id = d.project_id and a.slug = d.slug and ${only}
-        and d.status in ('running', 'restarting') and (${isOff}::boolean or not a.enabled or a.desired = 'stopped')
+        and d.status in ('running', 'restarting')
+        and (${isOff}::boolean or ${isDeleted} or not a.enabled or a.desired = 'stopped')
       returning d.*),
     cleared as (
       update apps set live_deploy_id = null where live_deploy_id in (select deploy_id from stopped))
@@ -178,11 +180,21 @@ export async function endUnwanted(
   return rows
 }
 
+/** Makes the apps of a deleted project deploy again when it is restored. */
+export async function forgetReconciliationsOfDeleted(db: DbOrTransaction): Promise<void> {
+  await db
+    .deleteFrom('app_reconciliations')
+    .where('project_id', 'in', ({ selectFrom }) =>
+      selectFrom('projects').select('projects.project_id').where('purge_at', 'is not', null),
+    )
+    .execute()
+}
+
 export interface Claim extends DeployRow {
   was: AppDeployStatus
 }
 
-/** Deploys nobody has in hand: new ones, those whose server is dead, and those whose pause is over. Ours from here on. */
+/** Assigns to this server the queued deploys, those of dead servers, and those whose retry pause is over. */
 export async function claimDeploys(
   db: DbOrTransaction,
   input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number },
@@ -204,7 +216,7 @@ export async function claimDeploys(
       join apps a on a.project_id = d.project_id and a.slug = d.slug
       left join app_deploys l on l.deploy_id = a.live_deploy_id
       where d.status in ('queued', 'building', 'starting', 'running', 'restarting') and ${notInHand} and (
-        -- The server that has what serves now also gets what takes over, so that the switch is one place's.
+        -- The server that runs the live deploy also gets its replacement, so that one server makes the switch.
         (d.status = 'queued' and (l.deploy_id is null or l.instance_id = ${instanceId} or not ${isAlive('l.instance_id')}))
         or (d.status <> 'queued' and (d.next_attempt_at is null or d.next_attempt_at <= now())
           and (d.instance_id = ${instanceId} or not ${isAlive('d.instance_id')})))
@@ -215,20 +227,19 @@ export async function claimDeploys(
   return rows
 }
 
-/** Of the deploys in hand, those that are still ours to have. */
-export async function stillOurs(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
+export async function ownedIds(db: DbOrTransaction, instanceId: string, deployIds: string[]): Promise<Set<string>> {
   if (deployIds.length === 0) return new Set()
   const rows = await db
     .selectFrom('app_deploys')
     .select('deploy_id')
     .where('deploy_id', 'in', deployIds)
     .where('instance_id', '=', instanceId)
-    .where('status', 'in', ['building', 'starting', ...living])
+    .where('status', 'in', ['building', 'starting', ...liveStatuses])
     .execute()
   return new Set(rows.map((row) => row.deploy_id))
 }
 
-/** Only while it is that server's and not over. False: somebody ended it, and whoever has it in hand lets go. */
+/** False when the deploy ended or another server has it; the caller then releases it. */
 export async function moveDeploy(
   db: DbOrTransaction,
   deploy: { deployId: string; instanceId: string },
@@ -239,15 +250,13 @@ export async function moveDeploy(
   const row = await db
     .updateTable('app_deploys')
     .set(set)
-    .where('deploy_id', '=', deploy.deployId)
-    .where('instance_id', '=', deploy.instanceId)
-    .where('status', 'in', ['building', 'starting', ...living])
+    .where((eb) => eb.and({ deploy_id: deploy.deployId, instance_id: deploy.instanceId }))
+    .where('status', 'in', ['building', 'starting', ...liveStatuses])
     .returning('deploy_id')
     .executeTakeFirst()
   return row !== undefined
 }
 
-/** Over, with a reason; what it served is served no more. Null when somebody else ended it. */
 export async function failDeploy(
   db: DbOrTransaction,
   deploy: { deployId: string; instanceId: string },
@@ -265,7 +274,7 @@ export async function failDeploy(
   return rows[0] ?? null
 }
 
-/** The new one serves and the old one is replaced, in one moment. Null when it is not wanted any more; else what it replaced. */
+/** Makes the deploy live and marks the previous one replaced, in one transaction. Null when the deploy is no longer wanted. */
 export async function switchTo(
   trx: DbOrTransaction,
   deploy: { deployId: string; instanceId: string },
@@ -276,8 +285,7 @@ export async function switchTo(
   const moved = await trx
     .updateTable('app_deploys')
     .set({ status: 'running', error: null, ready_at: sql<string>`now()` })
-    .where('deploy_id', '=', deploy.deployId)
-    .where('instance_id', '=', deploy.instanceId)
+    .where((eb) => eb.and({ deploy_id: deploy.deployId, instance_id: deploy.instanceId }))
     .where('status', 'in', ['building', 'starting'])
     .returning('deploy_id')
     .executeTakeFirst()
@@ -289,19 +297,49 @@ export async function switchTo(
     .updateTable('app_deploys')
     .set({ status: 'replaced', ended_at: sql<string>`now()`, error: null, next_attempt_at: null })
     .where('deploy_id', '=', replaced)
-    .where('status', 'in', living)
+    .where('status', 'in', liveStatuses)
     .execute()
   return { replaced }
 }
 
-/** Null when the branch was not moved there by a merge of ours. */
-export async function whoMerged(trx: DbOrTransaction, projectId: string, sha: string): Promise<string | null> {
-  const cr = await trx
-    .selectFrom('change_requests')
-    .select('merged_by')
+/** Projects whose default branch or secrets changed since their apps were reconciled. */
+export async function projectsToReconcile(db: DbOrTransaction, provider: string): Promise<string[]> {
+  const { rows } = await sql<{ project_id: string }>`
+    select d.project_id from default_branches d join projects p on p.project_id = d.project_id
+    left join app_reconciliations r on r.project_id = d.project_id
+    where p.deleted_at is null and (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch
+      or r.secrets_revision <> p.secrets_revision or r.provider <> ${provider})
+    order by d.moved_at limit 100`.execute(db)
+  return rows.map((row) => row.project_id)
+}
+
+export async function recordReconciliation(trx: DbOrTransaction, row: NewRow<'app_reconciliations'>): Promise<void> {
+  const { project_id: _, ...set } = row
+  await trx
+    .insertInto('app_reconciliations')
+    .values(row)
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(set))
+    .execute()
+}
+
+export async function reconciliation(
+  db: DbOrTransaction,
+  projectId: string,
+): Promise<Row<'app_reconciliations'> | null> {
+  const row = await db
+    .selectFrom('app_reconciliations')
+    .selectAll()
     .where('project_id', '=', projectId)
-    .where('status', '=', 'merged')
-    .where('merge_commit_sha', '=', sha)
     .executeTakeFirst()
-  return cr?.merged_by ?? null
+  return row ?? null
+}
+
+/** Lets others insert rows that refer to the project. */
+export async function lockProjectForReconciliation(trx: DbOrTransaction, projectId: string) {
+  return trx
+    .selectFrom('projects')
+    .select(['slug', 'secrets_revision'])
+    .where('project_id', '=', projectId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
 }

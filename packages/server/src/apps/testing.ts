@@ -3,7 +3,6 @@ import type { App } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { type SessionApp, until } from '../sessions/testing.ts'
 
-/** Path of an app that runs, and was made from something else than the time before. */
 export async function deployedApp(server: SessionApp): Promise<string> {
   const command = `run ${randomUUID()}`
   await commit(server.repo, 'main', { 'svc.toml': `[[apps]]\nslug = "site"\ncommand = "${command}"\n` })
@@ -11,7 +10,7 @@ export async function deployedApp(server: SessionApp): Promise<string> {
   await until('the app runs', async () => {
     const { body } = await server.request<App>('GET', path)
     if (body.state === 'stopped') await server.request('POST', `${path}/deploy`)
-    await server.deps.apps.settle()
+    await server.deps.apps.reconcile()
     return body.command === command && body.state === 'running' && body.next === null
   })
   return path

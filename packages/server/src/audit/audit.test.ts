@@ -1,4 +1,4 @@
-/** Exactly one row for every change somebody made, whichever route made it. */
+/** Each change writes exactly one row, whichever route makes it. */
 import { modelUpstreamActs } from './testing-models.ts'
 import { capAccountUsage } from './testing-usage.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
@@ -7,17 +7,17 @@ import { createHash, randomUUID } from 'node:crypto'
 import { routes } from '@svc/contract/openapi'
 import { commit } from '@svc/git/testing'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
-import { makeLinkCode } from '../channels/links.ts'
+import { makeLinkCode } from '../channels/links/links.ts'
 import { deployedApp as deployed } from '../apps/testing.ts'
 import { getChannel } from '../channels/store.ts'
-import { startSlack } from '../channels/testing-slack.ts'
+import { startSlack } from '../channels/slack/testing-slack.ts'
 import { rerunChecks } from './testing-checks.ts'
 import { pullRequest } from './testing-pull-requests.ts'
 import { memberChanges } from './testing-members.ts'
 import { answerQuestion } from './testing-questions.ts'
 import { connectorChanges } from './testing-connectors.ts'
 import { insertToken, makeSessionApp, type SessionApp } from '../sessions/testing.ts'
-import { upsertWip } from '../sessions/wip-store.ts'
+import { upsertWip } from '../sessions/unfinished-work/store.ts'
 import type { TestReply } from '../testing.ts'
 let app: SessionApp
 let base: string
@@ -31,9 +31,9 @@ afterAll(() => app.close().then(() => slack.close()))
 type Act = () => Promise<TestReply<unknown>>
 interface Change {
   action: string
-  /** What one request did beside it, each with a row of its own. */
+  /** Additional events of the same request, each with its own row. */
   also?: string[]
-  /** Makes what the change needs, and answers with the change itself. */
+  /** Prepares the change, and returns a function that makes it. */
   prepare(): Promise<Act>
 }
 
@@ -170,6 +170,14 @@ const changes: Record<string, Change> = {
       return () => app.request('DELETE', `/v1/projects/${project_id}`)
     },
   },
+  restoreProject: {
+    action: 'project.restore',
+    async prepare() {
+      const { project_id } = await freshProject()
+      await app.request('DELETE', `/v1/projects/${project_id}`)
+      return () => app.request('POST', `/v1/projects/${project_id}/restore`)
+    },
+  },
   setSecret: {
     action: 'secret.set',
     prepare: async () => post(`${base}/secrets`, { name: 'A', value: 'canary-value' }),
@@ -190,6 +198,10 @@ const changes: Record<string, Change> = {
     },
   },
   stopSession: { action: 'session.stop', prepare: async () => post(`${await freshSession()}/stop`) },
+  refreshSession: {
+    action: 'session.refresh',
+    prepare: async () => post(`${app.path((await app.running()).session_id)}/refresh`),
+  },
   restartSession: { action: 'session.restart', prepare: async () => post(`${await freshSession()}/restart`) },
   deleteSession: {
     action: 'session.delete',
@@ -367,7 +379,7 @@ async function webhook(): Promise<string> {
   return `${base}/webhooks/${made.body.webhook_id}`
 }
 
-/** Asks by POST, because what it asks about is long. */
+/** Reads with POST, because its input is long. */
 const changesNothing = ['validateManifest', 'readInvitation', 'dismissNotices']
 
 async function trigger(enabled: boolean): Promise<string> {

@@ -18,7 +18,7 @@ const shown = [
   'after',
 ] as const
 
-/** Newest first. `action` is one, or the noun of several. */
+/** Newest first. `action` is an action, or the noun of several. */
 export async function listAudit(
   db: DbOrTransaction,
   of: { accountId: string; projectId?: string | undefined; action?: string | undefined; userId?: string | undefined },

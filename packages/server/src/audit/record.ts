@@ -7,7 +7,7 @@ import type { DbOrTransaction, NewRow } from '../db/schema.ts'
 export interface AuditEvent {
   account_id: string | null
   project_id: string | null
-  /** `change_request.merge`: noun, then verb. */
+  /** A noun and a verb: `change_request.merge`. */
   action: string
   object_type: string
   object_id: string
@@ -15,14 +15,32 @@ export interface AuditEvent {
   after?: object | null
 }
 
-/** One append-only row, written in the transaction of the change it tells of. */
+export function auditEvent(
+  { account_id, project_id = null }: { account_id: string | null; project_id?: string | null },
+  action: string,
+  object_type: string,
+  object_id: string,
+): AuditEvent {
+  return { account_id, project_id, action, object_type, object_id }
+}
+
+/** Appends a row in the transaction of the change. */
 export async function recordAudit(db: DbOrTransaction, caller: Caller, event: AuditEvent): Promise<void> {
   await db.insertInto('audit_events').values(auditRow(caller, event)).execute()
 }
 
-/** The same in the statement that makes the change: a row for each that it changed. */
+/** A row for each changed row, in the statement that changes them. */
 export function auditPerRow(caller: Caller, event: AuditEvent, of: string): RawBuilder<unknown> {
   return insertPerRow('audit_events', auditRow(caller, event), of)
+}
+
+/** An act of the operator: a process that reads the master key's file and reaches the database, without a token. */
+export async function recordOperatorAudit(db: DbOrTransaction, event: AuditEvent): Promise<void> {
+  const actor = { actor_kind: 'operator', actor_user_id: null, token_id: null, session_id: null }
+  await db
+    .insertInto('audit_events')
+    .values({ ...actor, request_id: null, address: null, ...eventColumns(event) })
+    .execute()
 }
 
 function auditRow(caller: Caller, event: AuditEvent): NewRow<'audit_events'> {
@@ -30,6 +48,12 @@ function auditRow(caller: Caller, event: AuditEvent): NewRow<'audit_events'> {
     ...describeActor(caller.actor),
     request_id: caller.requestId,
     address: caller.address,
+    ...eventColumns(event),
+  }
+}
+
+function eventColumns(event: AuditEvent) {
+  return {
     account_id: event.account_id,
     project_id: event.project_id,
     action: event.action,

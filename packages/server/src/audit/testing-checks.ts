@@ -1,5 +1,5 @@
 import { commit } from '@svc/git/testing'
-import { noticeDefaultBranch } from '../projects/default-branch.ts'
+import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import type { SessionApp } from '../sessions/testing.ts'
 
@@ -8,7 +8,7 @@ export const rerunChecks = (app: () => SessionApp, open: () => Promise<string>) 
   async prepare() {
     const { repo, deps, project, request } = app()
     await commit(repo, 'main', { 'svc.toml': '[[checks]]\nname = "unit"\ncommand = "true"\n' })
-    await noticeDefaultBranch(deps, (await getProject(deps.db, project.project_id))!)
+    await detectDefaultBranch(deps, (await getProject(deps.db, project.project_id))!)
     const path = `${await open()}/checks/rerun`
     return () => request('POST', path, { body: {} })
   },

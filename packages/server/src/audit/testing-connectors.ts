@@ -5,7 +5,7 @@ import type { TestReply } from '../testing.ts'
 
 type Act = () => Promise<TestReply<unknown>>
 
-/** What people do with connectors, for the test that finds one row for each change. */
+/** Changes to connectors, for the test that counts audit rows. */
 export function connectorChanges(app: () => SessionApp): Record<string, { action: string; prepare(): Promise<Act> }> {
   const base = () => `/v1/projects/${app().project.project_id}`
   async function connector(): Promise<string> {

@@ -1,4 +1,4 @@
-/** The changes of members and invitations, for the test that counts their audit rows. */
+/** Changes to members and invitations, for the test that counts audit rows. */
 import { randomUUID } from 'node:crypto'
 import type { TestApp } from '../testing.ts'
 

@@ -1,6 +1,6 @@
 import type { TestApp } from '../test-app.ts'
 
-/** The server of these tests has its model in the environment, which wins, so it is away for as long as the act takes. */
+/** The test server's environment sets a model, which takes precedence, so it is removed during each change. */
 export function modelUpstreamActs(app: () => TestApp) {
   const path = '/v1/models/upstream'
   const withoutEnvironment = async (method: 'PUT' | 'DELETE') => {

@@ -3,7 +3,7 @@ import { makeRepo, serveGitHub } from '@svc/git/testing'
 import { testProject } from '../change-requests/testing.ts'
 import type { TestApp } from '../testing.ts'
 
-/** A pull request on a host that is gone once it was opened. */
+/** A pull request on a host that is closed after the pull request was opened. */
 export const pullRequest = (app: () => TestApp) => ({
   action: 'change_request.pull_request',
   async prepare() {

@@ -1,4 +1,4 @@
-/** The change of an answer to an agent, for the test of audit rows. */
+/** An answer to an agent, for the test that counts audit rows. */
 import type { Question, Session } from '@svc/contract'
 import { type SessionApp, until } from '../sessions/testing.ts'
 

@@ -3,15 +3,15 @@ import type { Role, SignInWay } from '@svc/contract'
 export interface UserActor {
   kind: 'user'
   user_id: string
-  /** Null when a dashboard cookie and no token speaks. */
+  /** Null for a dashboard cookie. */
   token_id: string | null
   expires_at: string | null
-  /** The browser that speaks, when one does. */
+  /** The dashboard session of the request, if a browser sent it. */
   dashboard_session?: {
     id: string
     began_by: SignInWay
     created_at: string
-    /** When and how the person last proved who they are. */
+    /** When and how the user last proved their identity. */
     confirmed_at: string | null
     confirmed_by: SignInWay | null
   }
@@ -22,13 +22,13 @@ export interface ProjectActor {
   user_id: string
   token_id: string
   project_id: string
-  /** The session this token is bound to: it acts for an agent. */
+  /** The session this token is bound to: it acts for that session's agent. */
   session_id: string | null
   generation: number | null
   expires_at: string | null
 }
 
-/** A sandbox generation by its service key or one of its credentials; never a user. */
+/** A sandbox generation, by its service key or another of its credentials; never a user. */
 export interface SandboxActor {
   kind: 'sandbox'
   user_id: string
@@ -38,7 +38,7 @@ export interface SandboxActor {
   generation: number
 }
 
-/** The service itself, on a user's behalf: what a trigger does when nobody asks. */
+/** The service on behalf of a user, as in a scheduled trigger. */
 export interface ServiceActor {
   kind: 'service'
   user_id: string
@@ -48,11 +48,16 @@ export interface ServiceActor {
 
 export type Actor = UserActor | ProjectActor | SandboxActor | ServiceActor
 
-/** Who asks, and by which request: what an audit row needs to know. */
+/** The actor and request for the audit log. */
 export interface Caller<A extends Actor = Actor> {
   actor: A
   requestId: string
   address: string
+}
+
+/** A user without a token, such as one who is signing in. */
+export function userActor(user_id: string): UserActor {
+  return { kind: 'user', user_id, token_id: null, expires_at: null }
 }
 
 /** The session an actor is bound to, if any. */

@@ -1,14 +1,21 @@
-import type { Access, Role } from '@svc/contract'
+import type { Access, Role, Route } from '@svc/contract'
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Row } from '../db/schema.ts'
 import { type Actor, mayAdminister, mayWrite } from './actor.ts'
 import { requireControl } from './session-control.ts'
-import { type Found, projectOfUser } from './token-store.ts'
+import {
+  deletedProjectsOfSlug,
+  type Found,
+  projectOfUserOrDeleted,
+  projectOfUser,
+  projectsOfSlug,
+  type SeenProject,
+} from './token-store.ts'
 
 export interface AuthorizedProject extends Row<'projects'> {
-  /** The caller's role in the project's account, which a token of theirs is cut to. */
+  /** The caller's role in the project's account, which also limits their token. */
   role: Role
 }
 
@@ -22,7 +29,11 @@ export function notFound(what: string): ServiceError {
   return new ServiceError('not_found', `There is no such ${what}.`)
 }
 
-/** What holds for a path before routing, so for unknown paths too: account routes take user tokens, project routes the project's own. `path` is decoded as the router decodes it. */
+/**
+ * Rules by path, applied before routing and so to unknown paths too: account routes require a user token, project
+ * routes the project's own. A slug is checked by `allow`, where it is read. `path` is decoded as the router decodes
+ * it.
+ */
 export function refuseByPath(actor: Actor, path: string): void {
   if (actor.kind === 'user') return
   if (/^\/v1\/accounts(\/|$)/.test(path))
@@ -30,10 +41,10 @@ export function refuseByPath(actor: Actor, path: string): void {
       hint: 'Use a user token: `svc login`.',
     })
   const projectId = /^\/v1\/projects\/([^/]+)/.exec(path)?.[1]
-  if (projectId !== undefined) refuseOtherProject(actor, projectId)
+  if (projectId !== undefined && !mayBeSlug(projectId)) refuseOtherProject(actor, projectId)
 }
 
-/** The same answer for a project that exists and for one that does not. */
+/** Existing and missing projects get the same response. */
 function refuseOtherProject(actor: Actor, projectId: string): void {
   if (actor.kind !== 'user' && projectId.toLowerCase() !== actor.project_id)
     throw new ServiceError('forbidden', 'This token belongs to another project.')
@@ -41,7 +52,7 @@ function refuseOtherProject(actor: Actor, projectId: string): void {
 
 export interface AuthorizedAccount {
   account_id: string
-  /** The caller's. */
+  /** The caller's role. */
   role: Role
 }
 
@@ -50,7 +61,7 @@ export interface Allowed {
   account: AuthorizedAccount | null
 }
 
-/** Access x actor x project or account, and session where one is named, for HTTP and WebSocket alike. Answers with the project or account the route is of. */
+/** Checks access, actor and project or account, and the session if one is named, for HTTP and WebSocket alike. Returns the project or account of the route. */
 export async function allow(
   deps: Pick<Deps, 'db'>,
   input: {
@@ -58,10 +69,12 @@ export async function allow(
     actor: Actor
     projectId: string | undefined
     accountId?: string | undefined
-    /** The session that is reached. Null says that none is: a caller of this function cannot leave it out. */
+    /** The session in the path, or null. Required, so that no caller forgets it. */
     sessionId: string | null
-    /** The project as it was read with the actor's credential, where it was. */
+    /** The project, if it was read together with the credential. */
     read?: Found | null
+    /** Whether deleted projects are included, or only they. Null means neither. */
+    deleted?: Route['deleted']
   },
 ): Promise<Allowed> {
   const { access, actor } = input
@@ -91,7 +104,7 @@ async function authorizeSessionOf(
   deps: Pick<Deps, 'db'>,
   access: Parameters<typeof authorizeProject>[1],
   actor: Actor,
-  input: { projectId: string | undefined; sessionId: string | null; read?: Found | null },
+  input: { projectId: string | undefined; sessionId: string | null; read?: Found | null; deleted?: Route['deleted'] },
 ): Promise<AuthorizedProject> {
   const project = await authorizeProject(deps, access, actor, input)
   const { sessionId } = input
@@ -102,7 +115,7 @@ async function authorizeSessionOf(
 
 function refuseProjectToken(actor: Actor): void {
   if (actor.kind !== 'user')
-    throw new ServiceError('forbidden', 'A project token reaches its own project only.', {
+    throw new ServiceError('forbidden', 'A project token only works for its own project.', {
       hint: 'Use a user token: `svc login`.',
     })
 }
@@ -128,7 +141,7 @@ async function authorizeAccount(
   const { account_id, role } = row
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of this account.')
   if (access === 'account-admin' && !mayAdminister(role))
-    throw new ServiceError('forbidden', `Your role here is ${role}; this needs an owner or admin of the account.`)
+    throw new ServiceError('forbidden', `Your role here is ${role}. This requires an owner or admin of the account.`)
   return { account_id, role }
 }
 
@@ -136,26 +149,79 @@ async function authorizeProject(
   deps: Pick<Deps, 'db'>,
   access: 'sandbox' | 'project-read' | 'project-write' | 'project-admin',
   actor: Actor,
-  { projectId = '', read = null }: { projectId?: string | undefined; read?: Found | null },
+  of: { projectId?: string | undefined; read?: Found | null; deleted?: Route['deleted'] },
 ): Promise<AuthorizedProject> {
-  // Of the parameter the router found: a path can be spelled in ways the look at the path before does not know.
-  refuseOtherProject(actor, projectId)
-  if (!isUuid(projectId)) throw notFound('project')
-  const { user_id } = actor
-  const row =
-    read === null
-      ? await readTogether(deps.db, `project ${projectId} of ${user_id}`, () =>
-          projectOfUser(deps.db, projectId, user_id),
-        )
-      : read.project
+  const { projectId = '', read = null, deleted = null } = of
+  const row = isUuid(projectId)
+    ? await projectOfId(deps, actor, { projectId, read, deleted })
+    : await projectOfSlug(deps, actor, projectId, deleted)
   if (row === undefined) throw notFound('project')
   const { role } = row
   if (role === null) throw new ServiceError('forbidden', 'You are not a member of the account of this project.')
   if (access === 'project-write' && !mayWrite(role))
-    throw new ServiceError('forbidden', 'Your role here is viewer, which may not write.', {
+    throw new ServiceError('forbidden', 'Your role here is viewer, which is read-only.', {
       hint: 'Ask an owner of the account for the member role.',
     })
   if (access === 'project-admin' && (actor.kind !== 'user' || !mayAdminister(role)))
-    throw new ServiceError('forbidden', 'This needs the user token of an owner or admin of the account.')
+    throw new ServiceError('forbidden', 'This requires the user token of an owner or admin of the account.')
   return { ...row, role }
+}
+
+async function projectOfId(
+  deps: Pick<Deps, 'db'>,
+  actor: Actor,
+  { projectId, read, deleted }: { projectId: string; read: Found | null; deleted: Route['deleted'] },
+): Promise<SeenProject | undefined> {
+  // Checks the router's parameter, because a path has spellings that `refuseByPath` does not cover.
+  refuseOtherProject(actor, projectId)
+  const { user_id } = actor
+  if (deleted !== null) return projectOfUserOrDeleted(deps.db, projectId, user_id)
+  if (read !== null) return read.project
+  return readTogether(deps.db, `project ${projectId} of ${user_id}`, () => projectOfUser(deps.db, projectId, user_id))
+}
+
+/**
+ * Searches only projects the actor can see, so a slug of another account is as unknown as a missing one. A deleted
+ * project keeps its slug here only where no other project can be meant.
+ */
+async function projectOfSlug(
+  deps: Pick<Deps, 'db'>,
+  actor: Actor,
+  slug: string,
+  deleted: Route['deleted'],
+): Promise<SeenProject | undefined> {
+  const read = deleted === 'alone' && actor.kind === 'user' ? deletedProjectsOfSlug : projectsOfSlug
+  const found = mayBeSlug(slug) ? await read(deps.db, slug, actor) : []
+  if (found.length > 1) throw ambiguousSlug(slug, found)
+  if (found.length === 0) refuseOtherProject(actor, slug)
+  return found[0]
+}
+
+/** Slugs never look like ids: `slugOf` avoids that. */
+function mayBeSlug(text: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,99}$/.test(text) && !isUuid(text)
+}
+
+/** Resolves a query's project id or slug within an account. */
+export async function projectIdNamed(
+  deps: Pick<Deps, 'db'>,
+  input: { named: string; accountId: string; actor: Actor },
+): Promise<string> {
+  const { named, accountId, actor } = input
+  if (isUuid(named)) return named
+  const found = mayBeSlug(named) ? await projectsOfSlug(deps.db, named, actor) : []
+  const inAccount = found.find(({ account_id }) => account_id === accountId)
+  if (inAccount === undefined) throw notFound('project')
+  return inAccount.project_id
+}
+
+function ambiguousSlug(slug: string, found: { project_id: string }[]): ServiceError {
+  return new ServiceError(
+    'conflict',
+    `Several of your accounts have a project with the slug ${JSON.stringify(slug)}.`,
+    {
+      hint: 'Use the project id.',
+      detail: { project_ids: found.map(({ project_id }) => project_id) },
+    },
+  )
 }

@@ -17,13 +17,13 @@ export interface Credentials {
 
 type AuthDeps = Pick<Deps, 'db' | 'now' | 'log' | 'config'>
 
-/** Header or cookie to actor. Throws `unauthenticated`; never answers with nobody. */
+/** Resolves a header or cookie to an actor. Throws `unauthenticated` otherwise. */
 export async function authenticate(deps: AuthDeps, credentials: Credentials): Promise<Actor> {
   if (credentials.authorization === null) return actorOfCookie(deps, credentials)
   return actorOfToken(deps, apiToken(credentials.authorization))
 }
 
-/** The same where something of a project is asked for: a token and that project are read in one question. */
+/** Also reads the project of the request, in the same query as the token. */
 export async function authenticateOn(
   deps: AuthDeps,
   credentials: Credentials,
@@ -38,7 +38,7 @@ export async function authenticateOn(
 
 function apiToken(authorization: string): string {
   const token = bearerToken(authorization)
-  // The service key of a sandbox is another kind of credential: only the route that asks for it looks it up.
+  // A sandbox's service key is looked up only by the routes that require it.
   if (token.startsWith(sandboxKeyPrefix))
     throw unauthenticated('The service key of a sandbox is not accepted here.', 'Use SVC_CLI_TOKEN.')
   return token
@@ -46,7 +46,10 @@ function apiToken(authorization: string): string {
 
 export async function authenticateSandbox(deps: AuthDeps, credentials: Credentials): Promise<Actor> {
   if (credentials.authorization === null)
-    throw unauthenticated('This route needs the service key of a sandbox.', 'Send `Authorization: Bearer $SVC_TOKEN`.')
+    throw unauthenticated(
+      'This route requires the service key of a sandbox.',
+      'Send `Authorization: Bearer $SVC_TOKEN`.',
+    )
   return actorOfSandboxCredential(deps, 'service', bearerToken(credentials.authorization))
 }
 

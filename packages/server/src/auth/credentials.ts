@@ -7,8 +7,11 @@ import {
   ServiceError,
   tokenPrefix,
 } from '@svc/contract'
+import { sql } from 'kysely'
+import { ofLiveProject } from '../db/live-project.ts'
 import { readTogether } from '../db/read-together.ts'
 import type { Deps } from '../deps.ts'
+import { recordTokenUse } from '../tokens/store.ts'
 import type { Actor, ProjectActor, SandboxActor, UserActor } from './actor.ts'
 import { type Found, type TokenRow, tokenOfHash, tokenWithProject } from './token-store.ts'
 
@@ -23,12 +26,12 @@ export function unauthenticated(
   return new ServiceError('unauthenticated', message, { hint })
 }
 
-/** Who asks for something of a project, and that project. */
+/** An actor with the project of the request. */
 export interface Known extends Found {
   actor: UserActor | ProjectActor
 }
 
-/** The actor of a `svc_pat_` token. Throws `unauthenticated` for one that is malformed, unknown, expired or revoked. */
+/** The actor of a `svc_pat_` token. Throws `unauthenticated` when it is malformed, unknown, expired or revoked. */
 export async function actorOfToken(
   deps: Pick<Deps, 'db' | 'now' | 'log'>,
   token: string,
@@ -38,7 +41,7 @@ export async function actorOfToken(
   return actorOfRow(deps, row)
 }
 
-/** The same, and the project its request is about, in one question instead of two. `projectId` has to be a UUID. */
+/** Also reads the project of the request, in the same query. `projectId` must be a UUID. */
 export async function actorOfTokenOn(
   deps: Pick<Deps, 'db' | 'now' | 'log'>,
   token: string,
@@ -53,7 +56,7 @@ export async function actorOfTokenOn(
 
 function hashOfToken(token: string): Buffer {
   if (!token.startsWith(tokenPrefix)) throw unauthenticated('This is not a token of the service.')
-  if (!isWellFormedToken(token)) throw unauthenticated('This token is malformed: it was cut or mistyped.')
+  if (!isWellFormedToken(token)) throw unauthenticated('This token is malformed: it is incomplete or mistyped.')
   return sha256(token)
 }
 
@@ -63,23 +66,20 @@ function actorOfRow(deps: Pick<Deps, 'db' | 'now' | 'log'>, row: TokenRow | unde
   const now = deps.now()
   if (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())
     throw unauthenticated('This token has expired.')
-  if (row.last_used_at === null || Date.parse(row.last_used_at) < now.getTime() - 60_000) noteUse(deps, row.token_id)
+  if (row.last_used_at === null || Date.parse(row.last_used_at) < now.getTime() - 60_000) recordUse(deps, row.token_id)
   const { token_id, user_id, project_id, session_id, generation, expires_at } = row
   if (project_id === null) return { kind: 'user', user_id, token_id, expires_at }
   return { kind: 'project', user_id, token_id, project_id, session_id, generation, expires_at }
 }
 
-/** When a token was last used is a courtesy to its owner: it must not slow or fail the request. */
-function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, tokenId: string): void {
-  deps.db
-    .updateTable('tokens')
-    .set({ last_used_at: deps.now() })
-    .where('token_id', '=', tokenId)
-    .execute()
-    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a token was not noted'))
+/** The owner only reads when a token was last used, so recording it must not slow or fail the request. */
+function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, tokenId: string): void {
+  recordTokenUse(deps.db, tokenId, deps.now()).catch((error: unknown) =>
+    deps.log.debug({ err: error }, 'failed to record the last use of a token'),
+  )
 }
 
-/** The one project whose repository a read credential reads. Throws `unauthenticated` for one that is unknown or has expired. */
+/** The project of a read credential. Throws `unauthenticated` when the credential is unknown or expired. */
 export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, credential: string): Promise<string> {
   const row = await deps.db
     .selectFrom('warm_sandboxes')
@@ -92,8 +92,8 @@ export async function projectOfReadCredential(deps: Pick<Deps, 'db' | 'now'>, cr
   return row.project_id
 }
 
-/** Whether it is the model key of a sandbox that still waits for a session, and so pays for nothing. */
-export async function isModelKeyInWaiting(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
+/** Whether the key belongs to a sandbox that waits for a session, so that no session pays. */
+export async function isModelKeyOfWarmSandbox(deps: Pick<Deps, 'db'>, key: string): Promise<boolean> {
   if (!key.startsWith(modelKeyPrefix)) return false
   const row = await deps.db
     .selectFrom('warm_sandboxes')
@@ -103,8 +103,8 @@ export async function isModelKeyInWaiting(deps: Pick<Deps, 'db'>, key: string): 
   return row !== undefined
 }
 
-/** The project of a token that was allotted to a sandbox which still waits for a session; null for any other. */
-export async function projectOfTokenInWaiting(deps: Pick<Deps, 'db'>, token: string): Promise<string | null> {
+/** The project of a token reserved for a sandbox that waits for a session, otherwise null. */
+export async function projectOfWarmToken(deps: Pick<Deps, 'db'>, token: string): Promise<string | null> {
   if (!isWellFormedToken(token)) return null
   const row = await deps.db
     .selectFrom('warm_sandboxes')
@@ -120,7 +120,7 @@ const kindOfPrefix = {
   [modelKeyPrefix]: 'model',
 } as const
 
-/** The sandbox generation a service key, clone credential or model key belongs to. Throws `unauthenticated` when it is not `kind` or no longer alive. */
+/** The sandbox generation of a service key, clone credential or model key. Throws `unauthenticated` unless it is of this `kind` and valid. */
 export async function actorOfSandboxCredential(
   deps: Pick<Deps, 'db' | 'now'>,
   kind: 'service' | 'clone' | 'model',
@@ -135,6 +135,7 @@ export async function actorOfSandboxCredential(
     .select(['user_id', 'project_id', 'session_id', 'sandbox_id', 'generation', 'expires_at', 'revoked_at'])
     .where('sha256', '=', sha256(credential))
     .where('kind', '=', kind)
+    .where(ofLiveProject(sql.ref('sandbox_credentials.project_id')))
     .executeTakeFirst()
   if (row === undefined) throw unauthenticated('This credential is unknown.')
   if (row.revoked_at !== null) throw unauthenticated('The sandbox of this credential was stopped.')

@@ -1,15 +1,15 @@
-/** The dashboard's cookie: who it is, and that the request comes from our own page. */
+/** The dashboard's session cookie: it identifies the user, and the request must come from this server's pages. */
 import { parse } from 'hono/utils/cookie'
 import { base62, ServiceError, type SignInWay } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { UserActor } from './actor.ts'
-import { isOriginOf } from '../http/own-origin.ts'
+import { isOriginOf } from '../http/admission/own-origin.ts'
 import { sha256, unauthenticated } from './credentials.ts'
 
 const sessionDays = 30
 
-/** `__Host-` needs https, so a loopback http server uses the plain name. */
+/** `__Host-` requires https, so an http server on loopback uses the plain name. */
 export function cookieName(publicUrl: string): string {
   return publicUrl.startsWith('https:') ? '__Host-svc_session' : 'svc_session'
 }
@@ -31,10 +31,10 @@ export async function actorOfCookie(
   if (row === undefined)
     throw unauthenticated(
       'Your sign-in has ended.',
-      'Sign in again on the page; an owner can also make a link with `svc self-host owner-link`.',
+      'Sign in again. An owner can also create a link with `svc self-host owner-link`.',
     )
   if (row.last_used_at === null || Date.parse(row.last_used_at) < deps.now().getTime() - 60_000)
-    noteUse(deps, row.dashboard_session_id)
+    recordUse(deps, row.dashboard_session_id)
   return {
     kind: 'user',
     user_id: row.user_id,
@@ -60,7 +60,7 @@ function sessionOfValue(deps: Pick<Deps, 'db' | 'now'>, value: string) {
     .executeTakeFirst()
 }
 
-/** The user this browser is signed in as, for a request that comes back from the provider and is guarded by its own cookie. */
+/** The signed-in user of a browser, for the provider's redirect, which has a cookie of its own as protection. */
 export async function userOfCookie(
   deps: Pick<Deps, 'db' | 'now' | 'config'>,
   header: string | undefined,
@@ -69,7 +69,7 @@ export async function userOfCookie(
   return value === undefined ? null : ((await sessionOfValue(deps, value))?.user_id ?? null)
 }
 
-/** The person at this browser has just given their password. */
+/** Records that the user just entered their password. */
 export async function confirmDashboardSession(db: DbOrTransaction, id: string, at: Date): Promise<void> {
   await db
     .updateTable('dashboard_sessions')
@@ -78,17 +78,17 @@ export async function confirmDashboardSession(db: DbOrTransaction, id: string, a
     .execute()
 }
 
-/** When a browser was last seen is a courtesy to its owner: it must not slow or fail the request. */
-function noteUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
+/** The time of last use is informational, so recording it must neither slow nor fail the request. */
+function recordUse(deps: Pick<Deps, 'db' | 'now' | 'log'>, id: string): void {
   deps.db
     .updateTable('dashboard_sessions')
     .set({ last_used_at: deps.now() })
     .where('dashboard_session_id', '=', id)
     .execute()
-    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a sign-in was not noted'))
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'last use of a dashboard session not recorded'))
 }
 
-/** A cookie travels with requests other sites make; those are told apart by where they come from. */
+/** Browsers send cookies with requests from other sites too, so check where a request comes from. */
 export function refuseForeignOrigin(
   publicUrl: string,
   request: {
@@ -99,14 +99,14 @@ export function refuseForeignOrigin(
   },
 ): void {
   const site = request.secFetchSite
-  const sameSite = site === null || site === 'same-origin' || site === 'none'
-  const sameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')
-  const safe = request.method === 'GET' || request.method === 'HEAD'
-  if (!sameSite || !sameOrigin || (!safe && request.origin === null && site === null))
+  const isSameSite = site === null || site === 'same-origin' || site === 'none'
+  const isSameOrigin = request.origin === null || isOriginOf(publicUrl, request.origin, request.host ?? '')
+  const isSafe = request.method === 'GET' || request.method === 'HEAD'
+  if (!isSameSite || !isSameOrigin || (!isSafe && request.origin === null && site === null))
     throw new ServiceError('forbidden', 'This request comes from another site, so the cookie is not accepted.')
 }
 
-/** Set-Cookie for a new dashboard session of `userId`. */
+/** Starts a dashboard session and returns its Set-Cookie header. */
 export async function startDashboardSession(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'randomBytes'>,
   userId: string,
@@ -139,7 +139,7 @@ export async function startDashboardSession(
   return cookie(deps.config.publicUrl, value, sessionDays * 86_400)
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, userId: string) {
   return deps.db
     .selectFrom('dashboard_sessions')
@@ -151,7 +151,7 @@ export async function listDashboardSessions(deps: Pick<Deps, 'db' | 'now'>, user
     .execute()
 }
 
-/** Whether there was such a one of that user. */
+/** False when the user has no such session. */
 export async function endDashboardSessionById(
   db: DbOrTransaction,
   input: { id: string; userId: string },
@@ -165,7 +165,7 @@ export async function endDashboardSessionById(
   return ended !== undefined
 }
 
-/** A new password signs every other browser out. */
+/** A new password signs out every other browser. */
 export async function endOtherDashboardSessions(
   db: DbOrTransaction,
   input: { userId: string; keep: string },
@@ -177,7 +177,7 @@ export async function endOtherDashboardSessions(
     .execute()
 }
 
-/** Set-Cookie that ends the session the request carries, and whose it was. */
+/** Ends the session of the request. Returns a Set-Cookie header that clears the cookie, and the user. */
 export async function endDashboardSession(
   deps: Pick<Deps, 'db' | 'config'>,
   header: string | null,
@@ -197,4 +197,9 @@ export async function endDashboardSession(
 function cookie(publicUrl: string, value: string, maxAgeSeconds: number): string {
   const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
   return `${cookieName(publicUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
+}
+
+/** Whether any user has ever signed in with a browser and not signed out. */
+export async function hasDashboardSessions(db: DbOrTransaction): Promise<boolean> {
+  return (await db.selectFrom('dashboard_sessions').select('user_id').limit(1).executeTakeFirst()) !== undefined
 }

@@ -1,4 +1,4 @@
-/** Changes of an account ask for a person who proved within ten minutes who they are; a token is no person. */
+/** Account changes require a user who proved their identity within ten minutes, which a token cannot do. */
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { Actor, UserActor } from './actor.ts'
@@ -11,29 +11,30 @@ export function isFresh(deps: Pick<Deps, 'now'>, { confirmed_at }: Browser): boo
   return confirmed_at !== null && Date.parse(confirmed_at) > deps.now().getTime() - freshMinutes * 60_000
 }
 
-/**
- * `proof`: by password or single sign-on. A sign-in link is enough for the rest, but not for making another link: links
- * would follow from links without end.
- */
+/** `proof` means a password or single sign-on. A sign-in link suffices otherwise, but not to create another link: links could then be chained without end. */
 export function requireFresh(deps: Pick<Deps, 'now'>, actor: UserActor, by: 'any sign-in' | 'proof'): Browser {
   const session = requireBrowser(actor)
   if (isFresh(deps, session) && (by === 'any sign-in' || session.confirmed_by !== 'link')) return session
-  throw new ServiceError('confirmation_needed', 'Confirm that it is you: your last sign-in is too long ago for this.', {
-    hint: `Give your password by POST /v1/accounts/confirm, or sign in again by single sign-on. It counts for ${freshMinutes} minutes.`,
+  throw new ServiceError('confirmation_needed', 'Confirm your identity: your last sign-in is too long ago for this.', {
+    hint: `Send your password to POST /v1/accounts/confirm, or sign in again with single sign-on. A confirmation lasts ${freshMinutes} minutes.`,
   })
 }
 
 export function requireBrowser(actor: UserActor): Browser {
   if (actor.dashboard_session !== undefined) return actor.dashboard_session
-  throw new ServiceError('forbidden', 'An API token cannot do this: it takes a person who is signed in on the pages.', {
-    hint: 'Sign in on the pages. On the machine of the server, `svc self-host owner-link` makes a link for that.',
-  })
+  throw new ServiceError(
+    'forbidden',
+    'An API token cannot do this. It requires a user who is signed in to the dashboard.',
+    {
+      hint: 'Sign in to the dashboard. On the server, `svc self-host owner-link` creates a sign-in link.',
+    },
+  )
 }
 
-/** What lasts must not follow from a token that ends. */
+/** An expiring token must not create anything that outlasts it. */
 export function refuseExpiringToken(actor: Actor, what: string): void {
   if (actor.kind !== 'user' || actor.token_id === null || actor.expires_at === null) return
-  throw new ServiceError('forbidden', `This token ends at ${actor.expires_at}, and ${what} would outlast it.`, {
-    hint: 'Do this on the pages.',
+  throw new ServiceError('forbidden', `This token expires at ${actor.expires_at}, and ${what} would outlast it.`, {
+    hint: 'Do this in the dashboard.',
   })
 }

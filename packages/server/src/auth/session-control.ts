@@ -1,9 +1,9 @@
-/** Which sessions an actor controls. The token of a sandbox controls its own session and those it started, directly or through them; every other actor controls what its role allows. */
+/** The sessions an actor controls. A sandbox's token controls its own session and its descendants; other actors control whatever their role allows. */
 import { ServiceError } from '@svc/contract'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { type Actor, boundSession } from './actor.ts'
 
-/** What the judgement needs to know of a session. */
+/** The columns that decide control. */
 export type Lineage = Pick<Row<'project_sessions'>, 'session_id' | 'ancestors'>
 
 export function controls(actor: Actor, session: Lineage): boolean {
@@ -14,11 +14,11 @@ export function controls(actor: Actor, session: Lineage): boolean {
 export function refuseOtherSession(actor: Actor, session: Lineage): void {
   if (controls(actor, session)) return
   throw new ServiceError('forbidden', 'This token belongs to another session.', {
-    hint: 'An agent controls its own session and those it started: `svc sessions new`. A person controls the others.',
+    hint: 'An agent controls its own session and those it started: `svc sessions new`. Users control the others.',
   })
 }
 
-/** The same for an id. An id that no session of the project has passes: its handler answers 404. */
+/** Checks a session id. An id of no session in the project passes, because the handler then responds with 404. */
 export async function requireControl(
   db: DbOrTransaction,
   actor: Actor,
@@ -35,7 +35,7 @@ export async function requireControl(
   if (session !== undefined) refuseOtherSession(actor, session)
 }
 
-/** Those of the ids the actor controls, for rows that name a session. A deleted session is controlled by people only. */
+/** A test for which of these sessions the actor controls. Only users control deleted sessions. */
 export async function controlledOf(
   db: DbOrTransaction,
   actor: Actor,
@@ -43,14 +43,14 @@ export async function controlledOf(
 ): Promise<(sessionId: string | null) => boolean> {
   const own = boundSession(actor)
   if (own === null) return () => true
-  const asked = [...new Set(sessionIds)].filter((id) => id !== null && id !== own) as string[]
+  const others = [...new Set(sessionIds)].filter((id) => id !== null && id !== own) as string[]
   const rows =
-    asked.length === 0
+    others.length === 0
       ? []
       : await db
           .selectFrom('project_sessions')
           .select(['session_id', 'ancestors'])
-          .where('session_id', 'in', asked)
+          .where('session_id', 'in', others)
           .execute()
   const controlled = new Set([own, ...rows.filter((row) => controls(actor, row)).map((row) => row.session_id)])
   return (sessionId) => sessionId !== null && controlled.has(sessionId)

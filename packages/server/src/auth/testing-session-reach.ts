@@ -1,97 +1,14 @@
-/** What the token of a sandbox reaches, by session. Written by hand: a route or an HTTP entry that is not named here fails matrix.test.ts. */
+/** What sandbox tokens reach through HTTP entries outside the contract, and how the test probes session routes. */
 
-/** Routes whose path names a session: the answer for the caller's own session and for one it started. For any other session it is 403. */
-export const ofSession: Record<string, number> = {
-  getSession: 200,
-  updateSession: 200,
-  promptSession: 202,
-  abortSession: 200,
-  listQuestions: 200,
-  // People answer agents, so no session's token does: not its own, and not those of sessions it started.
-  answerQuestion: 403,
-  getTranscript: 200,
-  listPrompts: 200,
-  getTimeline: 200,
-  streamSessionEvents: 200,
-  sessionUsage: 200,
-  getPreview: 200,
-  getUnfinishedWork: 200,
-  saveUnfinishedWork: 200,
-  bundleUnfinishedWork: 404,
-  recoverUnfinishedWork: 404,
-  settleUnfinishedWork: 200,
-  restartSession: 202,
-  stopSession: 200,
-  deleteSession: 200,
-}
-
-/** Routes that list or show what several sessions did. Other sessions are absent, or without what leads into them. */
-export const acrossSessions = [
-  'listSessions',
-  'listUnfinishedWork',
-  'projectUsage',
-  'streamProjectEvents',
-  'getConnector',
-  'listConnectorApprovals',
-]
-
-/** Routes that start a session: with the token of a sandbox it is a descendant. */
-export const startsSession = ['createSession', 'fireTrigger']
-
-/** Routes that refuse the token of every sandbox. */
-export const forPeople = [
-  ...[
-    'getMe',
-    'listAccounts',
-    'createAccount',
-    'updateAccount',
-    'listMembers',
-    'addMember',
-    'changeRole',
-    'removeMember',
-    'listAudit',
-    'accountUsage',
-    'capAccountUsage',
-  ],
-  ...['getModelUpstream', 'setModelUpstream', 'clearModelUpstream'],
-  ...['listInvitations', 'linkInvitation', 'revokeInvitation', 'listReceivedInvitations', 'acceptInvitation'],
-  ...['confirmSignIn', 'listNotices', 'dismissNotices'],
-  ...['createOwnerLink', 'getPassword', 'setPassword', 'listDashboardSessions', 'endDashboardSession'],
-  ...['mintUserToken', 'listUserTokens', 'revokeUserToken', 'approveCliLogin', 'createProject', 'listProjects'],
-  ...['updateProject', 'deleteProject', 'createReview', 'setConnectorPolicy', 'decideConnectorApproval'],
-  ...['connectChannel', 'editChannel', 'disconnectChannel', 'testChannel'],
-  ...['claimLinkCode', 'linkChatUser', 'listChannelLinks', 'unlinkChatUser'],
-  ...['listWebhooks', 'createWebhook', 'updateWebhook', 'deleteWebhook', 'listDeliveries', 'redeliver', 'pingWebhook'],
-  ...['getHostWebhook', 'rotateHostWebhook'],
-]
-
-/** Routes that reach no session: they are the project's, or look at no token. Tokens are those of the caller's own session. */
-export const reachesNone = [
-  ...['getHealth', 'getReady', 'getSignInMethods', 'signInWithOwnerLink', 'signInWithPassword', 'signOut'],
-  'readInvitation',
-  ...['redeemCliLogin', 'whoAmI', 'mintProjectToken', 'listProjectTokens', 'revokeProjectToken'],
-  ...['getProject', 'validateManifest', 'getCloneCredential', 'listModels'],
-  ...['listBranches', 'listCommits', 'listTree', 'getFile', 'compareRefs'],
-  ...['listSecrets', 'setSecret', 'deleteSecret'],
-  ...['listChangeRequests', 'openChangeRequest', 'getChangeRequest', 'editChangeRequest', 'diffChangeRequest'],
-  ...['previewChangeRequest', 'verifyChangeRequest', 'mergeChangeRequest', 'closeChangeRequest', 'reopenChangeRequest'],
-  ...['getPullRequest', 'openPullRequest'],
-  ...['getChecks', 'rerunChecks', 'readCheckLog', 'listReviews'],
-  ...['listTriggers', 'getTrigger', 'enableTrigger', 'disableTrigger'],
-  ...['listChannels', 'getChannel'],
-  ...['listApps', 'getApp', 'deployApp', 'stopApp', 'rollbackApp', 'openApp', 'readAppLogs'],
-  ...['listConnectors', 'checkConnector'],
-]
-
-/** HTTP entries that are no routes of the contract, and what each does about sessions. `session`: judged by `allow` with the session's id. */
+/** HTTP entries outside the contract, and how each treats sessions. `session`: `allow` checks the session id. */
 export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/*': 'none',
   '/v1/openapi.json': 'none',
-  // A bound token and a clone credential push the branch of their own session alone.
+  // A bound token and a clone credential can only push the branch of their own session.
   '/v1/projects/:projectId/git/info/refs': 'own token',
   '/v1/projects/:projectId/git/git-upload-pack': 'own token',
   '/v1/projects/:projectId/git/git-receive-pack': 'own token',
-  // From inside a sandbox it takes the token of the caller, whose descendant the new session is.
+  // Inside a sandbox it requires the caller's token; the new session is its descendant.
   '/v1/projects/:projectId/triggers/:slug/webhook': 'own token',
   '/v1/channels/slack/:projectId/events': 'none',
   '/v1/channels/slack/:projectId/interactions': 'none',
@@ -99,9 +16,10 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/v1/llm/messages': 'own token',
   '/v1/llm/v1/messages': 'own token',
   '/v1/llm/models': 'own token',
-  // Its tools that show sessions are list_sessions (as the route) and show_session.
+  // The tools that show sessions are list_sessions (like the route) and show_session.
   '/v1/mcp': 'session',
-  '/v1/sandboxes/:sandboxId/*': 'session',
+  '/v1/sandboxes/:id/*': 'session',
+  '/v1/p/:id/*': 'session',
   '/install': 'none',
   '/install/install.sh': 'none',
   '/install/SHA256SUMS': 'none',
@@ -119,7 +37,7 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/assets/*': 'none',
 }
 
-/** What each route of `ofSession` is sent. */
+/** The body for each route of `ofSession`. */
 export const bodies: Record<string, object> = {
   updateSession: { name: 'renamed' },
   promptSession: { text: 'go on' },
@@ -127,5 +45,5 @@ export const bodies: Record<string, object> = {
   settleUnfinishedWork: { commit: '0'.repeat(40) },
 }
 
-/** After these the session is not what it was, so each is tried on sessions of its own. */
+/** These change their session, so each gets sessions of its own. */
 export const ends = ['restartSession', 'stopSession', 'deleteSession']

@@ -1,7 +1,9 @@
-/** What is read of tokens and of projects to tell who may do what. */
+/** Reads of tokens and projects for authorization. */
 import type { Role } from '@svc/contract'
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Db, Row } from '../db/schema.ts'
+import { ofLiveProject } from '../db/live-project.ts'
+import { type Actor, mayAdminister } from './actor.ts'
 
 const tokenColumns = [
   'token_id',
@@ -16,25 +18,48 @@ const tokenColumns = [
 
 export type TokenRow = Pick<Row<'tokens'>, (typeof tokenColumns)[number]>
 
-/** A project as a user sees it, who may have no role in it. */
+/** A project with the user's role, if they have one. */
 export type SeenProject = Row<'projects'> & { role: Role | null }
 
-/** What was found where a project was looked for; undefined: there is none. */
+/** The result of a project lookup. */
 export interface Found {
   project: SeenProject | undefined
 }
 
-/** Whether the token that opened something in a browser still holds. Null: a browser that is signed in opened it. */
+/** Whether the token that opened something in a browser is still valid. Null means that a signed-in browser opened it. */
 export function tokenHolds(tokenId: Expression<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${tokenId} is null or exists (select 1 from tokens where tokens.token_id = ${tokenId}
     and tokens.revoked_at is null and (tokens.expires_at is null or tokens.expires_at > now())))`
 }
 
+/** Tokens of a deleted project are unknown, as after its purge. */
+const ofLiveProjects = ofLiveProject(sql.ref('tokens.project_id'))
+
 export function tokenOfHash(db: Db, sha256: Buffer): Promise<TokenRow | undefined> {
-  return db.selectFrom('tokens').select(tokenColumns).where('sha256', '=', sha256).executeTakeFirst()
+  return db
+    .selectFrom('tokens')
+    .select(tokenColumns)
+    .where('sha256', '=', sha256)
+    .where(ofLiveProjects)
+    .executeTakeFirst()
 }
 
 export function projectOfUser(db: Db, projectId: string, userId: string): Promise<SeenProject | undefined> {
+  return anyProjectOfUser(db, projectId, userId).where('deleted_at', 'is', null).executeTakeFirst()
+}
+
+/** Includes a deleted project for users who can restore it. */
+export async function projectOfUserOrDeleted(
+  db: Db,
+  projectId: string,
+  userId: string,
+): Promise<SeenProject | undefined> {
+  const row = await anyProjectOfUser(db, projectId, userId).executeTakeFirst()
+  const isHidden = row?.deleted_at != null && (row.role === null || !mayAdminister(row.role))
+  return isHidden ? undefined : row
+}
+
+function anyProjectOfUser(db: Db, projectId: string, userId: string) {
   return db
     .selectFrom('projects')
     .leftJoin('account_members', (join) =>
@@ -43,10 +68,32 @@ export function projectOfUser(db: Db, projectId: string, userId: string): Promis
     .selectAll('projects')
     .select('account_members.role as role')
     .where('project_id', '=', projectId)
-    .executeTakeFirst()
 }
 
-/** Both of the above, in one question. */
+/** In the actor's accounts; a project token sees only its own project. */
+export function projectsOfSlug(db: Db, slug: string, actor: Actor): Promise<SeenProject[]> {
+  let query = ofMember(db, actor).where('projects.slug', '=', slug)
+  if (actor.kind !== 'user') query = query.where('projects.project_id', '=', actor.project_id)
+  return query.execute()
+}
+
+/** Deleted projects with this slug that the user can restore. */
+export async function deletedProjectsOfSlug(db: Db, slug: string, actor: Actor): Promise<SeenProject[]> {
+  const rows = await ofMember(db, actor).where('projects.deleted_slug', '=', slug).execute()
+  return rows.filter(({ role }) => mayAdminister(role))
+}
+
+function ofMember(db: Db, actor: Actor) {
+  return db
+    .selectFrom('projects')
+    .innerJoin('account_members', 'account_members.account_id', 'projects.account_id')
+    .selectAll('projects')
+    .select('account_members.role as role')
+    .where('account_members.user_id', '=', actor.user_id)
+    .orderBy('projects.created_at')
+}
+
+/** Reads both in one query. */
 export async function tokenWithProject(
   db: Db,
   sha256: Buffer,
@@ -54,7 +101,9 @@ export async function tokenWithProject(
 ): Promise<{ token: TokenRow; project: SeenProject | undefined } | undefined> {
   const row = await db
     .selectFrom('tokens')
-    .leftJoin('projects', (join) => join.on('projects.project_id', '=', projectId))
+    .leftJoin('projects', (join) =>
+      join.on('projects.project_id', '=', projectId).on('projects.deleted_at', 'is', null),
+    )
     .leftJoin('account_members', (join) =>
       join
         .onRef('account_members.account_id', '=', 'projects.account_id')
@@ -73,6 +122,7 @@ export async function tokenWithProject(
       'tokens.last_used_at as t_last_used_at',
     ])
     .where('tokens.sha256', '=', sha256)
+    .where(ofLiveProjects)
     .executeTakeFirst()
   if (row === undefined) return undefined
   const {

@@ -28,7 +28,7 @@ const routes: [method: string, path: (at: TestProject, crId: string) => string, 
   ['POST', (at, crId) => at.path(crId, 'merge')],
 ]
 
-/** Sends every route with `token` and answers with status and code of each. */
+/** Sends every route with `token` and returns status and code of each. */
 async function knock(token: string | null, project = at, crId = cr.cr_id): Promise<string[]> {
   const answers = new Set<string>()
   for (const [method, path, body] of routes) {

@@ -1,7 +1,6 @@
 import type { AuditEvent } from '../audit/record.ts'
 import type { ChangeRequestRow } from './store.ts'
 
-/** The audit event of something done to a change request. */
 export function auditOf(
   cr: ChangeRequestRow,
   action: 'open' | 'edit' | 'merge' | 'close' | 'reopen' | 'review' | 'pull_request',

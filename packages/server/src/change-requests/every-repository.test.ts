@@ -1,4 +1,4 @@
-/** Every kind of repository, odd names of branches, and the merges that go wrong elsewhere, all through the API. */
+/** Every kind of repository, odd branch names, and failing merges, all through the API. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { ChangeRequest, ChangeRequestDiff, ErrorBody, MergePreview, Project } from '@svc/contract'
@@ -35,7 +35,7 @@ const kinds: Record<string, (files: Files) => Promise<TestProject>> = {
   'in a folder, with SHA-256': (files) => elsewhere({ format: 'sha256', file: true }, files),
 }
 
-/** The one that is called as the base in full comes last: from then on both are there. */
+/** The branch with the base's full ref as its name comes last: from then on both exist. */
 const oddNames = ['-x', '+main', 'HEAD', 'a'.repeat(40), '--upload-pack=x', 'x$(id)', 'ünï/cödé', 'refs/heads/main']
 
 describe.each(Object.keys(kinds))('a repository %s', (kind) => {
@@ -47,7 +47,7 @@ describe.each(Object.keys(kinds))('a repository %s', (kind) => {
       const first = await at.tip('main')
       const merged = await at.merge(cr.cr_id)
       if (name === 'refs/heads/main' && kind.startsWith('behind HTTP')) {
-        // What git cannot push is refused with the reason; nothing goes to the wrong one of the two.
+        // A branch that git cannot push is refused with the reason; nothing goes to the other one.
         const refused = merged as unknown as { status: number; body: ErrorBody }
         expect([refused.status, refused.body.code]).toEqual([409, 'merge_rejected'])
         expect(refused.body.error).toContain('is itself called refs/heads/main')
@@ -56,7 +56,7 @@ describe.each(Object.keys(kinds))('a repository %s', (kind) => {
       }
       expect([name, merged.status]).toEqual([name, 200])
       expect(merged.body.change_request.head_commit_sha).toBe(await at.tip(name))
-      // Into a base of that name, past the branch that only looks like it.
+      // Into a base of that name, not into the branch that only resembles it.
       const main = await at.tip('main')
       const into = await at.open(`onto-${n}`, { [`base-${n}.txt`]: 'x\n' }, { base_ref: name })
       expect([name, (await at.merge(into.cr_id)).status]).toEqual([name, 200])
@@ -74,7 +74,7 @@ interface Shape {
   base: Files
   ours: Files
   theirs: Files
-  /** Paths in conflict; none: it merges. */
+  /** Conflicting paths; empty: it merges. */
   conflicts: string[]
 }
 const text = (n: number, change: Record<number, string> = {}) =>

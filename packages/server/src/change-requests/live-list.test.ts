@@ -41,7 +41,7 @@ test('a list asks once for all its branches, over a connection that is kept, and
     expect(rows).toHaveLength(12)
     expect(rows.find((row) => row.head_ref === `work-${n}`)!.head_commit_sha).toBe(head)
     expect(host.requests.slice(before)).toEqual(['POST /repo.git/git-upload-pack'])
-    // What the branch holds was not brought along.
+    // The branch's commits were not fetched.
     const mirror = { dir: mirrorDir(app.deps, at.project.project_id) }
     expect(await gitText(mirror, 'cat-file', '-t', head).catch(() => 'missing')).toBe('missing')
   }

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { testProject } from './testing.ts'
 
-/** A list so long that its host is asked before its rows are known. */
+/** A list long enough for its host to be asked before its rows are known. */
 
 const count = 260
 let app: TestApp
@@ -51,7 +51,7 @@ test('a long list shows what its host has now, stores what moved, and costs one 
   questions = asked()
   const moved = await list()
   expect(moved.find((row) => row.head_ref === 'h7')?.head_commit_sha).toBe(head)
-  // What was seen before the rows were read is not stored over them, so where it differs the host is asked again.
+  // Tips read before the rows are not stored over them, so where they differ the host is asked again.
   expect(asked()).toBe(questions + 2)
   const stored = await app.deps.db
     .selectFrom('change_requests')

@@ -7,7 +7,7 @@ import { makeTestApp, type TestApp } from '../testing.ts'
 import { gitText, type Refusal, type TestProject, testProject } from './testing.ts'
 
 let app: TestApp
-/** The clock of the server, which moves on with every look so that each write has a time of its own. */
+/** The server's clock, which advances at every read so that each write has a distinct time. */
 let clock = Date.UTC(2030, 0, 1)
 beforeAll(async () => {
   app = await makeTestApp({ now: () => new Date((clock += 1000)) })

@@ -4,6 +4,7 @@ import {
   diffChangeRequestRoute,
   editChangeRequestRoute,
   getChangeRequestRoute,
+  getProjectDeletionRoute,
   getPullRequestRoute,
   listChangeRequestsRoute,
   listReviewsRoute,
@@ -17,20 +18,21 @@ import {
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
-import { closeChangeRequest } from './close.ts'
-import { diffChangeRequest } from './diff.ts'
-import { editChangeRequest } from './edit.ts'
-import { mergeChangeRequest } from './merge.ts'
-import { doubtsAbout } from './added-secrets.ts'
-import { openChangeRequest } from './open.ts'
-import { previewChangeRequest } from './preview.ts'
-import { getPullRequest, openHostPullRequest } from './pull-request.ts'
-import { listWithTips, readChangeRequest } from './refresh-tips.ts'
-import { reopenChangeRequest } from './reopen.ts'
-import { createReview } from './review.ts'
-import { reviewsOf } from './review-store.ts'
+import { closeChangeRequest } from './open/close.ts'
+import { deletionOf } from './deletion.ts'
+import { diffChangeRequest } from './preview/diff.ts'
+import { editChangeRequest } from './open/edit.ts'
+import { mergeChangeRequest } from './merge/merge.ts'
+import { verificationFailures } from './effects/added-secrets.ts'
+import { openChangeRequest } from './open/open.ts'
+import { previewChangeRequest } from './preview/preview.ts'
+import { getPullRequest, openHostPullRequest } from './merge/pull-request.ts'
+import { listWithTips, readChangeRequest } from './open/refresh-tips.ts'
+import { reopenChangeRequest } from './open/reopen.ts'
+import { createReview } from './review/review.ts'
+import { reviewsOf } from './review/store.ts'
 import { listChangeRequests, presentChangeRequest, requireChangeRequest } from './store.ts'
-import { verifyChangeRequest } from './verify.ts'
+import { verifyChangeRequest } from './merge/verify.ts'
 import { withinTime } from '../projects/within-limits.ts'
 
 export function changeRequestRoutes(deps: Deps): Mounted[] {
@@ -43,7 +45,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(openChangeRequestRoute, async ({ project, caller, body, request }) => {
       const { resourceId: crId, signal } = request
       const cr = await openChangeRequest(deps, { ...body, project, caller, crId, signal })
-      request.warnings.push(...(await doubtsAbout(deps, { project, caller, cr, signal })))
+      request.warnings.push(...(await verificationFailures(deps, { project, caller, cr, signal })))
       return presentChangeRequest(cr)
     }),
     handle(getChangeRequestRoute, async ({ project, params }) => ({
@@ -73,15 +75,8 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(verifyChangeRequestRoute, async ({ project, params, request: { signal } }) =>
       withinTime(signal, (signal) => verifyChangeRequest(deps, { ...params, project, signal })),
     ),
-    handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request }) =>
-      mergeChangeRequest(deps, {
-        ...body,
-        ...params,
-        project,
-        caller,
-        idempotencyKey: request.idempotencyKey,
-        signal: request.signal,
-      }),
+    handle(mergeChangeRequestRoute, async ({ project, caller, params, body, request: { idempotencyKey, signal } }) =>
+      mergeChangeRequest(deps, { ...body, ...params, project, caller, idempotencyKey, signal }),
     ),
     handle(getPullRequestRoute, async ({ project, params }) => getPullRequest(deps, { ...params, project })),
     handle(openPullRequestRoute, async ({ project, caller, params, request: { signal } }) =>
@@ -100,5 +95,7 @@ export function changeRequestRoutes(deps: Deps): Mounted[] {
     handle(createReviewRoute, async ({ project, caller, params, body, request }) =>
       createReview(deps, { ...body, ...params, project, caller, reviewId: request.resourceId }),
     ),
+    // Counts change requests, so it belongs here and not to projects.
+    handle(getProjectDeletionRoute, async ({ project }) => deletionOf(deps, project)),
   ]
 }

@@ -1,9 +1,10 @@
-/** All SQL on change requests. Merge attempts have a store of their own. */
+/** All SQL on change requests; merge attempts have a store of their own. */
 import type { ChangeRequest, ChangeRequestStatus } from '@svc/contract'
 import { type RawBuilder, sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { DbOrTransaction, Row } from '../db/schema.ts'
 import { cutPage, invalidCursor, readCursor } from '../http/page.ts'
+import { takeChangeRequestNumber } from '../projects/store.ts'
 
 export type ChangeRequestRow = Row<'change_requests'>
 
@@ -21,7 +22,7 @@ export async function requireChangeRequest(
   return row
 }
 
-/** Those of the given ones that exist in the project, in any order. */
+/** The given ones that exist in the project, in any order. */
 export async function getChangeRequests(
   db: DbOrTransaction,
   projectId: string,
@@ -35,7 +36,7 @@ export async function getChangeRequests(
     .execute()
 }
 
-/** The row, locked until the transaction ends, so that what is decided about it still holds when it is written. */
+/** Locks the row until the transaction ends, so that a decision about it still holds when it is written. */
 export async function lockChangeRequest(
   db: DbOrTransaction,
   projectId: string,
@@ -52,7 +53,7 @@ export async function lockChangeRequest(
   return row
 }
 
-/** Newest first. Numbers only rise, so one of them is all that a cursor needs; the time before it is there for readCursor. */
+/** Newest first. Numbers only rise, so a number is cursor enough; readCursor expects a time before it. */
 export async function listChangeRequests(
   db: DbOrTransaction,
   projectId: string,
@@ -95,7 +96,7 @@ export async function listChangeRequests(
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, String(last.number)])
 }
 
-/** The other open ones of the same base, newest first. */
+/** Other open change requests on the same base, newest first. */
 export async function openOnBase(
   db: DbOrTransaction,
   { cr, limit }: { cr: ChangeRequestRow; limit: number },
@@ -122,7 +123,7 @@ export interface NewChangeRequest {
   head_ref: string
   base_commit_sha: string
   head_commit_sha: string
-  /** Dropped when it is no session of this project. */
+  /** Ignored when it is no session of this project. */
   origin_session_id: string | null
   created_by: string
   metadata: object
@@ -130,15 +131,13 @@ export interface NewChangeRequest {
 }
 
 /**
- * Number and row in one statement: numbers have no gaps, are never used twice, and creators wait for each other only here.
- * The session is locked against deletion for as long, so that the row can point to it.
+ * Assigns the number and inserts the row in one statement: numbers have no gaps, are never reused, and concurrent
+ * creators wait only here. The session is locked against deletion, so that the row can reference it.
  */
 export async function insertChangeRequest(db: DbOrTransaction, row: NewChangeRequest): Promise<ChangeRequestRow> {
   const { rows } = await sql<ChangeRequestRow>`
     with counter as (
-      update projects set next_cr_number = next_cr_number + 1
-      where project_id = ${row.project_id}
-      returning next_cr_number - 1 as number
+      ${takeChangeRequestNumber(row.project_id)}
     ), origin as (
       select session_id from project_sessions
       where session_id = ${row.origin_session_id} and project_id = ${row.project_id}
@@ -155,7 +154,7 @@ export async function insertChangeRequest(db: DbOrTransaction, row: NewChangeReq
       ${row.created_by}::uuid, ${JSON.stringify(row.metadata)}::jsonb, ${row.at}::timestamptz, ${row.at}::timestamptz
     from counter
     returning *`.execute(db)
-  // No counter, no row: the project was deleted while its branches were looked up.
+  // No counter, no row: the project was deleted while its branches were resolved.
   if (rows[0] === undefined) throw notFound('project')
   return rows[0]
 }
@@ -182,7 +181,7 @@ export async function updateChangeRequest(
     .executeTakeFirstOrThrow()
 }
 
-/** Whether this was its head at some time, wherever its branch is now. */
+/** Whether this commit was its head at any time. */
 export async function wasHead(db: DbOrTransaction, crId: string, sha: string): Promise<boolean> {
   const row = await db
     .selectFrom('change_request_heads')
@@ -199,10 +198,7 @@ export interface FoundTips {
   head: string
 }
 
-/**
- * One statement for all rows whose tips moved. A row that is no longer as it was read is left alone: whoever wrote it
- * knows newer tips. Answers with the rows it wrote.
- */
+/** One statement for all rows whose tips moved. Skips a row that has changed since it was read: the other writer knows newer tips. Returns the rows it wrote. */
 export async function recordTips(db: DbOrTransaction, found: FoundTips[], at: Date): Promise<ChangeRequestRow[]> {
   const { rows } = await sql<ChangeRequestRow>`
     with found as (
@@ -233,19 +229,19 @@ export interface MergeToMark {
   found: ChangeRequestRow
   attempt: Row<'merge_attempts'>
   at: Date
-  /** What tells of it, an insert for each row of the given name. */
-  tellers: (of: string) => { audit: RawBuilder<unknown>; event: RawBuilder<unknown> }
+  /** Inserts audit and event rows for each row of the named query. */
+  records: (of: string) => { audit: RawBuilder<unknown>; event: RawBuilder<unknown> }
 }
 
 /**
- * Marks it as merged by an attempt, and the attempt as landed, and tells of it: one statement, so all of it or nothing.
- * What is told of `found` has to be true of it still. null, and nothing written: it was edited meanwhile, or is not open.
+ * Marks it as merged by an attempt, marks the attempt as landed, and records audit and event: one statement, all or
+ * nothing. `found` has to match the row. Null, and nothing written: it was edited meanwhile, or is not open.
  */
 export async function markMerged(
   db: DbOrTransaction,
-  { found, attempt, at, tellers }: MergeToMark,
+  { found, attempt, at, records }: MergeToMark,
 ): Promise<ChangeRequestRow | null> {
-  const { audit, event } = tellers('merged')
+  const { audit, event } = records('merged')
   const { rows } = await sql<ChangeRequestRow>`
     with merged as (
       update change_requests
@@ -255,12 +251,25 @@ export async function markMerged(
       where cr_id = ${attempt.cr_id} and project_id = ${attempt.project_id} and status = 'open'
         and title = ${found.title} and origin_session_id is not distinct from ${found.origin_session_id}
       returning *
-    ), audited as (${audit}), told as (${event}), landed as (
-      -- Seen on the branch, which outweighs whoever gave it up before.
+    ), audited as (${audit}), recorded as (${event}), landed as (
+      -- The branch contains its result, which overrides an earlier decision to abandon it.
       update merge_attempts set state = 'landed', reason = null, settled_at = ${at}
       from merged
       where attempt_id = ${attempt.attempt_id}
     )
     select * from merged`.execute(db)
   return rows[0] ?? null
+}
+
+export async function countChangeRequestsOf(
+  db: DbOrTransaction,
+  projectId: string,
+): Promise<{ all: number; open: number }> {
+  const { all, open } = await db
+    .selectFrom('change_requests')
+    .select(sql<string>`count(*)`.as('all'))
+    .select(sql<string>`count(*) filter (where status = 'open')`.as('open'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return { all: Number(all), open: Number(open) }
 }

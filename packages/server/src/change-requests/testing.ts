@@ -4,7 +4,7 @@ import type { Repository } from '@svc/git'
 import { commit, type Files } from '@svc/git/testing'
 import type { TestApp, TestReply, TestRequest } from '../test-app.ts'
 
-// A busy machine makes git slow, and a test that only waits for it is no wrong one.
+// A busy machine slows git down, which must not fail a test.
 setDefaultTimeout(60_000)
 
 export interface MergeReply {
@@ -23,7 +23,7 @@ export type Refusal = ErrorBody & { issues?: { path: string; message: string }[]
 export interface TestProject {
   project: Project
   repo: Repository
-  /** Path of the project's change requests, of one of them, or of something of one. */
+  /** Path of the project's change requests, of one of them, or of one's sub-resource. */
   path(crId?: string, verb?: string): string
   /** Commits `files` on a new branch and opens a change request for it. */
   open(branch: string, files: Files, more?: object): Promise<ChangeRequest>
@@ -59,7 +59,7 @@ export function testProject(app: TestApp, { project, repo }: { project: Project;
   }
 }
 
-/** What git itself says about a repository, past our own engine. */
+/** Output of the git program itself, bypassing our engine. */
 export async function gitText(repo: Pick<Repository, 'dir'>, ...args: string[]): Promise<string> {
   const who = ['-c', 'user.name=A test', '-c', 'user.email=test@example.test']
   const child = Bun.spawn(['git', '-C', repo.dir, ...who, ...args], { stdout: 'pipe', stderr: 'pipe' })

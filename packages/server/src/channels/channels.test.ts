@@ -1,4 +1,4 @@
-/** A team's day in a chat: connecting, mentioning, answers in the thread, a card, its button, and everybody who may not. */
+/** A team's use of a chat: connecting, mentions, answers in the thread, a card, its button, and refused users. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Channel, Question, Session } from '@svc/contract'
 import { readTips } from '@svc/git'
@@ -78,7 +78,7 @@ test('a stranger starts nothing and is told how to become known', async () => {
   await app.sees('the invitation', () => app.slack.messages.find(({ user }) => user === 'U0EVE'))
   expect(await sessions()).toHaveLength(before.length)
   const told = app.slack.messages.find(({ user }) => user === 'U0EVE')!
-  expect(app.slack.textOf(told)).toContain('I do not know you')
+  expect(app.slack.textOf(told)).toContain('not linked to an account yet')
   expect(app.slack.textOf(told)).toContain('/link-chat#')
 })
 

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/contract'
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
+import { notFound } from '../auth/allow.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -17,7 +18,7 @@ import {
 
 type ConnectDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
-/** The platform is asked first: what is stored has worked once. */
+/** Identifies the channel with the platform first, so that only working credentials are stored. */
 export async function connectChannel(
   deps: ConnectDeps,
   input: {
@@ -40,7 +41,7 @@ export async function connectChannel(
     conversation_id: input.conversation_id,
     bot_user_id: found.botUserId,
   }
-  const said = {
+  const details = {
     workspace_name: found.workspaceName,
     bot_name: found.botName,
     conversation_name: found.conversationName,
@@ -60,17 +61,17 @@ export async function connectChannel(
         ? await insertChannel(trx, {
             ...named,
             ...place,
-            ...said,
+            ...details,
             project_id: project.project_id,
             account_id: project.account_id,
             sealed,
             looked_at: null,
           })
-        : await updateChannel(trx, named.channel_id, { ...said, sealed, version: named.version })
+        : await updateChannel(trx, named.channel_id, { ...details, sealed, version: named.version })
     if (row === null) throw taken()
     const { workspace_name, conversation_id, conversation_name, allow_unlinked } = row
     await recordAudit(trx, caller, {
-      ...auditOf(row, 'channel.connect'),
+      ...auditEvent(row, 'channel.connect', 'channel', row.channel_id),
       after: { platform, workspace_name, conversation_id, conversation_name, allow_unlinked },
     })
     return row
@@ -79,9 +80,9 @@ export async function connectChannel(
 
 function requireIdentified(found: Identified): Identified & { kind: 'identified' } {
   if (found.kind === 'identified') return found
-  if (found.kind === 'away')
+  if (found.kind === 'unavailable')
     throw new ServiceError('unavailable', `The channel could not be tested: ${found.reason}`, {
-      hint: 'Nothing was stored. Try again in a moment.',
+      hint: 'Nothing was saved. Try again in a moment.',
     })
   throw new ServiceError('invalid', `${found.reason}.`, {
     hint: found.hint,
@@ -90,7 +91,7 @@ function requireIdentified(found: Identified): Identified & { kind: 'identified'
 }
 
 function taken(): ServiceError {
-  return new ServiceError('conflict', 'This channel is connected to another project by the same app.', {
+  return new ServiceError('conflict', 'The same app already connects this channel to another project.', {
     hint: 'Disconnect it there, or choose another channel.',
   })
 }
@@ -102,9 +103,9 @@ export async function editChannel(
   const before = await requireChannel(deps.db, input.project.project_id, input.channelId)
   return deps.db.transaction().execute(async (trx) => {
     const row = await updateChannel(trx, before.channel_id, { allow_unlinked: input.allow_unlinked })
-    if (row === null) throw new ServiceError('not_found', 'There is no such channel.')
+    if (row === null) throw notFound('channel')
     await recordAudit(trx, input.caller, {
-      ...auditOf(row, 'channel.edit'),
+      ...auditEvent(row, 'channel.edit', 'channel', row.channel_id),
       before: { allow_unlinked: before.allow_unlinked },
       after: { allow_unlinked: row.allow_unlinked },
     })
@@ -118,21 +119,11 @@ export async function disconnectChannel(
 ): Promise<void> {
   const row = await requireChannel(deps.db, input.project.project_id, input.channelId)
   await deps.db.transaction().execute(async (trx) => {
-    if (!(await deleteChannel(trx, row.channel_id))) throw new ServiceError('not_found', 'There is no such channel.')
+    if (!(await deleteChannel(trx, row.channel_id))) throw notFound('channel')
     const { platform, workspace_name, conversation_id, conversation_name } = row
     await recordAudit(trx, input.caller, {
-      ...auditOf(row, 'channel.disconnect'),
+      ...auditEvent(row, 'channel.disconnect', 'channel', row.channel_id),
       before: { platform, workspace_name, conversation_id, conversation_name },
     })
   })
-}
-
-export function auditOf(row: Pick<ChannelRow, 'account_id' | 'project_id' | 'channel_id'>, action: string) {
-  return {
-    account_id: row.account_id,
-    project_id: row.project_id,
-    action,
-    object_type: 'channel',
-    object_id: row.channel_id,
-  }
 }

@@ -1,4 +1,4 @@
-/** Bot token and signing secret of a channel, sealed under the data key of its project. */
+/** Seals a channel's bot token and signing secret under the data key of its project. */
 import type { Deps } from '../deps.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
 import type { ChatCredentials } from './platform.ts'
@@ -35,7 +35,7 @@ export function openCredentials(
   return { botToken: bot_token, signingSecret: signing_secret }
 }
 
-/** Null when the project went away meanwhile. */
+/** Null when the project was deleted in the meantime. */
 export async function credentialsOf(
   deps: Pick<Deps, 'db' | 'keyring'>,
   channel: ChannelRow,

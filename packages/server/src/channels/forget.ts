@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.ts'
-import { forgetOldEvents } from './inbox-store.ts'
-import { forgetOldCodes } from './link-store.ts'
-import { forgetOldMessages } from './outbox-store.ts'
+import { deleteOldEvents } from './ingress/inbox-store.ts'
+import { deleteOldCodes } from './links/link-store.ts'
+import { deleteOldMessages } from './outbox/outbox-store.ts'
 
-export async function forgetOldChat(deps: Pick<Deps, 'db' | 'now'>): Promise<void> {
-  await forgetOldEvents(deps.db)
-  await forgetOldMessages(deps.db)
-  await forgetOldCodes(deps.db, deps.now())
+export async function deleteOldChannelRows(deps: Pick<Deps, 'db' | 'now'>): Promise<void> {
+  await deleteOldEvents(deps.db)
+  await deleteOldMessages(deps.db)
+  await deleteOldCodes(deps.db, deps.now())
 }

@@ -1,6 +1,6 @@
-/** What a chat platform has to do for the service. A second one is a second file that makes one of these, and its name in the contract. */
-import type { Incoming } from './incoming.ts'
-import type { Message } from './message.ts'
+/** The interface of a chat platform. To add one, implement it and add its name to the contract. */
+import type { Incoming } from './ingress/incoming.ts'
+import type { Message } from './outbox/message.ts'
 
 export interface ChatCredentials {
   botToken: string
@@ -22,9 +22,9 @@ export type Identified =
       conversationName: string
       sharedExternally: boolean
     }
-  /** Which of the given things is wrong, in words for the person who gave it. */
+  /** The input that is wrong, with a reason for the user. */
   | { kind: 'refused'; about: 'bot_token' | 'conversation_id'; reason: string; hint: string }
-  | { kind: 'away'; reason: string }
+  | { kind: 'unavailable'; reason: string }
 
 export type FoundPerson =
   | {
@@ -32,40 +32,40 @@ export type FoundPerson =
       name: string
       email: string | null
       workspaceId: string
-      /** Neither a guest, nor an app, nor somebody who left. */
+      /** Neither a guest, an app nor a deactivated user. */
       isFullMember: boolean
     }
   | { kind: 'unknown'; reason: string }
-  | { kind: 'away'; reason: string }
+  | { kind: 'unavailable'; reason: string }
 
 export interface Outgoing {
   conversationId: string
   threadId: string | null
-  /** Edits this one instead of writing another. */
+  /** Edits this message instead of posting another. */
   externalId: string | null
-  /** For this person's eyes alone. */
+  /** Posts an ephemeral message to this user. */
   recipient: string | null
   message: Message
 }
 
 export type Sent =
   | { kind: 'sent'; externalId: string }
-  /** Worth another try; `afterMs` is the platform's own word for when. */
+  /** A retry may succeed. `afterMs` is the delay that the platform asks for. */
   | { kind: 'later'; reason: string; afterMs: number | null }
-  /** This message will never be taken. */
+  /** The platform rejects this message for good. */
   | { kind: 'refused'; reason: string }
-  /** Nothing of this channel will be taken until somebody mends it. */
+  /** The platform rejects every message of this channel until someone repairs it. */
   | { kind: 'broken'; reason: string }
 
 export interface ChatPlatform {
-  /** Whether whoever holds the secret made this request, lately. In constant time, and before anything of it is read. */
+  /** Whether the holder of the secret signed this request recently. Runs in constant time and before anything of the request is parsed. */
   isSigned(request: SignedRequest, signingSecret: string, now: Date): boolean
-  read(door: 'events' | 'interactions', request: SignedRequest): Incoming
-  /** A message's text as a person means it, and whether it speaks to the bot. */
-  words(raw: string, botUserId: string): { text: string; mentionsBot: boolean }
+  read(endpoint: 'events' | 'interactions', request: SignedRequest): Incoming
+  /** The plain text of a message, and whether it mentions the bot. */
+  readText(raw: string, botUserId: string): { text: string; mentionsBot: boolean }
   identify(credentials: ChatCredentials, conversationId: string): Promise<Identified>
   person(credentials: ChatCredentials, userId: string): Promise<FoundPerson>
   send(credentials: ChatCredentials, outgoing: Outgoing): Promise<Sent>
-  /** For the platform's "create an app from a manifest". */
+  /** The manifest for the platform's "create an app from a manifest". */
   appManifest(urls: { events: string; interactions: string }): Record<string, unknown>
 }

@@ -1,7 +1,7 @@
-/** The platforms there are, by the name that svc.toml gives them. */
+/** Maps the platform names of svc.toml to their implementations. */
 import type { Config } from '../config.ts'
 import type { ChatPlatform } from './platform.ts'
-import { slackPlatform } from './slack.ts'
+import { slackPlatform } from './slack/slack.ts'
 
 export type PlatformName = 'slack'
 

@@ -13,12 +13,12 @@ import {
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { connectChannel, disconnectChannel, editChannel } from './connect.ts'
-import { linksOfUser, linksOfWorkspace, presentLink } from './link-store.ts'
-import { claimLinkCode, linkChatUser, unlinkChatUser } from './links.ts'
-import { newestMessages } from './outbox-store.ts'
-import { channelErrors } from './read.ts'
+import { linksOfUser, linksOfWorkspace, presentLink } from './links/link-store.ts'
+import { claimLinkCode, linkChatUser, unlinkChatUser } from './links/links.ts'
+import { newestMessages } from './outbox/outbox-store.ts'
+import { channelErrors } from './manifest-issues.ts'
 import { setupsOf } from './setup.ts'
-import { listChannels, newestThreads, presentChannels, requireChannel } from './store.ts'
+import { listChannels, newestThreads, presentChannel, presentChannels, requireChannel } from './store.ts'
 import { testChannel } from './test-message.ts'
 
 const shown = 50
@@ -32,16 +32,14 @@ export function channelRoutes(deps: Deps): Mounted[] {
     })),
     handle(connectChannelRoute, async ({ project, caller, body, request }) => {
       const row = await connectChannel(deps, { ...body, project, caller, channelId: request.resourceId })
-      return (await presentChannels(deps.db, [row]))[0]!
+      return presentChannel(deps.db, row)
     }),
     handle(getChannelRoute, async ({ project, params }) => {
       const row = await requireChannel(deps.db, project.project_id, params.channelId)
-      const [channel] = await presentChannels(deps.db, [row])
-      const { account_id, platform, workspace_id } = row
-      const links = await linksOfWorkspace(deps.db, { accountId: account_id, platform, workspaceId: workspace_id })
+      const links = await linksOfWorkspace(deps.db, row)
       const threads = await newestThreads(deps.db, row.channel_id, shown)
       return {
-        ...channel!,
+        ...(await presentChannel(deps.db, row)),
         links: links.map(presentLink),
         threads: threads.map(({ chat_user_name, ...thread }) => ({ ...thread, author: chat_user_name })),
         deliveries: await newestMessages(deps.db, row.channel_id, shown),
@@ -49,7 +47,7 @@ export function channelRoutes(deps: Deps): Mounted[] {
     }),
     handle(editChannelRoute, async ({ project, caller, params, body }) => {
       const row = await editChannel(deps, { ...params, ...body, project, caller })
-      return (await presentChannels(deps.db, [row]))[0]!
+      return presentChannel(deps.db, row)
     }),
     handle(disconnectChannelRoute, async ({ project, caller, params }) => {
       await disconnectChannel(deps, { ...params, project, caller })

@@ -4,11 +4,11 @@ import { chatPlatforms } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { platformOf } from './platforms.ts'
 
-/** What each platform has to be told to reach a project. */
+/** The URLs and app manifest that a platform needs to reach a project. */
 export function setupsOf({ config }: Pick<Deps, 'config'>, projectId: string): z.input<typeof chatSetup>[] {
   return chatPlatforms.map((platform) => {
-    const door = `${config.publicUrl}/v1/channels/${platform}/${projectId}`
-    const urls = { events: `${door}/events`, interactions: `${door}/interactions` }
+    const endpoint = `${config.publicUrl}/v1/channels/${platform}/${projectId}`
+    const urls = { events: `${endpoint}/events`, interactions: `${endpoint}/interactions` }
     return {
       platform,
       events_url: urls.events,
@@ -16,7 +16,7 @@ export function setupsOf({ config }: Pick<Deps, 'config'>, projectId: string): z
       app_manifest: platformOf(config, platform).appManifest(urls) as Record<string, never>,
       warning: config.publicUrl.startsWith('https://')
         ? null
-        : `${platform} reaches only https addresses of the open internet. Put a proxy with a certificate in front and set SVC_PUBLIC_URL; ${config.publicUrl} cannot be reached from there.`,
+        : `${platform} can only reach public https URLs, not ${config.publicUrl}. Put a TLS proxy in front of the server and set SVC_PUBLIC_URL.`,
     }
   })
 }

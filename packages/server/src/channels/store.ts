@@ -1,7 +1,8 @@
-/** All SQL on connected channels and their threads. */
-import type { Channel } from '@svc/contract'
+/** SQL on channels and their threads. */
+import { type Channel, invariant } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
+import { ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { PlatformName } from './platforms.ts'
@@ -9,15 +10,15 @@ import type { PlatformName } from './platforms.ts'
 export type ChannelRow = Row<'channels'>
 export type ThreadRow = Row<'channel_threads'>
 
-/** The rows as the API shows them: without what is sealed, with what svc.toml says of their platform. */
+/** The API's view of channels, with the settings of svc.toml for their platform. */
 export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Channel[]> {
-  const owed = await countOwed(
+  const pending = await countPending(
     db,
     rows.map(({ channel_id }) => channel_id),
   )
-  const said = rows[0] === undefined ? null : await getDefaultBranch(db, rows[0].project_id)
+  const seen = rows[0] === undefined ? null : await getDefaultBranch(db, rows[0].project_id)
   return rows.map((row) => {
-    const entry = said?.manifest.channels.find(({ platform }) => platform === row.platform)
+    const entry = seen?.manifest.channels.find(({ platform }) => platform === row.platform)
     return {
       channel_id: row.channel_id,
       platform: row.platform,
@@ -31,7 +32,7 @@ export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Chann
       agent: entry?.agent ?? null,
       events: entry?.events ?? [],
       error: row.error,
-      waiting: owed.get(row.channel_id) ?? 0,
+      waiting: pending.get(row.channel_id) ?? 0,
       connected_by: row.connected_by,
       created_at: row.created_at,
       updated_at: row.updated_at,
@@ -39,17 +40,23 @@ export async function presentChannels(db: Db, rows: ChannelRow[]): Promise<Chann
   })
 }
 
-async function countOwed(db: DbOrTransaction, channelIds: string[]): Promise<Map<string, number>> {
+export async function presentChannel(db: Db, row: ChannelRow): Promise<Channel> {
+  const [channel] = await presentChannels(db, [row])
+  invariant(channel !== undefined, 'each row is presented')
+  return channel
+}
+
+async function countPending(db: DbOrTransaction, channelIds: string[]): Promise<Map<string, number>> {
   if (channelIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('channel_messages')
-    .select(({ fn }) => ['channel_id', fn.countAll<string>().as('owed')])
+    .select(({ fn }) => ['channel_id', fn.countAll<string>().as('pending')])
     .where('channel_id', 'in', channelIds)
     .whereRef('wanted', '>', 'sent')
     .where('given_up_at', 'is', null)
     .groupBy('channel_id')
     .execute()
-  return new Map(rows.map((row) => [row.channel_id, Number(row.owed)]))
+  return new Map(rows.map((row) => [row.channel_id, Number(row.pending)]))
 }
 
 export async function listChannels(db: DbOrTransaction, projectId: string): Promise<ChannelRow[]> {
@@ -71,7 +78,7 @@ export async function getChannel(db: DbOrTransaction, channelId: string): Promis
   return (await db.selectFrom('channels').selectAll().where('channel_id', '=', channelId).executeTakeFirst()) ?? null
 }
 
-/** Those a request of a platform may be about. */
+/** The channels a platform request may target. */
 export async function channelsOfConversation(
   db: DbOrTransaction,
   platform: PlatformName,
@@ -86,7 +93,7 @@ export async function channelsOfConversation(
     .execute()
 }
 
-/** Locked, so that two who connect the same channel at once take turns. */
+/** Locks the row, so that two connects of the same channel run one after the other. */
 export async function lockSameChannel(
   db: DbOrTransaction,
   same: Pick<ChannelRow, 'platform' | 'workspace_id' | 'conversation_id' | 'bot_user_id'>,
@@ -104,7 +111,7 @@ export async function lockSameChannel(
   )
 }
 
-/** Null when another project has that channel by now. */
+/** Null when another project connected that channel first. */
 export async function insertChannel(db: DbOrTransaction, row: NewRow<'channels'>): Promise<ChannelRow | null> {
   return (
     (await db
@@ -147,14 +154,17 @@ export async function getThread(db: DbOrTransaction, channelId: string, key: str
   )
 }
 
-/** True when it is new. */
-export async function insertThread(db: DbOrTransaction, row: NewRow<'channel_threads'>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
+export async function getThreadById(db: DbOrTransaction, threadId: string): Promise<ThreadRow | null> {
+  const query = db.selectFrom('channel_threads').selectAll().where('thread_id', '=', threadId)
+  return (await query.executeTakeFirst()) ?? null
+}
+
+export async function insertThread(db: DbOrTransaction, row: NewRow<'channel_threads'>): Promise<void> {
+  await db
     .insertInto('channel_threads')
     .values(row)
     .onConflict((conflict) => conflict.columns(['channel_id', 'thread_key']).doNothing())
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+    .execute()
 }
 
 export async function setThread(
@@ -165,8 +175,8 @@ export async function setThread(
   await db.updateTable('channel_threads').set(set).where('thread_id', '=', threadId).execute()
 }
 
-/** Nobody talks to a thread in which nothing began. */
-export async function forgetUnbegun(db: DbOrTransaction, channelId: string, key: string): Promise<void> {
+/** Deletes a thread in which no session started. */
+export async function deleteUnstartedThread(db: DbOrTransaction, channelId: string, key: string): Promise<void> {
   await db
     .deleteFrom('channel_threads')
     .where('channel_id', '=', channelId)
@@ -187,8 +197,8 @@ export async function newestThreads(db: DbOrTransaction, channelId: string, limi
     .execute()
 }
 
-/** Threads whose session is not as it was told last. What a session is like is one text, so that any difference counts. */
-export async function threadsToTell(
+/** Threads whose posted state differs from their session's. The state is one text, so that any difference counts. */
+export async function threadsToNotify(
   db: DbOrTransaction,
   limit: number,
 ): Promise<{ thread_id: string; session_id: string; state: string }[]> {
@@ -205,8 +215,8 @@ export async function threadsToTell(
     cross join lateral (
       select concat_ws(' ', asked.state, s.status, s.generation, s.is_busy, md5(coalesce(s.error, '')), extract(epoch from said.at),
         extract(epoch from work.at), extract(epoch from work.back)) as state) now
-    where t.told is distinct from now.state
-      -- What rests for a day is told already; looking at all of it every second would cost more each day.
+    where t.told is distinct from now.state and ${ofLiveProject(sql.ref('s.project_id'))}
+      -- Idle sessions are already posted; scanning them all every second would cost more each day.
       and (t.told is null or greatest(s.updated_at, s.last_active_at) > now() - interval '1 day')
     order by t.created_at desc limit ${limit}`.execute(db)
   return rows

@@ -1,14 +1,13 @@
-import { recordAudit } from '../audit/record.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { auditOf } from './connect.ts'
 import { openCredentials } from './credentials.ts'
-import { line } from './message.ts'
+import { line } from './outbox/message.ts'
 import { platformOf } from './platforms.ts'
 import { requireChannel, updateChannel } from './store.ts'
 
-/** Past the outbox: whoever asks wants to know now how it goes. What works ends a pause for what waits. */
+/** Bypasses the outbox, because the caller waits for the result. Success ends a pause of the channel. */
 export async function testChannel(
   deps: Pick<Deps, 'db' | 'config' | 'keyring'>,
   input: { project: ProjectRow; caller: Caller; channelId: string },
@@ -30,7 +29,10 @@ export async function testChannel(
   await deps.db.transaction().execute(async (trx) => {
     if (error === null) await updateChannel(trx, channel.channel_id, { error: null, paused_until: null })
     else if (sent.kind === 'broken') await updateChannel(trx, channel.channel_id, { error })
-    await recordAudit(trx, input.caller, { ...auditOf(channel, 'channel.test'), after: { error } })
+    await recordAudit(trx, input.caller, {
+      ...auditEvent(channel, 'channel.test', 'channel', channel.channel_id),
+      after: { error },
+    })
   })
   return { sent: error === null, error }
 }

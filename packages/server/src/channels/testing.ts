@@ -1,11 +1,11 @@
 import type { Channel, ChannelLink, ChangeRequest } from '@svc/contract'
-import { noticeDefaultBranches } from '../projects/default-branch.ts'
+import { detectDefaultBranches } from '../projects/default-branch.ts'
 import { makeSessionApp, type SessionApp, until } from '../sessions/testing.ts'
 import type { TestReply } from '../testing.ts'
 import { commit } from '@svc/git/testing'
-import { tellChangeRequests } from './cards.ts'
-import { deliverMessages } from './deliver.ts'
-import { tellSessions } from './tell-session.ts'
+import { recordChangeRequestEvents } from './updates/cards.ts'
+import { deliverMessages } from './outbox/deliver.ts'
+import { postSessionUpdates } from './updates/post-session.ts'
 import {
   eventBody,
   pressBody,
@@ -14,28 +14,28 @@ import {
   type SlackMessage,
   type SlackServer,
   startSlack,
-} from './testing-slack.ts'
-import { workOffEvents } from './work.ts'
+} from './slack/testing-slack.ts'
+import { processEvents } from './ingress/process-events.ts'
 
 export interface ChannelApp extends SessionApp {
   slack: SlackServer
   clock: { now: number }
   base: string
   connect(body?: object): Promise<TestReply<Channel & { code?: string; error?: string; hint?: string }>>
-  /** Sent as Slack would, with its signature over it. */
+  /** Signed as Slack signs it. */
   event(said: Said): Promise<TestReply>
   press(press: Parameters<typeof pressBody>[1]): Promise<TestReply>
-  /** One round of all that the jobs do. */
+  /** Runs each job once. */
   round(): Promise<void>
-  /** Rounds until something is there. */
+  /** Repeats rounds until `look` finds something. */
   sees<T>(what: string, look: () => T | null | undefined | false | Promise<T | null | undefined | false>): Promise<T>
-  /** The code in the invitation that was whispered to that person last. */
+  /** The code in the user's latest ephemeral invitation. */
   codeFor(user: string): string
   link(user?: string, token?: string): Promise<ChannelLink>
   manifest(text: string): Promise<void>
 }
 
-/** A server whose clock only tests move, beside a Slack. */
+/** A server with a fake Slack and a clock that only tests move. */
 export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[0] = {}): Promise<ChannelApp> {
   const slack = startSlack()
   const clock = { now: Date.now() }
@@ -60,11 +60,11 @@ export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[
     })
   const round = async () => {
     await app.deps.db.updateTable('channels').set({ looked_at: null }).execute()
-    await workOffEvents(app.deps, never)
-    await tellSessions(app.deps)
-    await tellChangeRequests(app.deps, never)
+    await processEvents(app.deps, never)
+    await postSessionUpdates(app.deps)
+    await recordChangeRequestEvents(app.deps, never)
     await deliverMessages(app.deps, never)
-    // What is not edited twice within seconds may be edited again.
+    // Past the pause between two edits.
     clock.now += 4_000
   }
   const sees: ChannelApp['sees'] = (what, look) =>
@@ -109,7 +109,7 @@ export async function makeChannelApp(options: Parameters<typeof makeSessionApp>[
         .updateTable('default_branches')
         .set({ checked_at: new Date(0) })
         .execute()
-      await noticeDefaultBranches(app.deps, never)
+      await detectDefaultBranches(app.deps, never)
     },
     async close() {
       await app.close()

@@ -5,16 +5,16 @@ import { commit, type Files } from '@svc/git/testing'
 import type { FakeApp, FakeAppSpec } from '@svc/sandbox/testing'
 import { type TestProject, testProject } from '../change-requests/testing.ts'
 import { armFailpoints, parseFailpoints } from '../failpoint.ts'
-import { noticeDefaultBranch } from '../projects/default-branch.ts'
+import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import type { Deps } from '../deps.ts'
 import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
-import { noticeChecks } from './trees.ts'
+import { detectChecks } from './trees.ts'
 
 let server: SessionApp
-/** What ran in a sandbox so far, newest last; each can be told to be something else. */
+/** The sandboxes so far, newest last. A test can change the state of each. */
 let ran: (FakeApp & { spec: FakeAppSpec; files: string[] })[]
-/** What the next ones are. */
+/** The behavior of the next sandboxes. */
 let behaves: (spec: FakeAppSpec) => FakeApp
 const onApp = (spec: FakeAppSpec, tar: Uint8Array) => {
   const files = Bun.spawnSync(['tar', '-t', '-f', '-'], { stdin: tar }).stdout.toString().split('\n').filter(Boolean)
@@ -46,7 +46,7 @@ interface CheckProject extends TestProject {
   id: string
   push(files: Files, branch?: string): Promise<string>
   checks(cr: ChangeRequest): Promise<ChangeRequestChecks>
-  /** What the jobs do, once. */
+  /** Runs the jobs once. */
   tend(deps?: Deps): Promise<void>
   becomes(cr: ChangeRequest, ...states: ChangeRequestChecks['state'][]): Promise<ChangeRequestChecks>
   rerun(
@@ -65,9 +65,9 @@ async function makeProject(manifest = entry('unit'), files: Files = {}): Promise
   const checks = async (cr: ChangeRequest) =>
     (await server.request<ChangeRequestChecks>('GET', base.path(cr.cr_id, 'checks'))).body
   const tend = async (deps: Deps = server.deps) => {
-    await noticeDefaultBranch(deps, (await getProject(deps.db, id))!)
-    await noticeChecks(deps, new AbortController().signal)
-    await deps.checks.settle()
+    await detectDefaultBranch(deps, (await getProject(deps.db, id))!)
+    await detectChecks(deps, new AbortController().signal)
+    await deps.checks.reconcile()
   }
   return {
     ...base,
@@ -160,7 +160,7 @@ describe('a change request', () => {
       { name: 'lint', change: 'removed' },
       { name: 'unit', change: 'changed' },
     ])
-    // A check that failed stops nobody who may merge.
+    // A failed check does not block a merge.
     expect((await project.merge(cr.cr_id)).status).toBe(200)
     const after = await project.checks(cr)
     expect([after.state, after.checks.length]).toEqual(['failed', 2])
@@ -182,7 +182,7 @@ describe('a change request', () => {
     })
     const empty = opened.body
     expect(await project.becomes(empty, 'not_run')).toMatchObject({
-      reason: expect.stringContaining('holds all of it already'),
+      reason: expect.stringContaining('already contains all of its commits'),
     })
   })
 
@@ -309,7 +309,7 @@ describe('what goes wrong', () => {
       behaves = () => ({ state: 'building' })
       const cr = await project.open('work', { 'b.txt': 'b\n' })
       await project.tend()
-      await Promise.all([other.deps.checks.settle(), server.deps.checks.settle(), other.deps.checks.settle()])
+      await Promise.all([other.deps.checks.reconcile(), server.deps.checks.reconcile(), other.deps.checks.reconcile()])
       await until('two run', () => ran.length === 2)
       expect((await project.checks(cr)).checks.filter(({ status }) => status === 'running')).toHaveLength(2)
       behaves = () => ({ state: 'done', exitCode: 0 })
@@ -328,18 +328,18 @@ describe('what goes wrong', () => {
     const cr = await project.open('work', { 'b.txt': 'b\n' })
     const dead = [await secondServer(server, { onApp }), await secondServer(server, { onApp })]
     try {
-      await noticeDefaultBranch(server.deps, (await getProject(server.deps.db, project.id))!)
-      await noticeChecks(server.deps, new AbortController().signal)
+      await detectDefaultBranch(server.deps, (await getProject(server.deps.db, project.id))!)
+      await detectChecks(server.deps, new AbortController().signal)
       for (const [index, one] of dead.entries()) {
-        await one.deps.checks.settle()
+        await one.deps.checks.reconcile()
         await until('it runs there', () => ran.length === index + 1)
         await letDie(one.deps)
       }
       const [check] = (await project.becomes(cr, 'failed')).checks
       expect(check).toMatchObject({ status: 'error', reason: expect.stringContaining('interrupted 2 times') })
-      // What the dead ones would still have written changes nothing.
+      // Late writes of dead servers change nothing.
       for (const run of ran) Object.assign(run, { state: 'done', exitCode: 0 })
-      await Promise.all(dead.map((one) => one.deps.checks.settle()))
+      await Promise.all(dead.map((one) => one.deps.checks.reconcile()))
       expect((await project.checks(cr)).checks[0]?.status).toBe('error')
     } finally {
       for (const one of dead) await one.close()
@@ -353,7 +353,7 @@ describe('what goes wrong', () => {
     await until('it runs', async () => (await project.tend(), ran.length === 1))
     try {
       await letDie(server.deps)
-      for (let look = 0; look < 3; look++) await server.deps.checks.settle()
+      for (let look = 0; look < 3; look++) await server.deps.checks.reconcile()
       Object.assign(ran[0]!, { state: 'done', exitCode: 0 })
       await project.becomes(cr, 'passed')
       expect(ran).toHaveLength(1)
@@ -369,10 +369,10 @@ describe('what goes wrong', () => {
     for (let round = 1; round <= 4; round++) {
       const stops = await secondServer(server, { onApp })
       if (round === 1) {
-        await noticeDefaultBranch(stops.deps, (await getProject(stops.deps.db, project.id))!)
-        await noticeChecks(stops.deps, new AbortController().signal)
+        await detectDefaultBranch(stops.deps, (await getProject(stops.deps.db, project.id))!)
+        await detectChecks(stops.deps, new AbortController().signal)
       }
-      await stops.deps.checks.settle()
+      await stops.deps.checks.reconcile()
       await until('it runs there', () => ran.length === round)
       await stops.close()
     }
@@ -390,7 +390,7 @@ describe('what goes wrong', () => {
       armFailpoints(points)
       const found = await project.becomes(cr, 'passed', 'failed')
       if (found.state === 'failed') {
-        expect(found.checks[0]?.reason).toContain('on our side')
+        expect(found.checks[0]?.reason).toContain('internal error')
         await project.rerun(cr)
         await project.becomes(cr, 'passed')
       }
@@ -412,7 +412,7 @@ describe('a quota', () => {
     const { checks } = await project.becomes(cr, 'passed')
     const log = await project.log(cr, checks[0]!.run_id!)
     expect(log.truncated).toBeTrue()
-    expect(log.lines[0]).toMatchObject({ stream: 'svc', text: expect.stringContaining('is cut') })
+    expect(log.lines[0]).toMatchObject({ stream: 'svc', text: expect.stringContaining('Earlier lines were removed') })
     expect(log.lines.at(-1)!.text).toStartWith('999 ')
     expect(Buffer.byteLength(JSON.stringify(log.lines))).toBeLessThan(quotas.checkLogBytes + 1024)
   })
@@ -421,7 +421,7 @@ describe('a quota', () => {
     const project = await makeProject()
     const cr = await project.open('work', { 'large.bin': 'x'.repeat(2 * mebibyte) })
     const { checks } = await project.becomes(cr, 'failed')
-    expect(checks[0]).toMatchObject({ status: 'error', reason: expect.stringContaining('larger than 1 MiB') })
+    expect(checks[0]).toMatchObject({ status: 'error', reason: expect.stringContaining('exceed 1 MiB') })
     expect(ran).toEqual([])
   })
 })

@@ -1,15 +1,15 @@
-/** All SQL on what checks wrote. Kept in chunks, of each run the newest within its quota. */
+/** All SQL on the output of checks, stored in chunks: the newest of each run within its quota. */
 import { checkLogAnswerBytesMax, type CheckLogLine } from '@svc/contract'
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { RunRow } from './store.ts'
 
-/** So that what is cut is little more than what is too much. */
+/** Small chunks, because trimming removes whole ones. */
 const chunkBytesMax = 32 * 1024
 
 export async function appendLog(db: DbOrTransaction, runId: string, lines: CheckLogLine[]): Promise<void> {
   for (const text of inChunks(lines))
-    // A run that was deleted with its project meanwhile takes no more of it.
+    // Writes nothing for a run that was deleted with its project meanwhile.
     await sql`
       insert into check_log_chunks (run_id, lines, bytes)
       select run_id, ${text}::jsonb, ${Buffer.byteLength(text)} from check_runs where run_id = ${runId}`.execute(db)
@@ -55,7 +55,7 @@ export async function lastLines(
   return { lines: count === 0 ? [] : all.slice(-count), truncated: run.log_cut || !isWhole }
 }
 
-/** Within what one answer holds, oldest first; `rest`: chunks that are older still. */
+/** The chunks that fit in one response, oldest first; `rest` counts the older ones. */
 async function newestChunks(db: DbOrTransaction, runId: string): Promise<{ lines: CheckLogLine[]; rest: number }[]> {
   const { rows } = await sql<{ lines: CheckLogLine[]; rest: number }>`
     with sized as (
@@ -69,5 +69,5 @@ async function newestChunks(db: DbOrTransaction, runId: string): Promise<{ lines
 
 function markOf(first: CheckLogLine | undefined): CheckLogLine {
   const at = first?.at ?? new Date(0).toISOString()
-  return { at, stream: 'svc', text: 'The log is larger than is kept of one check: what came before this is cut.' }
+  return { at, stream: 'svc', text: 'The log exceeds the size limit of a check. Earlier lines were removed.' }
 }

@@ -1,17 +1,15 @@
-/** The checks of one change request, as they are now. */
+/** The current checks of one change request. */
 import type { ChangeRequestChecks, Check, ManifestCheck } from '@svc/contract'
 import { notFound } from '../auth/allow.ts'
 import type { ChangeRequestRow } from '../change-requests/store.ts'
-import { type RefreshDeps, readChangeRequest } from '../change-requests/refresh-tips.ts'
+import { type RefreshDeps, readChangeRequest } from '../change-requests/open/refresh-tips.ts'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { lastLines } from './log-store.ts'
 import { getTree, type RunRow, runsOfTree, type TreeRow } from './store.ts'
 
-type ReadDeps = RefreshDeps
-
-export async function checksOf(deps: ReadDeps, project: ProjectRow, crId: string): Promise<ChangeRequestChecks> {
+export async function checksOf(deps: RefreshDeps, project: ProjectRow, crId: string): Promise<ChangeRequestChecks> {
   const cr = await readChangeRequest(deps, project, crId)
   const tree = await getTree(deps.db, cr.cr_id)
   const branch = await getDefaultBranch(deps.db, project.project_id)
@@ -20,7 +18,7 @@ export async function checksOf(deps: ReadDeps, project: ProjectRow, crId: string
   return cr.status === 'open' ? openChecks(cr, defined, tree, runs) : endedChecks(cr, tree, runs)
 }
 
-/** What the default branch asks for now; a result of other files is no result. */
+/** The checks that the default branch defines. Results of other trees do not count. */
 function openChecks(
   cr: ChangeRequestRow,
   defined: ManifestCheck[],
@@ -39,12 +37,12 @@ function openChecks(
   return { state: stateOf(checks), reason: null, ...pair, tree_sha: isCurrent ? tree.tree_sha : null, checks }
 }
 
-/** As it was when it was merged or closed. */
 function endedChecks(cr: ChangeRequestRow, tree: TreeRow | null, runs: RunRow[]): ChangeRequestChecks {
   const checks = runs.filter(({ status }) => status !== 'queued' && status !== 'running').map(presentRun)
   const pair = { base_sha: tree?.base_sha ?? cr.base_commit_sha, head_sha: tree?.head_sha ?? cr.head_commit_sha }
   if (tree === null) return { state: 'none', reason: null, ...pair, tree_sha: null, checks: [] }
-  const reason = tree.reason ?? (checks.length === 0 ? `It was ${cr.status} before a check ended.` : null)
+  const reason =
+    tree.reason ?? (checks.length === 0 ? `The change request was ${cr.status} before a check ended.` : null)
   return { state: stateOf(checks), reason, ...pair, tree_sha: tree.tree_sha, checks }
 }
 
@@ -55,18 +53,18 @@ function stateOf(checks: Check[]): ChangeRequestChecks['state'] {
   return are('passed') && !are('cancelled') ? 'passed' : 'not_run'
 }
 
-export function presentRun(run: RunRow): Check {
+function presentRun(run: RunRow): Check {
   const { name, command, status, run_id, attempt, exit_code, reason, created_at, started_at, ended_at } = run
   return { name, command, status, run_id, attempt, exit_code, reason, created_at, started_at, ended_at }
 }
 
-const waiting = ({ name, command }: ManifestCheck): Check => ({
-  ...{ name, command, status: 'queued', run_id: null, attempt: 1, exit_code: null, reason: null },
-  ...{ created_at: null, started_at: null, ended_at: null },
-})
+const waiting = ({ name, command }: ManifestCheck): Check => {
+  const times = { created_at: null, started_at: null, ended_at: null }
+  return { name, command, status: 'queued', run_id: null, attempt: 1, exit_code: null, reason: null, ...times }
+}
 
-/** With the newest lines of those that ended and did not pass: what one needs to mend them. */
-export async function checksWithLogs(deps: ReadDeps, project: ProjectRow, cr: ChangeRequestRow, lines: number) {
+/** With the newest lines of the checks that did not pass. */
+export async function checksWithLogs(deps: RefreshDeps, project: ProjectRow, cr: ChangeRequestRow, lines: number) {
   const found = await checksOf(deps, project, cr.cr_id)
   const bad = found.checks.filter(({ status }) => status === 'failed' || status === 'error')
   const logs = await Promise.all(
@@ -78,7 +76,6 @@ export async function checksWithLogs(deps: ReadDeps, project: ProjectRow, cr: Ch
   return { ...found, logs }
 }
 
-/** Of a run that this change request shows, and of no other. */
 export async function readCheckLog(
   deps: Pick<Deps, 'db'>,
   input: { cr: ChangeRequestRow; runId: string; lines: number },

@@ -7,16 +7,20 @@ import type { ProjectRow } from '../projects/store.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
 import { getTree, runAgain, runsOfTree } from './store.ts'
 
-/** One check again, whatever became of it, or all that ended and did not pass. What waits or runs goes on. */
+/** Queues one finished check again, or every finished check that did not pass. */
 export async function rerunChecks(
   deps: Pick<Deps, 'db'>,
   input: { project: ProjectRow; cr: ChangeRequestRow; caller: Caller; name: string | undefined },
 ): Promise<void> {
   const { project, cr, caller, name } = input
   if (cr.status !== 'open')
-    throw new ServiceError('not_open', `It is ${cr.status}, and checks run for open change requests.`, {
-      detail: { status: cr.status },
-    })
+    throw new ServiceError(
+      'not_open',
+      `This change request is ${cr.status}; checks run only for open change requests.`,
+      {
+        detail: { status: cr.status },
+      },
+    )
   const defined = (await getDefaultBranch(deps.db, project.project_id))?.manifest.checks ?? []
   const named = name === undefined ? defined : defined.filter((entry) => entry.name === name)
   if (named.length === 0)

@@ -1,5 +1,5 @@
 import { getChecksRoute, readCheckLogRoute, rerunChecksRoute } from '@svc/contract'
-import { readChangeRequest } from '../change-requests/refresh-tips.ts'
+import { readChangeRequest } from '../change-requests/open/refresh-tips.ts'
 import { requireChangeRequest } from '../change-requests/store.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'

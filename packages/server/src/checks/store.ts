@@ -1,39 +1,40 @@
-/** All SQL on checks: which trees they are wanted on, and their runs. */
+/** All SQL on checks: the trees they run on, and their runs. */
 import { createHash } from 'node:crypto'
 import type { CheckStatus, ManifestCheck } from '@svc/contract'
 import { sql } from 'kysely'
+import { ofLiveProject } from '../db/live-project.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 
 export type TreeRow = Row<'change_request_trees'>
 export type RunRow = Row<'check_runs'>
 
-/** A run that lost its server this often is given up: once more is help, for ever is none. */
+/** A run that loses its server this often fails. */
 export const startsMax = 2
 
-export function definitionHash({ name, command }: Pick<ManifestCheck, 'name' | 'command'>): string {
+function definitionHash({ name, command }: Pick<ManifestCheck, 'name' | 'command'>): string {
   return createHash('sha256').update(`${name}\0${command}`).digest('hex')
 }
 
 const hasChecks = sql`jsonb_array_length(coalesce(d.manifest->'checks', '[]'::jsonb)) > 0`
 
-export interface Unlooked {
+export interface Unpolled {
   cr_id: string
   project_id: string
   base_sha: string
   head_sha: string
 }
 
-/** Open change requests of projects with checks, whose merge nobody worked out since one of their branches moved. */
-export async function unlookedChangeRequests(
+/** Open change requests of projects with checks whose merge result is unknown since a branch moved. */
+export async function unpolledChangeRequests(
   db: DbOrTransaction,
   input: { limit: number; retrySeconds: number; crId?: string },
-): Promise<Unlooked[]> {
+): Promise<Unpolled[]> {
   const only = input.crId === undefined ? sql`true` : sql`c.cr_id = ${input.crId}::uuid`
-  const { rows } = await sql<Unlooked>`
+  const { rows } = await sql<Unpolled>`
     select c.cr_id, c.project_id, c.base_commit_sha as base_sha, c.head_commit_sha as head_sha
     from change_requests c join default_branches d on d.project_id = c.project_id
     left join change_request_trees t on t.cr_id = c.cr_id
-    where c.status = 'open' and ${hasChecks} and ${only}
+    where c.status = 'open' and ${hasChecks} and ${only} and ${ofLiveProject(sql.ref('c.project_id'))}
       and c.base_commit_sha is not null and c.head_commit_sha is not null
       and (t.cr_id is null or t.base_sha <> c.base_commit_sha or t.head_sha <> c.head_commit_sha
         or (t.kind = 'unavailable' and t.looked_at < now() - make_interval(secs => ${input.retrySeconds}::integer)))
@@ -45,7 +46,7 @@ export async function getTree(db: DbOrTransaction, crId: string): Promise<TreeRo
   return (await db.selectFrom('change_request_trees').selectAll().where('cr_id', '=', crId).executeTakeFirst()) ?? null
 }
 
-/** Of a change request that is gone by now nothing is written. */
+/** Writes nothing for a change request that was deleted meanwhile. */
 export async function recordTree(db: DbOrTransaction, row: Omit<NewRow<'change_request_trees'>, 'looked_at'>) {
   await sql`
     insert into change_request_trees (cr_id, project_id, base_sha, head_sha, kind, tree_sha, reason)
@@ -55,7 +56,7 @@ export async function recordTree(db: DbOrTransaction, row: Omit<NewRow<'change_r
       kind = excluded.kind, tree_sha = excluded.tree_sha, reason = excluded.reason, looked_at = now()`.execute(db)
 }
 
-/** What is wanted now: each check of a default branch on each tree that a merge into it, or beside it, would give. */
+/** The wanted runs: each check of the default branch on the merge result of each open change request. */
 const wanted = sql`
   select distinct t.project_id, c.account_id, t.tree_sha, k.value->>'name' as name, k.value->>'command' as command
   from change_request_trees t
@@ -63,9 +64,8 @@ const wanted = sql`
     and c.base_commit_sha = t.base_sha and c.head_commit_sha = t.head_sha
   join default_branches d on d.project_id = t.project_id
   cross join lateral jsonb_array_elements(coalesce(d.manifest->'checks', '[]'::jsonb)) k
-  where t.kind = 'tree'`
+  where t.kind = 'tree' and ${ofLiveProject(sql.ref('t.project_id'))}`
 
-/** Those that have no run, and those whose run was cancelled when nobody wanted it. */
 export async function missingRuns(
   db: DbOrTransaction,
   limit: number,
@@ -78,7 +78,7 @@ export async function missingRuns(
   return rows
 }
 
-/** A result that is there already stays: it is of the same command on the same files. */
+/** Keeps an existing result: the same command ran on the same files. */
 export async function wantRun(
   db: DbOrTransaction,
   run: Pick<NewRow<'check_runs'>, 'run_id' | 'account_id' | 'project_id' | 'tree_sha' | 'name' | 'command'>,
@@ -100,11 +100,10 @@ const asNew = {
   ...{ started_at: null, ended_at: null, log_cut: false, created_at: sql<string>`now()` },
 }
 
-/** Ends what waits or runs for no open change request any more. */
 export async function cancelUnwanted(db: DbOrTransaction): Promise<RunRow[]> {
   const { rows } = await sql<RunRow>`
     update check_runs r set status = 'cancelled', ended_at = now(),
-      reason = 'It was ended: no open change request gives these files any more, or svc.toml has no such check.'
+      reason = 'It was ended: no open change request has this merge result, svc.toml has no such check, or the project was deleted.'
     where r.status in ('queued', 'running') and not exists (
       select 1 from (${wanted}) w
       where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)
@@ -112,32 +111,38 @@ export async function cancelUnwanted(db: DbOrTransaction): Promise<RunRow[]> {
   return rows
 }
 
-/** Any number, the same in every version of the program: whoever claims holds it, so that no cap is passed by two at once. */
+/** The same number in every version of the program. Claims hold this lock, so that two servers cannot exceed a cap together. */
 const claimLock = 7_346_218
 
-/** Runs nobody has in hand, ours from here on; the accounts take turns. In a transaction of its own. */
-export async function claimRuns(
-  trx: DbOrTransaction,
-  input: { instanceId: string; inHand: string[]; staleSeconds: number; limit: number; perAccount: number },
-): Promise<RunRow[]> {
+export interface ClaimInput {
+  instanceId: string
+  /** Runs of this server, which are not claimed again. */
+  inHand: string[]
+  staleSeconds: number
+  limit: number
+  perAccount: number
+}
+
+/** Assigns queued and orphaned runs to this server, with a turn for each account. Needs its own transaction. */
+export async function claimRuns(trx: DbOrTransaction, input: ClaimInput): Promise<RunRow[]> {
   await sql`select pg_advisory_xact_lock(${claimLock})`.execute(trx)
   const { rows } = await sql<RunRow>`
     with open as (
-      -- Of what is ours we know better than our heartbeat does: a machine that slept wakes with an old one.
+      -- Our own heartbeat proves nothing: a machine that wakes from sleep has an old one.
       select r.run_id, r.account_id, r.created_at, r.status = 'running' and case
           when r.instance_id = ${input.instanceId} then not (r.run_id = any(${input.inHand}::uuid[]))
           else not exists (select 1 from server_instances i where i.instance_id = r.instance_id
-            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer)) end as forsaken,
+            and i.heartbeat_at > now() - make_interval(secs => ${input.staleSeconds}::integer)) end as orphaned,
         r.status = 'queued' and not (r.run_id = any(${input.inHand}::uuid[])) as waits
       from check_runs r where r.status in ('queued', 'running')),
-    busy as (select account_id, count(*) as running from open where not forsaken and not waits group by account_id),
+    busy as (select account_id, count(*) as running from open where not orphaned and not waits group by account_id),
     ranked as (
-      select o.run_id, o.created_at, o.forsaken, coalesce(b.running, 0) + row_number() over (
-        partition by o.account_id order by o.forsaken desc, o.created_at, o.run_id) as place
-      from open o left join busy b on b.account_id = o.account_id where o.forsaken or o.waits),
+      select o.run_id, o.created_at, o.orphaned, coalesce(b.running, 0) + row_number() over (
+        partition by o.account_id order by o.orphaned desc, o.created_at, o.run_id) as place
+      from open o left join busy b on b.account_id = o.account_id where o.orphaned or o.waits),
     chosen as (
       select run_id from ranked where place <= ${input.perAccount}
-      order by forsaken desc, place, created_at limit ${input.limit})
+      order by orphaned desc, place, created_at limit ${input.limit})
     update check_runs r set status = 'running', instance_id = ${input.instanceId}, sandbox_id = null,
       starts = r.starts + 1, started_at = now(), reason = null, exit_code = null
     from chosen where chosen.run_id = r.run_id
@@ -145,15 +150,13 @@ export async function claimRuns(
   return rows
 }
 
-/** Of the runs in hand, those that are still ours to have. */
-export async function stillOurs(db: DbOrTransaction, instanceId: string, runIds: string[]): Promise<Set<string>> {
+export async function ownedIds(db: DbOrTransaction, instanceId: string, runIds: string[]): Promise<Set<string>> {
   if (runIds.length === 0) return new Set()
   const rows = await db
     .selectFrom('check_runs')
     .select('run_id')
     .where('run_id', 'in', runIds)
-    .where('instance_id', '=', instanceId)
-    .where('status', '=', 'running')
+    .where((eb) => eb.and({ instance_id: instanceId, status: 'running' }))
     .execute()
   return new Set(rows.map(({ run_id }) => run_id))
 }
@@ -164,7 +167,7 @@ export interface Held {
   starts: number
 }
 
-/** Only while it is that server's: null when somebody cancelled it or took it over. */
+/** Null when the run was cancelled or another server claimed it. */
 export async function moveRun(
   db: DbOrTransaction,
   { runId, instanceId, starts }: Held,
@@ -173,16 +176,13 @@ export async function moveRun(
   const row = await db
     .updateTable('check_runs')
     .set(set)
-    .where('run_id', '=', runId)
-    .where('instance_id', '=', instanceId)
-    .where('starts', '=', starts)
-    .where('status', '=', 'running')
+    .where((eb) => eb.and({ run_id: runId, instance_id: instanceId, starts, status: 'running' }))
     .returningAll()
     .executeTakeFirst()
   return row ?? null
 }
 
-/** Over and asked for again; its log begins anew. False while it waits or runs. */
+/** Queues a finished run again, with an empty log. False while it is queued or running. */
 export async function runAgain(trx: DbOrTransaction, runId: string): Promise<boolean> {
   const row = await trx
     .updateTable('check_runs')
@@ -200,13 +200,12 @@ export async function runsOfTree(db: DbOrTransaction, projectId: string, treeSha
   return db
     .selectFrom('check_runs')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('tree_sha', '=', treeSha)
+    .where((eb) => eb.and({ project_id: projectId, tree_sha: treeSha }))
     .orderBy('created_at')
     .execute()
 }
 
-/** Pairs of commits whose merge gives the tree, of open change requests first. */
+/** The base and head of each open change request whose merge results in the tree. */
 export async function pairsOfTree(
   db: DbOrTransaction,
   run: Pick<RunRow, 'project_id' | 'tree_sha'>,
@@ -220,12 +219,12 @@ export async function pairsOfTree(
   return rows
 }
 
-const keptDays = 30
+const retentionDays = 30
 
-/** Results that no open change request shows. One that comes to such a tree again runs them again. */
+/** Deletes old results that no open change request shows. A change request with the same tree runs them again. */
 export async function forgetOldRuns(db: DbOrTransaction): Promise<void> {
   await sql`
-    delete from check_runs r where r.ended_at < now() - make_interval(days => ${keptDays}::integer)
+    delete from check_runs r where r.ended_at < now() - make_interval(days => ${retentionDays}::integer)
       and not exists (select 1 from (${wanted}) w
         where w.project_id = r.project_id and w.tree_sha = r.tree_sha and w.name = r.name and w.command = r.command)`.execute(
     db,

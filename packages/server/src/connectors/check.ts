@@ -1,14 +1,14 @@
-/** Asking connectors for their tools: by a job, so that whoever lists them waits for nobody. */
-import { recordAudit } from '../audit/record.ts'
+/** Lists the tools of connectors. A job does this, so that readers never wait. */
+import { auditEvent, recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Deps } from '../deps.ts'
 import { refuseUrl } from '../egress/web-address.ts'
 import { getProject, type ProjectRow } from '../projects/store.ts'
-import { reasonOf } from './call.ts'
-import { credentialOf } from './credential.ts'
-import { httpTool } from './http-tool.ts'
-import { listRemoteTools } from './remote.ts'
-import { type ConnectorRow, dueAfterSecrets, type KnownTool, recordCheck, takeDueConnector } from './store.ts'
+import { reasonOf } from './calls/call.ts'
+import { credentialOf } from './remote/credential.ts'
+import { httpTool } from './remote/http-tool.ts'
+import { listRemoteTools } from './remote/mcp.ts'
+import { type ConnectorRow, scheduleChangedSecrets, type KnownTool, recordCheck, claimDueConnector } from './store.ts'
 
 type CheckDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'redaction' | 'log'>
 
@@ -17,16 +17,16 @@ type Found =
   | { kind: 'failed'; error: string; hint: string | null; isFinal: boolean }
 
 const atOnce = 4
-/** After each failure twice as long, up to an hour. */
-const againSeconds = 15
-const againSecondsMax = 3_600
+/** Doubles after each failure, up to an hour. */
+const retrySeconds = 15
+const retrySecondsMax = 3_600
 
 export async function checkDueConnectors(deps: CheckDeps, signal: AbortSignal): Promise<void> {
   if (deps.config.connectorProvider === 'none') return
-  await dueAfterSecrets(deps.db)
+  await scheduleChangedSecrets(deps.db)
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      for (let row = await takeDueConnector(deps.db); row !== null; row = await takeDueConnector(deps.db)) {
+      for (let row = await claimDueConnector(deps.db); row !== null; row = await claimDueConnector(deps.db)) {
         const project = await getProject(deps.db, row.project_id)
         if (project !== null) await checkConnector(deps, project, row, signal)
         if (signal.aborted) return
@@ -35,7 +35,7 @@ export async function checkDueConnectors(deps: CheckDeps, signal: AbortSignal): 
   )
 }
 
-/** Because somebody asked. */
+/** A check on request. */
 export async function checkNow(
   deps: CheckDeps,
   input: { project: ProjectRow; row: ConnectorRow; caller: Caller; signal: AbortSignal },
@@ -43,22 +43,18 @@ export async function checkNow(
   const { project, row } = input
   if (deps.config.connectorProvider === 'mcp') await checkConnector(deps, project, row, input.signal)
   await recordAudit(deps.db, input.caller, {
-    account_id: project.account_id,
-    project_id: project.project_id,
-    action: 'connector.check',
-    object_type: 'connector',
-    object_id: row.slug,
+    ...auditEvent(project, 'connector.check', 'connector', row.slug),
   })
 }
 
-/** A connector that fails says why, and is in nobody's way. */
+/** A failing connector records its error and affects no other. */
 export async function checkConnector(
   deps: CheckDeps,
   project: ProjectRow,
   row: ConnectorRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const found = await ask(deps, project, row, signal)
+  const found = await fetchTools(deps, project, row, signal)
   if (signal.aborted) return
   if (found.kind === 'ready')
     return recordCheck(deps.db, row, {
@@ -69,18 +65,23 @@ export async function checkConnector(
       nextSeconds: null,
     })
   const { error, hint } = found
-  deps.log.info({ project_id: row.project_id, connector: row.slug, reason: error }, 'a connector has no tools')
-  // What only a person can change is not tried again by itself: a changed secret or manifest makes it due.
-  const nextSeconds = found.isFinal ? null : Math.min(againSeconds * 2 ** Math.min(row.failures, 16), againSecondsMax)
+  deps.log.info({ project_id: row.project_id, connector: row.slug, reason: error }, 'connector check failed')
+  // A failure that only a user can fix is not retried. A changed secret or manifest schedules the next check.
+  const nextSeconds = found.isFinal ? null : Math.min(retrySeconds * 2 ** Math.min(row.failures, 16), retrySecondsMax)
   await recordCheck(deps.db, row, { status: 'failed', error, hint, tools: null, nextSeconds })
 }
 
-async function ask(deps: CheckDeps, project: ProjectRow, row: ConnectorRow, signal: AbortSignal): Promise<Found> {
+async function fetchTools(
+  deps: CheckDeps,
+  project: ProjectRow,
+  row: ConnectorRow,
+  signal: AbortSignal,
+): Promise<Found> {
   const { definition } = row
   const allowPrivate = deps.config.allowPrivateGitHosts
   const refusal = refuseUrl(new URL(definition.url), allowPrivate)
   if (refusal !== null)
-    return { kind: 'failed', error: refusal, hint: 'Change its url in svc.toml, by a change request.', isFinal: true }
+    return { kind: 'failed', error: refusal, hint: 'Change its url in svc.toml with a change request.', isFinal: true }
   const credential = await credentialOf(deps, project, definition)
   if (credential.kind === 'missing') return { ...credential, kind: 'failed', isFinal: true }
   if (definition.type === 'http') return { kind: 'ready', tools: [httpTool(definition.url)] }

@@ -1,4 +1,4 @@
-/** Connectors from a merged svc.toml to an agent's call, by the doors: the API, and the gateway through the official client. */
+/** From a merged svc.toml to an agent's connector call, through the API and the gateway with the official client. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Connector, ConnectorApproval, ConnectorCall, Question } from '@svc/contract'
 import { commit } from '@svc/git/testing'
@@ -8,7 +8,7 @@ import { makeSessionApp, type RunningSession, type SessionApp, until } from '../
 import { checkDueConnectors } from './check.ts'
 import { type Served, serveApi, serveMcp } from './testing.ts'
 
-// A busy machine takes longer for sixty calls than five seconds.
+// On a busy machine sixty calls take more than five seconds.
 setDefaultTimeout(60_000)
 
 const credential = 'canary-4f7Tq/credential+value=9'
@@ -129,7 +129,7 @@ describe('the tools of connectors', () => {
     expect(notes.seen.every((header) => header === `Bearer ${credential}`)).toBe(true)
     const flood = await agent.call('notes_flood')
     expect(flood.text.length).toBeLessThan(300_000)
-    expect(flood.text).toContain('the answer is cut here')
+    expect(flood.text).toContain('truncated: agents receive')
   })
 
   test('of an HTTP API reach what lies below its address, and nothing else', async () => {
@@ -179,13 +179,13 @@ describe('the tools of connectors', () => {
     const found = await look()
     expect(found.find(({ slug }) => slug === 'gone')).toMatchObject({
       status: 'failed',
-      error: 'Nothing listens at its address.',
+      error: 'Nothing listens at its URL.',
       tools: [],
     })
     const names = (await agent.tools()).map(({ name }) => name)
     expect(names).toContain('notes_read')
     expect(names.some((name) => name.startsWith('gone_'))).toBe(false)
-    expect((await agent.call('list_connectors')).text).toContain('Nothing listens at its address.')
+    expect((await agent.call('list_connectors')).text).toContain('Nothing listens at its URL.')
   })
 
   test('need their secret, and come back with it', async () => {
@@ -230,7 +230,7 @@ describe('what people say', () => {
       session_id: session.session_id,
       slug: 'notes',
       tool: 'write',
-      // The agent wrote them: what it reads here does not tell whether it guessed the credential.
+      // The agent wrote the arguments, so this text does not reveal whether it guessed the credential.
       arguments: { text: `first ${credential}` },
       status: 'pending',
     })
@@ -244,7 +244,7 @@ describe('what people say', () => {
     await patient.close()
     const again = agent.call('notes_write', { text: 'second' })
     await decide(await oneWaits(), { decision: 'deny' })
-    expect((await again).text).toContain('A person has denied this call')
+    expect((await again).text).toContain('A user denied this call')
     expect(notes.notes).toHaveLength(1)
   })
 
@@ -254,7 +254,7 @@ describe('what people say', () => {
     clock.ahead += 121_000
     const unanswered = await calling
     expect(unanswered.isError).toBe(true)
-    expect(unanswered.text).toContain('Nobody has approved this call')
+    expect(unanswered.text).toContain('no user approved it yet')
     expect((await decide(asked, { decision: 'approve' })).status).toBe(200)
     expect((await agent.call('notes_write', { text: 'later' })).isError).toBe(false)
     expect(notes.notes.filter((note) => note === 'later')).toHaveLength(1)
@@ -376,12 +376,12 @@ test('the credential of a connector stays on the server: no sandbox has it, and 
   expect(env.SVC_PROJECT_SECRET_NAMES?.split(',')).toContain('NOTES_KEY')
 })
 
-test('no tool is offered where the operator switched connectors off, and the list says so', async () => {
+test('no tool is offered where the operator turned connectors off, and the list says so', async () => {
   app.deps.config.connectorProvider = 'none'
   try {
     const { connectors } = await list()
     expect(connectors[0]).toMatchObject({ status: 'off', tools: [] })
-    expect(connectors[0]!.error).toContain('switched connectors off')
+    expect(connectors[0]!.error).toContain('turned connectors off')
     expect((await agent.tools()).some(({ name }) => name.startsWith('notes_'))).toBe(false)
     expect((await agent.call('call_connector', { connector: 'notes', tool: 'read' })).isError).toBe(true)
   } finally {
@@ -407,11 +407,11 @@ test('an address inside is not called unless the operator allows it', async () =
 test('a loop of calls is slowed down', async () => {
   const fast = await app.running()
   const hasty = await gateway(fast.env.SVC_EXECUTOR_TOKEN!)
-  // However long they take here, they come within a minute.
+  // They all start within a minute, however long they take.
   clock.stands = Date.now()
   let last = { text: '', isError: false }
   for (let call = 0; call <= 60; call++) last = await hasty.call('shop_request', { path: '/items' })
   clock.stands = null
-  expect(last.text).toContain('More than 60 calls')
+  expect(last.text).toContain('More than 60 connector calls')
   await hasty.close()
 })

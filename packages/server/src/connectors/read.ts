@@ -1,15 +1,24 @@
-/** What the API and the gateway show of connectors. */
+/** The API's and the gateway's view of connectors. */
 import type { Connector, ConnectorCall, ManifestIssue } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { getDefaultBranch } from '../projects/default-branch.ts'
-import { policyOf } from './policy.ts'
+import { policyOf } from './tools/policy.ts'
 import { type ConnectorRow, type Decisions, decisionsOf, everyTool, listConnectors, newestCalls } from './store.ts'
-import { nameTools } from './tool-names.ts'
+import { nameTools } from './tools/tool-names.ts'
 
-/** Names the gateway's own tools have: a connector's never take them. */
+/** Reserved for the gateway's own tools. */
 export const ownToolNames = [
-  ...['open_change_request', 'show_change_request', 'list_change_requests', 'show_checks', 'list_secret_names'],
-  ...['list_sessions', 'show_session', 'list_triggers', 'fire_trigger', 'list_connectors', 'call_connector'],
+  'open_change_request',
+  'show_change_request',
+  'list_change_requests',
+  'show_checks',
+  'list_secret_names',
+  'list_sessions',
+  'show_session',
+  'list_triggers',
+  'fire_trigger',
+  'list_connectors',
+  'call_connector',
 ]
 
 export async function connectorsOf(deps: Pick<Deps, 'config' | 'db'>, projectId: string): Promise<Connector[]> {
@@ -40,7 +49,7 @@ function present(
     url: definition.url,
     auth: definition.auth,
     status: isOff ? 'off' : row.status,
-    error: isOff ? 'The operator of this server has switched connectors off.' : row.error,
+    error: isOff ? 'The operator of this server turned connectors off.' : row.error,
     hint: isOff ? 'svc self-host configure, or SVC_CONNECTOR_PROVIDER=mcp' : row.hint,
     checked_at: row.checked_at,
     policy: decisions.of(row.slug, definition.url, everyTool),
@@ -67,7 +76,7 @@ const callsShown = 50
 export async function callsOf(deps: Pick<Deps, 'db'>, projectId: string, slug: string): Promise<ConnectorCall[]> {
   const rows = await newestCalls(deps.db, projectId, slug, callsShown)
   return rows.map(({ at, session_id, object_id, after }) => {
-    const said = after as Pick<ConnectorCall, 'outcome' | 'ms' | 'arguments'>
-    return { at, session_id, tool: object_id.slice(slug.length + 1), ...said }
+    const facts = after as Pick<ConnectorCall, 'outcome' | 'ms' | 'arguments'>
+    return { at, session_id, tool: object_id.slice(slug.length + 1), ...facts }
   })
 }

@@ -1,22 +1,27 @@
-/** From the manifest of a default branch to the rows of its connectors. */
+/** Updates the connector rows from the manifest of the default branch. */
 import type { ManifestConnector } from '@svc/contract'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { type DefaultBranchRow, getDefaultBranch, noticeDefaultBranch } from '../projects/default-branch.ts'
+import { currentManifest, type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { deleteConnectors, listConnectors, moveConnector, upsertConnector } from './store.ts'
+import {
+  deleteConnectors,
+  isReconciled,
+  listConnectors,
+  lockSecretsRevision,
+  projectsToReconcile,
+  recordReconciliation,
+  setPosition,
+  upsertConnector,
+} from './store.ts'
 
-/** Looks at the branch first, as a merge a second ago is expected to show. A host that is away is no reason to show nothing. */
-export async function bringUpToDate(
+/** Refreshes the branch first, so that a merge from a second ago shows. */
+export async function refreshConnectors(
   deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'now' | 'log'>,
   project: ProjectRow,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await noticeDefaultBranch(deps, project, signal)
-  } catch (error) {
-    deps.log.debug({ err: error, project_id: project.project_id }, 'connectors are shown as they were last seen')
-  }
+  await currentManifest(deps, project, signal)
   await reconcileConnectors(deps, project.project_id)
 }
 
@@ -24,45 +29,28 @@ export async function reconcileConnectors(deps: Pick<Deps, 'db'>, projectId: str
   const seen = await getDefaultBranch(deps.db, projectId)
   if (seen === null || (await isReconciled(deps.db, seen))) return
   await deps.db.transaction().execute(async (trx) => {
-    // Two servers take turns, and the second finds it done.
-    const project = await trx
-      .selectFrom('projects')
-      .select('secrets_revision')
-      .where('project_id', '=', projectId)
-      .forNoKeyUpdate()
-      .executeTakeFirst()
+    // Lock, because two servers may reconcile at once: the second finds nothing to do.
+    const secretsRevision = await lockSecretsRevision(trx, projectId)
     const now = await getDefaultBranch(trx, projectId)
-    if (project === undefined || now === null || (await isReconciled(trx, now))) return
-    await write(trx, now, project.secrets_revision)
+    if (secretsRevision === null || now === null || (await isReconciled(trx, now))) return
+    await writeConnectors(trx, now, secretsRevision)
   })
 }
 
-/** The job: whatever moved since, by a merge or by a push from outside. */
+/** The job. It finds every branch that moved, whether by a merge or an external push. */
 export async function reconcileMovedConnectors(deps: Pick<Deps, 'db'>): Promise<void> {
-  const rows = await deps.db
-    .selectFrom('default_branches')
-    .leftJoin('connector_reconciliations as done', 'done.project_id', 'default_branches.project_id')
-    .select('default_branches.project_id')
-    .where(({ eb, or }) =>
-      or([
-        eb('done.project_id', 'is', null),
-        eb('done.branch', '!=', eb.ref('default_branches.branch')),
-        eb('done.sha', 'is distinct from', eb.ref('default_branches.sha')),
-      ]),
-    )
-    .limit(200)
-    .execute()
-  for (const { project_id } of rows) await reconcileConnectors(deps, project_id)
+  for (const projectId of await projectsToReconcile(deps.db)) await reconcileConnectors(deps, projectId)
 }
 
-async function write(trx: DbOrTransaction, seen: DefaultBranchRow, secretsRevision: number): Promise<void> {
+async function writeConnectors(trx: DbOrTransaction, seen: DefaultBranchRow, secretsRevision: number): Promise<void> {
   const rows = await listConnectors(trx, seen.project_id)
   const wanted = seen.manifest.connectors
   const gone = rows.filter((row) => !wanted.some(({ slug }) => slug === row.slug)).map((row) => row.slug)
   await deleteConnectors(trx, seen.project_id, gone)
   for (const [position, definition] of wanted.entries()) {
     const row = rows.find(({ slug }) => slug === definition.slug)
-    if (row !== undefined && textOf(row.definition) === textOf(definition)) await moveConnector(trx, row, position)
+    if (row !== undefined && definitionText(row.definition) === definitionText(definition))
+      await setPosition(trx, row, position)
     else
       await upsertConnector(trx, {
         project_id: seen.project_id,
@@ -79,23 +67,9 @@ async function write(trx: DbOrTransaction, seen: DefaultBranchRow, secretsRevisi
         secrets_revision: secretsRevision,
       })
   }
-  const done = { sha: seen.sha, branch: seen.branch }
-  await trx
-    .insertInto('connector_reconciliations')
-    .values({ project_id: seen.project_id, ...done })
-    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(done))
-    .execute()
+  await recordReconciliation(trx, seen)
 }
 
-async function isReconciled(db: DbOrTransaction, seen: DefaultBranchRow): Promise<boolean> {
-  const done = await db
-    .selectFrom('connector_reconciliations')
-    .select(['sha', 'branch'])
-    .where('project_id', '=', seen.project_id)
-    .executeTakeFirst()
-  return done !== undefined && done.sha === seen.sha && done.branch === seen.branch
-}
-
-/** PostgreSQL keeps jsonb in an order of its own. */
-const textOf = ({ slug, type, url, auth }: ManifestConnector) =>
+/** PostgreSQL reorders the keys of jsonb. */
+const definitionText = ({ slug, type, url, auth }: ManifestConnector) =>
   JSON.stringify([slug, type, url, auth === null ? null : [auth.type, auth.secret_env, auth.header]])

@@ -14,12 +14,13 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { cutPage, Page, readIdCursor } from '../http/page.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { decide, presentApproval } from './approvals.ts'
+import { decideApproval, presentApproval } from './calls/approvals.ts'
 import { checkNow } from './check.ts'
-import { setPolicies } from './policy.ts'
+import { setPolicies } from './tools/policy.ts'
 import { callsOf, connectorIssues, connectorsOf } from './read.ts'
-import { bringUpToDate } from './reconcile.ts'
-import { getConnector, listApprovals } from './store.ts'
+import { refreshConnectors } from './reconcile.ts'
+import { listApprovals } from './calls/approval-store.ts'
+import { getConnector } from './store.ts'
 
 export function connectorRoutes(deps: Deps): Mounted[] {
   const shown = async (projectId: string, slug: string) => {
@@ -28,12 +29,12 @@ export function connectorRoutes(deps: Deps): Mounted[] {
     return found
   }
   const find = async (project: ProjectRow, slug: string, signal: AbortSignal) => {
-    await bringUpToDate(deps, project, signal)
+    await refreshConnectors(deps, project, signal)
     const row = await getConnector(deps.db, project.project_id, slug)
     if (row === null) throw notFound('connector')
     return row
   }
-  /** What agents called or want to call: each reads its own, and people read all. */
+  /** Agents read only their own calls and approvals; users read all. */
   const controlledOnly = async <R extends { session_id: string | null }>(actor: Actor, rows: R[]): Promise<R[]> => {
     const isControlled = await controlledOf(
       deps.db,
@@ -44,7 +45,7 @@ export function connectorRoutes(deps: Deps): Mounted[] {
   }
   return [
     handle(listConnectorsRoute, async ({ project, request }) => {
-      await bringUpToDate(deps, project, request.signal)
+      await refreshConnectors(deps, project, request.signal)
       const { project_id: projectId } = project
       const pending = await listApprovals(deps.db, { projectId, pendingAt: deps.now(), limit: 200 })
       return {
@@ -83,7 +84,7 @@ export function connectorRoutes(deps: Deps): Mounted[] {
     }),
     handle(decideConnectorApprovalRoute, async ({ project, params, caller, body }) => {
       const { decision, always = false } = body
-      const row = await decide(deps, { project, caller, approvalId: params.approvalId, decision, always })
+      const row = await decideApproval(deps, { project, caller, approvalId: params.approvalId, decision, always })
       return presentApproval(row, deps.now())
     }),
   ]

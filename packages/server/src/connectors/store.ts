@@ -1,16 +1,16 @@
-/** All SQL on connectors, what people decided about them, and the calls that wait for a person. */
+/** SQL on connectors and the policies of their tools. */
 import type { ConnectorPolicy } from '@svc/contract'
 import { sql } from 'kysely'
+import { ofLiveProject } from '../db/live-project.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import type { KnownTool } from '../db/connector-tables.ts'
-import { answerOpen, openQuestions, settleQuestions } from '../sessions/questions/store.ts'
-import { type ChangedTool, changedTools } from './changed-tools.ts'
+import type { KnownTool } from '../db/tables/connector-tables.ts'
+import { endQuestion } from './calls/approval-store.ts'
+import { type ChangedTool, changedTools } from './tools/changed-tools.ts'
 
-/** Stands for all tools of a connector. */
+/** Matches all tools of a connector. */
 export const everyTool = ''
 
 export type ConnectorRow = Row<'connectors'>
-export type ApprovalRow = Row<'connector_approvals'>
 export type { KnownTool }
 
 export async function listConnectors(db: DbOrTransaction, projectId: string): Promise<ConnectorRow[]> {
@@ -23,13 +23,13 @@ export async function listConnectors(db: DbOrTransaction, projectId: string): Pr
   return rows.map(usable)
 }
 
-/** A connector that fails offers no tools. Its row keeps those it had, to compare them with the ones it comes back with. */
+/** A failing connector offers no tools. Its row keeps the last ones, to detect changes when it recovers. */
 function usable(row: ConnectorRow): ConnectorRow {
   return row.status === 'failed' ? { ...row, tools: [] } : row
 }
 
 export async function getConnector(db: DbOrTransaction, projectId: string, slug: string): Promise<ConnectorRow | null> {
-  // The database refuses to compare such a text.
+  // PostgreSQL rejects text with NUL.
   if (slug.includes('\0')) return null
   const row = await db
     .selectFrom('connectors')
@@ -49,7 +49,7 @@ export async function upsertConnector(trx: DbOrTransaction, row: NewRow<'connect
     .execute()
 }
 
-export async function moveConnector(trx: DbOrTransaction, row: ConnectorRow, position: number): Promise<void> {
+export async function setPosition(trx: DbOrTransaction, row: ConnectorRow, position: number): Promise<void> {
   await trx
     .updateTable('connectors')
     .set({ position })
@@ -63,25 +63,26 @@ export async function deleteConnectors(trx: DbOrTransaction, projectId: string, 
   await trx.deleteFrom('connectors').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
 }
 
-/** One that is due, or was asked with other secrets; ours for a minute. */
-export async function takeDueConnector(db: DbOrTransaction): Promise<ConnectorRow | null> {
+/** Claims a due connector for a minute. */
+export async function claimDueConnector(db: DbOrTransaction): Promise<ConnectorRow | null> {
   const { rows } = await sql<ConnectorRow>`
     update connectors set check_due_at = now() + interval '60 seconds'
     where (project_id, slug) = (
       select c.project_id, c.slug from connectors c where c.check_due_at <= now()
+        and ${ofLiveProject(sql.ref('c.project_id'))}
       order by c.check_due_at limit 1 for update of c skip locked)
     returning *`.execute(db)
   return rows[0] ?? null
 }
 
-/** Those that were asked with other secrets than their project has now are asked again. */
-export async function dueAfterSecrets(db: DbOrTransaction): Promise<void> {
+/** Schedules a check of connectors whose project changed its secrets. */
+export async function scheduleChangedSecrets(db: DbOrTransaction): Promise<void> {
   await sql`
     update connectors c set check_due_at = now(), secrets_revision = p.secrets_revision, failures = 0
     from projects p where p.project_id = c.project_id and c.secrets_revision <> p.secrets_revision`.execute(db)
 }
 
-/** What was asked for another definition than is in force by now says nothing. `tools: null` leaves those that were known. */
+/** Ignores the result when the definition changed meanwhile. `tools: null` keeps the known tools. */
 export async function recordCheck(
   db: Db,
   row: ConnectorRow,
@@ -111,17 +112,21 @@ export async function recordCheck(
       .where('project_id', '=', row.project_id)
       .where('slug', '=', row.slug)
       .execute()
-    // The one tool of an HTTP API is described by this server.
+    // The tool of an HTTP connector is described by this server, so it cannot change.
     if (tools !== null && row.definition.type === 'mcp')
-      for (const tool of changedTools(before.tools, tools)) await askAnew(trx, row, tool)
+      for (const tool of changedTools(before.tools, tools)) await resetPolicy(trx, row, tool)
   })
 }
 
 /**
- * The server of a connector describes a tool differently than before, so what people allowed was another tool. Where people decided
- * nothing, a server cannot end the questions by calling a tool read-only later on. What they said of all tools of it stands.
+ * A changed description makes a tool another tool, so an `allow` for it returns to `ask`. A tool that calls itself
+ * read-only from now on keeps asking, unless users set a policy for all tools of the connector, which stays in force.
  */
-async function askAnew(trx: DbOrTransaction, row: ConnectorRow, { name, becameReadOnly }: ChangedTool): Promise<void> {
+async function resetPolicy(
+  trx: DbOrTransaction,
+  row: ConnectorRow,
+  { name, becameReadOnly }: ChangedTool,
+): Promise<void> {
   const { project_id, slug } = row
   const { url } = row.definition
   const decided = { policy: 'ask' as const, url, decided_by: null, decided_at: new Date() }
@@ -153,34 +158,10 @@ async function askAnew(trx: DbOrTransaction, row: ConnectorRow, { name, becameRe
     .where('status', 'in', ['pending', 'approved'])
     .returningAll()
     .execute()
-  for (const approval of late) await endQuestion(trx, approval, 'The connector describes this tool differently now.')
+  for (const approval of late) await endQuestion(trx, approval, 'The connector changed the description of this tool.')
 }
 
-/** The session of an approval shows it as a question, which is a row of its own. */
-async function endQuestion(trx: DbOrTransaction, approval: ApprovalRow, reason: string): Promise<void> {
-  const { approval_id: questionId, session_id: sessionId } = approval
-  if (sessionId !== null) await settleQuestions(trx, { sessionId, questionId }, { status: 'expired', reason })
-}
-
-async function askInSession(trx: DbOrTransaction, approval: ApprovalRow): Promise<void> {
-  if (approval.session_id === null) return
-  await openQuestions(trx, { session_id: approval.session_id }, [
-    {
-      ...{ question_id: approval.approval_id, kind: 'connector', runtime_id: null, position: 0, multiple: false },
-      title: `Call ${approval.slug}/${approval.tool}`,
-      detail: JSON.stringify(approval.arguments, null, 2),
-      options: [
-        { value: 'approve', label: 'Approve' },
-        { value: 'approve_always', label: 'Always approve this tool' },
-        { value: 'deny', label: 'Deny' },
-        { value: 'deny_always', label: 'Always block this tool' },
-      ],
-      expires_at: new Date(approval.expires_at),
-    },
-  ])
-}
-
-/** A list that is older is fetched anew by the job, while the old one is served. */
+/** Schedules a refresh of a list older than `seconds`; readers get the old one meanwhile. */
 export async function refreshOlderThan(db: DbOrTransaction, projectId: string, seconds: number): Promise<void> {
   await sql`
     update connectors set check_due_at = now()
@@ -189,11 +170,11 @@ export async function refreshOlderThan(db: DbOrTransaction, projectId: string, s
 }
 
 export interface Decisions {
-  /** The policy of a tool, then of its connector; null where nobody decided. */
+  /** The policy of this tool, or null. */
   of(slug: string, url: string, tool: string): ConnectorPolicy | null
 }
 
-/** What people decided. It holds for the address it was decided for. */
+/** Policies apply only to the URL they were set for. */
 export async function decisionsOf(db: DbOrTransaction, projectId: string): Promise<Decisions> {
   const rows = await db.selectFrom('connector_policies').selectAll().where('project_id', '=', projectId).execute()
   return {
@@ -225,134 +206,6 @@ export async function setPolicy(
     .execute()
 }
 
-type SameCall = Pick<ApprovalRow, 'project_id' | 'session_id' | 'slug' | 'tool' | 'url' | 'arguments_sha256'>
-
-/** The approval of this very call that was given and not used yet, used from here on. */
-export async function useApproval(db: DbOrTransaction, call: SameCall, now: Date): Promise<boolean> {
-  const { rows } = await sql`
-    update connector_approvals set status = 'used'
-    where approval_id = (
-      select approval_id from connector_approvals
-      where project_id = ${call.project_id} and session_id is not distinct from ${call.session_id}::uuid
-        and slug = ${call.slug} and tool = ${call.tool} and url = ${call.url}
-        and arguments_sha256 = ${call.arguments_sha256} and status = 'approved' and expires_at > ${now}
-      order by created_at limit 1 for update skip locked)
-    returning approval_id`.execute(db)
-  return rows.length > 0
-}
-
-/** The question that waits already, or this new one; null when there are too many. */
-export async function openApproval(
-  db: Db,
-  row: NewRow<'connector_approvals'>,
-  { now, max }: { now: Date; max: number },
-): Promise<ApprovalRow | null> {
-  return db.transaction().execute(async (trx) => {
-    await trx
-      .selectFrom('projects')
-      .select('project_id')
-      .where('project_id', '=', row.project_id)
-      .forNoKeyUpdate()
-      .execute()
-    const sessionId = row.session_id ?? null
-    const open = await trx
-      .selectFrom('connector_approvals')
-      .selectAll()
-      .where('project_id', '=', row.project_id)
-      .where('session_id', 'is not distinct from', sessionId)
-      .where('status', '=', 'pending')
-      .execute()
-    const isSame = (one: ApprovalRow) =>
-      one.slug === row.slug && one.tool === row.tool && one.arguments_sha256.equals(row.arguments_sha256)
-    const same = open.find(isSame)
-    if (same !== undefined && same.url === row.url && Date.parse(same.expires_at) > now.getTime()) {
-      await askInSession(trx, same)
-      return same
-    }
-    // One that nobody answered in time makes room for the next.
-    if (same !== undefined) {
-      await trx.deleteFrom('connector_approvals').where('approval_id', '=', same.approval_id).execute()
-      await endQuestion(trx, same, 'There was no answer in time.')
-    }
-    if (open.filter((one) => Date.parse(one.expires_at) > now.getTime()).length >= max) return null
-    const opened = await trx.insertInto('connector_approvals').values(row).returningAll().executeTakeFirstOrThrow()
-    await askInSession(trx, opened)
-    return opened
-  })
-}
-
-export async function getApproval(
-  db: DbOrTransaction,
-  projectId: string,
-  approvalId: string,
-): Promise<ApprovalRow | null> {
-  const row = await db
-    .selectFrom('connector_approvals')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('approval_id', '=', approvalId)
-    .executeTakeFirst()
-  return row ?? null
-}
-
-export async function listApprovals(
-  db: DbOrTransaction,
-  of: {
-    projectId: string
-    sessionId?: string | undefined
-    pendingAt: Date | null
-    limit: number
-    after?: [string, string] | null
-  },
-): Promise<ApprovalRow[]> {
-  let query = db
-    .selectFrom('connector_approvals')
-    .selectAll()
-    .where('project_id', '=', of.projectId)
-    .orderBy('created_at', 'desc')
-    .orderBy('approval_id', 'desc')
-    .limit(of.limit)
-  if (of.sessionId !== undefined) query = query.where('session_id', '=', of.sessionId)
-  const { after } = of
-  if (after)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'approval_id'), '<', tuple(after[0], after[1])),
-    )
-  if (of.pendingAt !== null)
-    query = query.where('status', '=', 'pending').where('expires_at', '>', of.pendingAt.toISOString())
-  return query.execute()
-}
-
-/** Null when it was decided already, or nobody did in time. */
-export async function decideApproval(
-  trx: DbOrTransaction,
-  approvalId: string,
-  decided: { status: 'approved' | 'denied'; always: boolean; by: string; at: Date; expiresAt: Date },
-): Promise<ApprovalRow | null> {
-  const row = await trx
-    .updateTable('connector_approvals')
-    .set({ status: decided.status, decided_by: decided.by, decided_at: decided.at, expires_at: decided.expiresAt })
-    .where('approval_id', '=', approvalId)
-    .where('status', '=', 'pending')
-    .where('expires_at', '>', decided.at.toISOString())
-    .returningAll()
-    .executeTakeFirst()
-  if (row === undefined) return null
-  if (row.session_id !== null) {
-    const { by, at } = decided
-    const answer = `${decided.status === 'denied' ? 'deny' : 'approve'}${decided.always ? '_always' : ''}`
-    await answerOpen(trx, approvalId, { answer, by, at })
-    await settleQuestions(trx, { sessionId: row.session_id, questionId: approvalId }, { status: 'answered' })
-  }
-  return row
-}
-
-/** The audit keeps who decided what; what was asked with it is nobody's business a week later. */
-export async function forgetOldApprovals(db: DbOrTransaction): Promise<void> {
-  await sql`delete from connector_approvals where approval_id in (
-    select approval_id from connector_approvals where created_at < now() - interval '7 days' limit 10000)`.execute(db)
-}
-
 const callAction = 'connector.call'
 
 export async function newestCalls(db: DbOrTransaction, projectId: string, slug: string, limit: number) {
@@ -364,5 +217,56 @@ export async function newestCalls(db: DbOrTransaction, projectId: string, slug: 
     .where('object_id', 'like', `${slug.replaceAll(/[%_\\]/g, '\\$&')}/%`)
     .orderBy('event_id', 'desc')
     .limit(limit)
+    .execute()
+}
+
+/** Projects whose default branch moved since the last reconciliation. */
+export async function projectsToReconcile(db: DbOrTransaction): Promise<string[]> {
+  const rows = await db
+    .selectFrom('default_branches')
+    .leftJoin('connector_reconciliations as done', 'done.project_id', 'default_branches.project_id')
+    .select('default_branches.project_id')
+    .where(({ eb, or }) =>
+      or([
+        eb('done.project_id', 'is', null),
+        eb('done.branch', '!=', eb.ref('default_branches.branch')),
+        eb('done.sha', 'is distinct from', eb.ref('default_branches.sha')),
+      ]),
+    )
+    .where(ofLiveProject(sql.ref('default_branches.project_id')))
+    .limit(200)
+    .execute()
+  return rows.map(({ project_id }) => project_id)
+}
+
+/** Null when the project was deleted. */
+export async function lockSecretsRevision(trx: DbOrTransaction, projectId: string): Promise<number | null> {
+  const project = await trx
+    .selectFrom('projects')
+    .select('secrets_revision')
+    .where('project_id', '=', projectId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return project?.secrets_revision ?? null
+}
+
+type Tip = Pick<Row<'default_branches'>, 'project_id' | 'sha' | 'branch'>
+
+export async function isReconciled(db: DbOrTransaction, { project_id, sha, branch }: Tip): Promise<boolean> {
+  const done = await db
+    .selectFrom('connector_reconciliations')
+    .select('project_id')
+    .where('project_id', '=', project_id)
+    .where('branch', '=', branch)
+    .where('sha', 'is not distinct from', sha)
+    .executeTakeFirst()
+  return done !== undefined
+}
+
+export async function recordReconciliation(trx: DbOrTransaction, { project_id, sha, branch }: Tip): Promise<void> {
+  await trx
+    .insertInto('connector_reconciliations')
+    .values({ project_id, sha, branch })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha, branch }))
     .execute()
 }

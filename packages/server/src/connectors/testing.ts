@@ -1,18 +1,18 @@
-/** A real MCP server and a real HTTP API on loopback, each of which knows its callers by a credential alone. */
+/** A real MCP server and HTTP API on loopback that authenticate callers by a credential. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { z } from 'zod'
 
 export interface Served {
   url: string
-  /** The Authorization header, or the one asked about, of every request so far. */
+  /** The credential header of every request so far. */
   seen: (string | null)[]
-  /** What was written, in order. */
+  /** The notes written so far, in order. */
   notes: string[]
   close(): Promise<void>
 }
 
-/** Demands `Bearer <credential>`; its tools repeat the credential wherever a careless server might. */
+/** Requires `Bearer <credential>`. Its tools repeat the credential where a careless server might. */
 export async function serveMcp(credential: string, options: { port?: number } = {}): Promise<Served> {
   const seen: (string | null)[] = []
   const notes: string[] = []
@@ -59,7 +59,7 @@ function notesServer(credential: string, notes: string[]): McpServer {
   return mcp
 }
 
-/** Answers with what it was asked; `/elsewhere` sends on, `/big` says too much. */
+/** Echoes the request; `/elsewhere` redirects and `/big` returns too much. */
 export async function serveApi(header: string, credential: string): Promise<Served> {
   const seen: (string | null)[] = []
   const notes: string[] = []

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { NewRow, Schema } from './schema.ts'
 
 /**
- * An insert as part of a larger statement: one row for each row of `of`, a name in its with clause. What has to happen
- * together then takes one way to the database, where a transaction takes one for each of its steps and two more.
+ * An insert as part of a larger statement: one row for each row of `of`, a name in its with clause. One statement
+ * takes one round trip, where a transaction takes one per step and two more.
  */
 export function insertPerRow<Table extends keyof Schema & string>(
   table: Table,

@@ -27,7 +27,7 @@ test('one holder at a time, over two servers, and the holder survives the loss o
       where datname = current_database() and query like '%pg_advisory_lock%' and pid <> pg_backend_pid()`.execute(
       databases[1]!.db,
     )
-    // Somebody else gets the lock at once: nobody waits for a connection that is gone.
+    // Another caller gets the lock at once: none waits for a lost connection.
     return withLock(servers[1]!, 'key', async () => 'mine')
   })
   expect(answer).toBe('mine')

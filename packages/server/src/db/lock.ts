@@ -1,17 +1,18 @@
 import type pg from 'pg'
+import { handledElsewhere } from '../deadline.ts'
 
-/** Others held the lock for longer than one wanted to wait; nothing was done. */
+/** Another process held the lock for longer than the caller would wait; the work did not run. */
 export class LockBusyError extends Error {
   constructor(key: string) {
-    super(`Others hold the lock ${JSON.stringify(key)}.`)
+    super(`The lock ${JSON.stringify(key)} is busy.`)
     this.name = 'LockBusyError'
   }
 }
 
 /**
- * Runs `work` while nobody else, in this process or in another server on the same database, holds `key`.
- * A session lock on a connection of its own: it ends with the process that held it, and no transaction stays open meanwhile.
- * Throws LockBusyError when the wait, not the work, takes longer than `waitMs`.
+ * Runs `work` while no other caller, in this process or another server on the same database, holds `key`. A session
+ * lock on its own connection: it ends with the process that holds it, and no transaction stays open meanwhile. Throws
+ * LockBusyError when waiting, not the work, takes longer than `waitMs`.
  */
 export function withLock<T>(
   deps: { locks: pg.Pool; localLocks: LocalLocks },
@@ -26,7 +27,7 @@ export function withLock<T>(
     done.reject(new LockBusyError(key))
   }
   const patience = waitMs === undefined ? undefined : setTimeout(leave, waitMs)
-  // Whoever left keeps its place, and does nothing once it is there.
+  // A caller that gave up keeps its place in the queue and does nothing when its turn comes.
   const begin = async () => {
     clearTimeout(patience)
     if (hasLeft) return
@@ -34,11 +35,11 @@ export function withLock<T>(
     working.then(done.resolve, done.reject)
     await working
   }
-  // Whoever comes next waits for the release; the answer does not.
+  // The next caller waits for the release; this caller's answer does not.
   const released = deps.localLocks.run(key, async () => {
     if (!hasLeft) await hold(deps.locks, key, begin)
   })
-  // What `work` throws was told above; this is the database that gave no lock.
+  // Errors of `work` were reported above; this one means that the database gave no lock.
   released.catch((error: unknown) => {
     clearTimeout(patience)
     done.reject(error)
@@ -49,7 +50,8 @@ export function withLock<T>(
 async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): Promise<void> {
   const client = await locks.connect()
   let broken: Error | undefined
-  // The pool listens to idle connections only: one that dies while it holds a lock (a restarted database) would end the process.
+  // The pool listens to idle connections only: without this, a connection that dies holding a lock (a restarted
+  // database) would end the process.
   const lose = (error: Error) => void (broken ??= error)
   client.on('error', lose)
   try {
@@ -59,7 +61,7 @@ async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): 
     try {
       await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [key])
     } catch (error) {
-      // Ending the connection is what releases a lock that could not be unlocked.
+      // A lock that could not be unlocked is released by ending its connection.
       broken ??= error instanceof Error ? error : new Error(String(error))
     }
     client.off('error', lose)
@@ -67,14 +69,18 @@ async function hold(locks: pg.Pool, key: string, work: () => Promise<unknown>): 
   }
 }
 
-/** Queues by key inside this process, so that a hundred waiters cost one database connection and not a hundred. */
+/** Queues by key inside this process, so that a hundred waiters cost one database connection. */
 export class LocalLocks {
   readonly #tails = new Map<string, Promise<unknown>>()
+
+  isHeld(key: string): boolean {
+    return this.#tails.has(key)
+  }
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve()
     const mine = before.then(work, work)
-    const tail = mine.catch(() => {})
+    const tail = mine.catch(handledElsewhere)
     this.#tails.set(key, tail)
     try {
       return await mine

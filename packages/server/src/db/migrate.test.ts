@@ -24,7 +24,7 @@ async function query<T extends pg.QueryResultRow>(url: string, text: string): Pr
   }
 }
 
-/** Every column of every table, and what was applied when: what must not change. */
+/** Every column of every table and the applied migrations, which must not change. */
 async function fingerprint(url: string): Promise<unknown> {
   return [
     await query(

@@ -31,8 +31,13 @@ import sessionQuestions from './migrations/0029_session_questions.sql' with { ty
 import modelUpstream from './migrations/0030_model_upstream.sql' with { type: 'text' }
 import agentSessionStarts from './migrations/0031_agent_session_starts.sql' with { type: 'text' }
 import protectedBranches from './migrations/0032_protected_branches.sql' with { type: 'text' }
+import attachments from './migrations/0033_attachments.sql' with { type: 'text' }
+import deletedProjects from './migrations/0034_deleted_projects.sql' with { type: 'text' }
+import spentSessionIds from './migrations/0035_spent_session_ids.sql' with { type: 'text' }
+import sessionRefresh from './migrations/0036_session_refresh.sql' with { type: 'text' }
+import sessionRequests from './migrations/0037_session_requests.sql' with { type: 'text' }
 
-/** In order; never edited once released. New ones only expand, so that an old and a new server can run side by side. */
+/** In order; never edited once released. Later ones only expand, so that an old and a new server can run side by side. */
 const migrations: { version: number; name: string; sql: string }[] = [
   { version: 1, name: 'start', sql: start },
   { version: 2, name: 'sign-in', sql: signIn },
@@ -66,21 +71,26 @@ const migrations: { version: number; name: string; sql: string }[] = [
   { version: 30, name: 'model upstream', sql: modelUpstream },
   { version: 31, name: 'agent session starts', sql: agentSessionStarts },
   { version: 32, name: 'protected branches', sql: protectedBranches },
+  { version: 33, name: 'attachments', sql: attachments },
+  { version: 34, name: 'deleted projects', sql: deletedProjects },
+  { version: 35, name: 'spent session ids', sql: spentSessionIds },
+  { version: 36, name: 'session refresh', sql: sessionRefresh },
+  { version: 37, name: 'session requests', sql: sessionRequests },
 ]
 
-/** Any number, the same in every version of the program: whoever migrates holds it. */
+/** An arbitrary number, the same in every version of the program. The migrating process holds it. */
 const migrationLock = 7_346_201
 
 export class NewerDatabaseError extends Error {
   constructor(found: number, known: number) {
     super(
-      `The data was written by a newer svc (its tables are at version ${found}, this program knows ${known}). Nothing was changed. Update svc, or start it with another SVC_DATA_DIR.`,
+      `The data was written by a newer svc (its tables are at version ${found}, this program supports ${known}). Nothing was changed. Update svc, or start it with another SVC_DATA_DIR.`,
     )
     this.name = 'NewerDatabaseError'
   }
 }
 
-/** Brings the tables up to date under a lock, each migration in a transaction of its own. Throws NewerDatabaseError before it touches anything. */
+/** Migrates under a lock, each migration in a transaction of its own. Throws NewerDatabaseError before it touches anything. */
 export async function migrate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,7 +1,7 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { watchConnections } from './away.ts'
+import { watchConnections } from './unavailable.ts'
 import type { Db, Schema } from './schema.ts'
 
 const timestamptz = 1184
@@ -11,7 +11,7 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(timestamptz, isoTime)
 types.setTypeParser(int8, Number)
 
-/** The connections speak UTC. A long list has thousands of times, and going through a Date costs more than all the rest of a row. */
+/** Connections use UTC. A long list has thousands of times, and going through a Date costs more than the rest of a row. */
 export function isoTime(text: string): string {
   const usual = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text)
   if (usual) return `${usual[1]}T${usual[2]}.${(usual[3] ?? '').slice(0, 3).padEnd(3, '0')}Z`
@@ -20,14 +20,14 @@ export function isoTime(text: string): string {
 
 export interface Database {
   db: Db
-  /** Connections that hold an advisory lock while its owner works over `db`: a pool of their own, so that holders never wait for themselves. */
+  /** Connections that hold an advisory lock while its owner works over `db`: a separate pool, so that holders never wait for themselves. */
   locks: pg.Pool
   /** Both, by their names in GET /metrics. */
   pools: Record<'queries' | 'locks', pg.Pool>
   close(): Promise<void>
 }
 
-/** Whoever waits longer than `connectMsMax` for a connection is told that the database is away. */
+/** A caller that waits longer than `connectMsMax` for a connection gets the error that the database is unavailable. */
 export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Database {
   let lostAt = Number.NEGATIVE_INFINITY
   const make = (max: number, statementMs: number) => {
@@ -39,23 +39,24 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
       idleTimeoutMillis: 60_000,
       options: `-c timezone=UTC -c statement_timeout=${statementMs} -c idle_in_transaction_session_timeout=30000`,
     })
-    // An idle connection that dies (a restarted database) is replaced on the next use; without a listener it would end the process.
+    // The pool replaces an idle connection that died (a restarted database); without a listener its error would end
+    // the process.
     pool.on('error', (error) => {
-      // They go all at once with their database: the first one says it.
+      // All connections die at once with their database, so log the first only.
       const isFirst = performance.now() - lostAt > 10_000
       lostAt = performance.now()
       log[isFirst ? 'warn' : 'debug'](
-        // Not the error itself: it holds the whole client, with the key that cancels its queries.
+        // Not the error itself: it holds the whole client, including the key that cancels its queries.
         { reason: error.message },
-        'a database connection was lost; it is replaced when it is needed',
+        'a database connection was lost; it is replaced on the next use',
       )
     })
     watchConnections(pool)
     return pool
   }
   const pool = make(20, 30_000)
-  // Whoever waits for a lock waits as long as its holder works.
-  // One of them says for ever that this server lives, and one listens for events.
+  // No statement timeout: a waiter waits as long as the holder works. One connection holds the server's liveness
+  // lock, and one listens for events.
   const locks = make(12, 0)
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   return {
@@ -66,4 +67,9 @@ export function openDatabase(url: string, log: Logger, connectMsMax = 5_000): Da
       await Promise.all([db.destroy(), locks.end()])
     },
   }
+}
+
+/** Throws when the database does not answer. */
+export async function pingDatabase(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
 }

@@ -3,7 +3,7 @@ import { isoTime } from './pool.ts'
 import { readTogether } from './read-together.ts'
 import type { Db } from './schema.ts'
 
-/** What is read is a number that only rises; who asks must not be told a smaller one than there was when they asked. */
+/** Reads a number that only rises; no caller may get a smaller one than there was at its call. */
 function rising() {
   const waiting: (() => void)[] = []
   let [value, reads] = [0, 0]

@@ -6,9 +6,8 @@ type Read = () => Promise<unknown>
 const flightsOf = new WeakMap<Db, LiveFlights<Read, unknown>>()
 
 /**
- * Reads that are the same and come at the same time share one: many readers of one thing cost the database what one
- * does. An asker joins only a read that begins after it came, so nobody is told what was true before they asked. What
- * it answers belongs to all of them: nobody may change it.
+ * Concurrent identical reads share one query. A caller joins only a read that starts after it called, so its result
+ * is never stale. The result is shared: do not modify it.
  */
 export function readTogether<T>(db: Db, key: string, read: () => Promise<T>): Promise<T> {
   let flights = flightsOf.get(db)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   appDeployStatuses,
@@ -49,25 +49,17 @@ async function columns(): Promise<Column[]> {
   return rows
 }
 
-/** The Schema type as it is written: table, column, the text of its type. A type has no runtime, and its source is plain enough to read. */
+/**
+ * The Schema type as source text: table, column, the text of its type. A type has no runtime, and its source is easy
+ * to parse.
+ */
 function schemaType(): Map<string, Map<string, string>> {
-  return new Map([
-    ...tablesIn('schema.ts', 'Schema extends AppTables, CheckTables, ConnectorTables, SignInTables, UsageTables'),
-    ...tablesIn('app-tables.ts', 'AppTables'),
-    ...tablesIn('channel-tables.ts', 'ChannelTables'),
-    ...tablesIn('check-tables.ts', 'CheckTables'),
-    ...tablesIn('connector-tables.ts', 'ConnectorTables'),
-    ...tablesIn('git-host-tables.ts', 'GitHostTables'),
-    ...tablesIn('question-tables.ts', 'QuestionTables'),
-    ...tablesIn('sign-in-tables.ts', 'SignInTables'),
-    ...tablesIn('usage-tables.ts', 'UsageTables'),
-  ])
+  const folder = join(import.meta.dir, 'tables')
+  return new Map(readdirSync(folder).flatMap((file) => tablesIn(readFileSync(join(folder, file), 'utf8'))))
 }
 
-function tablesIn(file: string, name: string): [string, Map<string, string>][] {
-  const text = readFileSync(join(import.meta.dir, file), 'utf8')
-  const start = text.indexOf(`export interface ${name} {`)
-  const body = text.slice(text.indexOf('{', start) + 1, text.indexOf('\n}\n', start))
+function tablesIn(text: string): [string, Map<string, string>][] {
+  const body = /export interface \w+Tables \{\n([\s\S]*?)\n\}\n/.exec(text)?.[1] ?? ''
   return [...entries(body)].map(([table, type]) => [table, new Map(entries(type.slice(1, type.lastIndexOf('}'))))])
 }
 
@@ -99,7 +91,7 @@ const namedUnions: Record<string, readonly string[]> = {
   SignInWay: signInWay.options,
 }
 
-/** What the written type says of a column, in the words of PostgreSQL. */
+/** Translates a written column type to PostgreSQL's terms. */
 function described(written: string): { kind: string; nullable: boolean; hasDefault: boolean; values: string[] } {
   const isNow = written.startsWith('Now')
   const isJson = /^(Json|JSONColumnType)\b/.test(written)
@@ -242,7 +234,7 @@ describe('the end of a project', () => {
        values ($1, $2, 'fake', 'active', 1, $1)`,
       ...[sandbox, session],
     )
-    await run(`insert into session_phases values ($1, 1, 0, 'branch', now(), 1, null)`, session)
+    await run(`insert into session_phases values ($1, 1, 0, 'branch', now(), 1, null, null)`, session)
     await run(`insert into session_prompts (prompt_id, session_id, text) values ($1, $1, 'p')`, session)
     await run(
       `insert into session_messages (session_id, message_id, generation, role, created_at) values ($1, 'm', 1, 'user', now())`,
@@ -293,7 +285,7 @@ describe('the end of a project', () => {
       projects: 1,
       change_requests: 1,
       audit_events: 1,
-      // What was used was used.
+      // Usage stays counted.
       deleted_sandboxes: 1,
     })
     const survivor = await client.query('select origin_session_id from change_requests')
@@ -308,8 +300,8 @@ describe('the end of a project', () => {
     )
     expect(rows.length).toBeGreaterThan(25)
     for (const { table, column, on, rule } of rows) {
-      // A token of a deleted session that only let go of it would have become a token that is bound to nothing.
-      // A change request, its reviews, the ledger of triggers, threads in a chat and sessions it started outlive the session.
+      // A token of a deleted session must not merely lose its session: it would become an unbound token. A change
+      // request, its reviews, trigger slots, chat threads and child sessions outlive the session.
       const outlives =
         ['origin_session_id', 'parent_session_id'].includes(column) ||
         ['change_request_reviews', 'trigger_slots', 'channel_threads'].includes(table)

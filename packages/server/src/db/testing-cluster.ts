@@ -1,4 +1,4 @@
-/** One PostgreSQL for a whole test run, and a database of its own for every test file that asks. Gone with the test runner. */
+/** One PostgreSQL for a whole test run, with a database per test file. It ends with the test runner. */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { startEmbeddedPostgres } from './embedded.ts'
+import { startEmbeddedPostgres } from './embedded/postgres.ts'
 
 const startMsMax = 120_000
 const log = {
@@ -22,8 +22,8 @@ export interface TestDatabase {
 }
 
 /**
- * A new database, cloned from a template which `prepare` fills once per test run.
- * `SVC_TEST_DATABASE_URL` names a server to use instead of the one that comes along; its template is made anew per run.
+ * Clones a new database from a template that `prepare` fills once per test run. `SVC_TEST_DATABASE_URL` names a
+ * server to use instead of the embedded one; its template is made per run.
  */
 export async function createTestDatabase(template: {
   name: string
@@ -35,7 +35,7 @@ export async function createTestDatabase(template: {
   const name = `${template.name}_${randomBytes(6).toString('hex')}`
   await asAdmin(clusterUrl, async (client) => {
     await ensureTemplate(client, { clusterUrl, source, prepare: template.prepare })
-    // file_copy asks for a checkpoint each time; the log of a small template is cheaper.
+    // file_copy requests a checkpoint each time; logging a small template is cheaper.
     await client.query(`create database ${name} template ${source} strategy wal_log`)
   })
   const drop = async () => {
@@ -45,8 +45,8 @@ export async function createTestDatabase(template: {
 }
 
 /**
- * A folder or file that `make` puts at the path it is given, once per test run, gone with the run. Null, and nothing made, where
- * there is no run to share it: in a lone test file, and beside a database server of somebody else's.
+ * A folder or file that `make` writes at the given path once per test run, removed with the run. Null, and nothing
+ * made, without a run to share it: in a single test file, or on an external database server.
  */
 export async function madeOncePerRun(name: string, make: (path: string) => Promise<void>): Promise<string | null> {
   if (!isWorker() || process.env.SVC_TEST_DATABASE_URL !== undefined) return null
@@ -61,7 +61,7 @@ export async function madeOncePerRun(name: string, make: (path: string) => Promi
   return path
 }
 
-/** The data folder of a PostgreSQL that comes along: new, and filled by `prepare`. */
+/** The data folder of an embedded PostgreSQL, filled by `prepare`. */
 export async function makeDataFolder(dataDir: string, prepare: (url: string) => Promise<void>): Promise<void> {
   const cluster = await startEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } })
   try {
@@ -69,7 +69,7 @@ export async function makeDataFolder(dataDir: string, prepare: (url: string) => 
   } finally {
     await cluster.stop()
   }
-  // What a killed server wrote is with the kernel; only the power, which no test cuts, would lose it.
+  // The kernel has what a killed server wrote; only a power failure, which no test causes, would lose it.
   await appendFile(join(dataDir, 'postgresql.auto.conf'), 'fsync = off\n')
 }
 
@@ -87,13 +87,13 @@ async function ensureTemplate(
     await client.query(`create database ${source} template template0`)
     await options.prepare(databaseUrl(options.clusterUrl, source))
     await client.query(`alter database ${source} with is_template true allow_connections false`)
-    // A pool that prepare has just ended may still be leaving, and a template in use cannot be cloned.
+    // A pool that prepare has just ended may still be closing, and a template in use cannot be cloned.
     await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [source])
   }
   await client.query('select pg_advisory_unlock(hashtext($1))', [source])
 }
 
-/** On a server that outlives the tests, templates stay until a later run finds that theirs is over. */
+/** On an external server, templates stay until a later run finds that their run is over. */
 async function dropTemplatesOfEarlierRuns(client: pg.Client, name: string): Promise<void> {
   const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datistemplate')
   for (const { datname } of rows) {
@@ -134,12 +134,12 @@ function databaseUrl(clusterUrl: string, name: string): string {
   return url.href
 }
 
-/** The process that ends when the test run does: the parent of a worker, else this very process, which then is the runner. */
+/** The process that ends with the test run: the parent of a worker, else this process. */
 function runner(): number {
   return isWorker() ? process.ppid : process.pid
 }
 
-/** Bun sets BUN_TEST_WORKER_ID also for a single file, which it runs without workers; the arguments tell the difference. */
+/** Bun sets BUN_TEST_WORKER_ID for a single file too, which it runs without workers; the arguments tell the difference. */
 function isWorker(): boolean {
   if (process.env.BUN_TEST_WORKER_ID === undefined) return false
   const ownArguments = existsSync('/proc/self/cmdline')
@@ -159,7 +159,7 @@ function clusterDir(): string {
   return join(tmpdir(), `svc-test-pg-${process.getuid?.() ?? 0}-${runner()}`)
 }
 
-/** The folder is the lock: who makes it starts the cluster, the others wait for the address it writes there. */
+/** The folder is the lock: its creator starts the cluster, the others wait for the address written there. */
 async function findOrStart(): Promise<string> {
   const dir = clusterDir()
   const address = join(dir, 'address')
@@ -173,7 +173,7 @@ async function findOrStart(): Promise<string> {
   const cluster = await startEmbeddedPostgres({
     dataDir: join(dir, 'postgres'),
     log,
-    // A test cluster is thrown away, so nothing in it has to survive the power.
+    // A test cluster is discarded, so nothing has to survive a power failure.
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
     sharedUntilEndOf: { pid: runner(), remove: dir },
   })

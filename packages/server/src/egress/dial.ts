@@ -1,12 +1,13 @@
-/** From a host's name to a connection: resolved here, judged, and connected to the very address that was judged. */
+/** Resolves a host, checks every address, and connects to a checked address. */
 import { lookup } from 'node:dns/promises'
 import { connect, isIP, type Socket } from 'node:net'
 import { closedNetwork } from '@svc/git'
+import { withDeadline } from '../deadline.ts'
 
 export interface DialPolicy {
-  /** All addresses of a name. */
+  /** Returns all addresses of a name. */
   resolve(host: string): Promise<string[]>
-  /** Why an address is closed to sandboxes; null for one that is open. */
+  /** The reason why sandboxes may not reach an address, or null. */
   closed(address: string, port: number): string | null | Promise<string | null>
 }
 
@@ -17,7 +18,7 @@ export const publicInternet: DialPolicy = {
 
 export type DialOutcome =
   | { kind: 'connected'; socket: Socket }
-  /** The address is one that no sandbox may reach, whatever a list says. */
+  /** No sandbox may reach this address, whatever the lists allow. */
   | { kind: 'closed'; reason: string }
   | { kind: 'failed'; reason: string }
 
@@ -28,10 +29,10 @@ const addressesMax = 4
 export async function dial(policy: DialPolicy, host: string, port: number): Promise<DialOutcome> {
   const addresses = isIP(host) === 0 ? await resolved(policy, host) : [host]
   if (addresses.length === 0) return { kind: 'failed', reason: `The host ${host} could not be resolved.` }
-  // One private answer among public ones is how rebinding begins, so every answer counts.
+  // DNS rebinding mixes private addresses with public ones, so each address must pass.
   for (const address of addresses) {
     const what = await policy.closed(address, port)
-    if (what !== null) return { kind: 'closed', reason: `The host ${host} leads to ${address}: ${what}.` }
+    if (what !== null) return { kind: 'closed', reason: `The host ${host} resolves to ${address}: ${what}.` }
   }
   let reason = ''
   for (const address of addresses.slice(0, addressesMax)) {
@@ -43,16 +44,19 @@ export async function dial(policy: DialPolicy, host: string, port: number): Prom
 }
 
 export async function resolved(policy: DialPolicy, host: string): Promise<string[]> {
-  const late = new Promise<string[]>((resolve) => setTimeout(resolve, resolveMs, []).unref())
-  // A name that is not there is no error of ours; the caller says what it means.
-  return Promise.race([policy.resolve(host).catch(() => []), late])
+  // A failed lookup is not an error here; the caller reports it.
+  return withDeadline(
+    policy.resolve(host).catch(() => []),
+    resolveMs,
+    () => [],
+  )
 }
 
 function connectTo(address: string, port: number): Promise<Exclude<DialOutcome, { kind: 'closed' }>> {
   return new Promise((resolve) => {
-    // A client that has said everything still wants its answer.
+    // A client that closed its sending side still expects the response.
     const socket = connect({ host: address, port, allowHalfOpen: true })
-    const late = setTimeout(() => socket.destroy(new Error('it does not answer')), connectMs)
+    const late = setTimeout(() => socket.destroy(new Error('connection timed out')), connectMs)
     const fail = (error: NodeJS.ErrnoException) => {
       clearTimeout(late)
       resolve({ kind: 'failed', reason: error.code ?? error.message })

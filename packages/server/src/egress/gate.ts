@@ -1,54 +1,57 @@
-/** Opens and closes the ways out, one socket per sandbox: whoever speaks on it is that sandbox. */
+/** Opens and closes one egress proxy per sandbox. Each has a socket of its own, which identifies the sandbox. */
 import { createHash } from 'node:crypto'
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EgressRule, parseEgressPattern } from '@svc/contract'
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Logger } from 'pino'
-import type { OperatorEgress } from '../config-sandboxes.ts'
+import type { OperatorEgress } from '../config/sandboxes.ts'
 import { type DialPolicy, publicInternet } from './dial.ts'
-import { createEgressProxy, type ProxyLimits } from './proxy.ts'
+import { EgressProxy, type ProxyLimits } from './proxy.ts'
 
 export interface EgressGate {
-  /** The socket for this sandbox's driver, or null where the operator allows no way out. */
+  /** The socket for the sandbox's driver, or null if the operator allows no egress. */
   open(sandboxId: string, patterns: readonly string[], about: Record<string, string>): Promise<string | null>
+  /** Replaces the egress list of a running sandbox, if it has egress. */
+  allow(sandboxId: string, patterns: readonly string[]): void
   close(sandboxId: string): Promise<void>
   /** Removes the sockets of an earlier server. */
   sweep(): Promise<void>
 }
 
-/** Hosts of one sandbox that are written to the log; what tries more is told, and no longer noted. */
+/** The number of refused hosts logged per sandbox. Further ones are refused without a log entry. */
 const refusedMax = 100
 
 export function makeEgressGate(options: {
-  /** A folder of the server's own, 0700. */
+  /** A private folder of the server with mode 0700. */
   folder: string
   operator: OperatorEgress
   log: Logger
   dial?: DialPolicy
   limits?: Partial<ProxyLimits>
 }): EgressGate {
-  const open = new Map<string, { close(): Promise<void>; path: string }>()
+  const open = new Map<string, { proxy: EgressProxy; path: string }>()
   const { log, operator } = options
 
   async function close(sandboxId: string): Promise<void> {
-    const way = open.get(sandboxId)
+    const egress = open.get(sandboxId)
     open.delete(sandboxId)
-    await way?.close()
-    if (way !== undefined) await rm(way.path, { force: true })
+    await egress?.proxy.close()
+    if (egress !== undefined) await rm(egress.path, { force: true })
   }
 
   return {
     close,
+    allow: (sandboxId, patterns) => open.get(sandboxId)?.proxy.allow(rulesOf(patterns)),
     async open(sandboxId, patterns, about) {
       if (operator === 'none') return null
       await close(sandboxId)
       await mkdir(options.folder, { recursive: true, mode: 0o700 })
-      // Short: the path of a socket ends at 107 bytes.
+      // Short, because a socket path may have only 107 bytes.
       const path = join(options.folder, createHash('sha256').update(sandboxId).digest('hex').slice(0, 16))
       await rm(path, { force: true })
       const refused = new Set<string>()
-      const proxy = createEgressProxy({
+      const proxy = new EgressProxy({
         dial: options.dial ?? publicInternet,
         operator,
         project: rulesOf(patterns),
@@ -57,7 +60,7 @@ export function makeEgressGate(options: {
           const at = `${host}:${port}`
           if (refused.has(at) || refused.size >= refusedMax) return
           refused.add(at)
-          log.warn({ ...about, sandbox_id: sandboxId, host, port, reason }, 'a sandbox may not reach a host')
+          log.warn({ ...about, sandbox_id: sandboxId, host, port, reason }, 'egress refused')
         },
       })
       await new Promise<void>((resolve, reject) => {
@@ -65,7 +68,7 @@ export function makeEgressGate(options: {
         proxy.server.listen(path, resolve)
       })
       await chmod(path, 0o600)
-      open.set(sandboxId, { close: proxy.close, path })
+      open.set(sandboxId, { proxy, path })
       return path
     },
     async sweep() {
@@ -74,7 +77,7 @@ export function makeEgressGate(options: {
   }
 }
 
-/** What is no pattern allows nothing; svc.toml names it as an issue. */
+/** Ignores invalid patterns, which svc.toml reports as issues. */
 function rulesOf(patterns: readonly string[]): EgressRule[] {
   return patterns.flatMap((pattern) => {
     const parsed = parseEgressPattern(pattern)
@@ -82,8 +85,8 @@ function rulesOf(patterns: readonly string[]): EgressRule[] {
   })
 }
 
-/** The same driver; with a sandbox goes its way out. */
-export function closingEgress(driver: SandboxDriver, gate: EgressGate): SandboxDriver {
+/** Closes a sandbox's egress when the sandbox stops. */
+export function withEgressCleanup(driver: SandboxDriver, gate: EgressGate): SandboxDriver {
   driver.onExit(({ sandboxId }) => void gate.close(sandboxId))
   return {
     ...driver,

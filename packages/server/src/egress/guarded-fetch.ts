@@ -1,31 +1,31 @@
-/** `fetch` for addresses that a project names: judged, dialled at the very address that was judged, and bounded. */
+/** `fetch` for URLs that a project configures. It checks and pins the address and limits the response. */
 import { pinnedFetch } from '@svc/git'
-import { judgeWebAddress, type WebPolicy } from './web-address.ts'
+import { resolveWebAddress, type WebPolicy } from './web-address.ts'
 
 export interface GuardOptions extends WebPolicy {
-  /** Of one answer, streams included. */
+  /** The maximum size of a response, streamed or not. */
   bytesMax: number
-  /** Without a byte from the other side. */
+  /** The maximum time without data. */
   idleMs: number
-  /** For callers whose reader of the body keeps its errors to itself. */
+  /** For callers whose reader of the body hides errors. */
   onTooLarge?(error: AnswerTooLarge): void
 }
 
-/** The other side said more than it may. */
+/** The response exceeds the limit. */
 export class AnswerTooLarge extends Error {}
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-/** Follows no redirect, which would carry the credential along: whoever calls decides what to do with one. */
+/** Follows no redirect, which would forward the credential; the caller handles redirects. */
 export function guardedFetch(options: GuardOptions): Fetch {
   return async (input, init = {}) => {
     const url = new URL(input)
-    const pin = await judgeWebAddress(url, options)
+    const pin = await resolveWebAddress(url, options)
     return bounded(await pinnedFetch(url, init, { pin, idleMs: options.idleMs }), options)
   }
 }
 
-/** What is too large is found out while it is read, not before. */
+/** Counts while reading, because the size is unknown before. */
 function bounded(answer: Response, { bytesMax, onTooLarge }: GuardOptions): Response {
   if (answer.body === null) return answer
   let bytes = 0
@@ -34,7 +34,7 @@ function bounded(answer: Response, { bytesMax, onTooLarge }: GuardOptions): Resp
       transform(chunk, controller) {
         bytes += chunk.length
         if (bytes <= bytesMax) return controller.enqueue(chunk)
-        const error = new AnswerTooLarge(`The answer is larger than ${bytesMax} bytes.`)
+        const error = new AnswerTooLarge(`The response is larger than ${bytesMax} bytes.`)
         onTooLarge?.(error)
         throw error
       },

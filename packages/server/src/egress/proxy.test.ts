@@ -1,4 +1,4 @@
-/** The way out, spoken to over its socket. Canaries listen on loopback; every other address is judged and never dialled. */
+/** The egress proxy over its socket. Canaries listen on loopback; all other addresses are checked but never dialed. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { closedNetwork } from '@svc/git'
 import pino from 'pino'
+import { Settings } from '../config/settings.ts'
 import type { DialPolicy } from './dial.ts'
 import { makeEgressGate } from './gate.ts'
 import type { ProxyLimits } from './proxy.ts'
@@ -13,11 +14,11 @@ import type { ProxyLimits } from './proxy.ts'
 let folder: string
 let canary: Server
 let port: number
-/** First lines that reached the canary. */
+/** The request lines that reached a canary. */
 const heard: string[] = []
 const closers: (() => Promise<void>)[] = []
 
-/** Names of the test, and what they lead to. Only `*.canary.test` may lead to this machine. */
+/** The names of this test and their addresses. Only `*.canary.test` may resolve to this machine. */
 const names: Record<string, string[]> = {
   'open.canary.test': ['127.0.0.1'],
   'other.canary.test': ['127.0.0.1'],
@@ -31,7 +32,7 @@ const names: Record<string, string[]> = {
 }
 const policy = (host: string): DialPolicy => ({
   resolve: async (name) => names[name] ?? [],
-  // What a production policy never does: this one host of the test may be on this machine.
+  // A production policy never allows this machine; the test does for one host.
   closed: (address) => (host.endsWith('.canary.test') && address === '127.0.0.1' ? null : closedNetwork(address)),
 })
 
@@ -55,17 +56,22 @@ afterAll(async () => {
 })
 
 let serial = 0
-/** One sandbox's way out; what it was refused is collected. */
+/** The egress of one sandbox, with the list of its refusals. */
 async function way(
   patterns: string[],
   options: { operator?: string; limits?: Partial<ProxyLimits>; host?: string } = {},
-): Promise<{ path: string; refused: { host: string; port: number }[]; close(): Promise<void> }> {
-  const { readSandboxes } = await import('../config-sandboxes.ts')
+): Promise<{
+  path: string
+  refused: { host: string; port: number }[]
+  allow(patterns: string[]): void
+  close(): Promise<void>
+}> {
+  const { readSandboxes } = await import('../config/sandboxes.ts')
   const refused: { host: string; port: number }[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void refused.push(JSON.parse(line) as (typeof refused)[0]) })
   const gate = makeEgressGate({
     folder: join(folder, 'ways'),
-    operator: readSandboxes({ SVC_EGRESS: options.operator }, []).egress,
+    operator: readSandboxes(new Settings({ SVC_EGRESS: options.operator })).egress,
     log,
     dial: policy(options.host ?? 'open.canary.test'),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -74,10 +80,10 @@ async function way(
   const path = (await gate.open(id, patterns, { project_id: 'p' }))!
   const close = () => gate.close(id)
   closers.push(close)
-  return { path, refused, close }
+  return { path, refused, allow: (next) => gate.allow(id, next), close }
 }
 
-/** Everything that comes back for these bytes. */
+/** Returns the complete response to these bytes. */
 function say(path: string, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
@@ -88,7 +94,7 @@ function say(path: string, text: string): Promise<string> {
       resolve(answer)
     })
     socket.on('close', () => resolve(answer))
-    // Cut while it is being made, it has said nothing.
+    // A connection that is cut during setup gets no response.
     socket.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ECONNRESET' ? resolve(answer) : reject(error),
     )
@@ -105,7 +111,7 @@ describe('what the project allows', () => {
     })
     let answer = ''
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
-    // What comes with the request, before the answer, is for the host.
+    // Bytes after the request head go to the host.
     socket.write(`${tunnel('open.canary.test', port)}echo this`)
     const deadline = Date.now() + 45_000
     while (!answer.includes('\r\n\r\n') && Date.now() < deadline) await Bun.sleep(2)
@@ -127,13 +133,32 @@ describe('what the project allows', () => {
   })
 })
 
+describe('a list that changes while the sandbox runs', () => {
+  test('counts from then on, and ends tunnels to what is no longer on it', async () => {
+    const { path, allow } = await way([`open.canary.test:${port}`])
+    const socket = await new Promise<Socket>((resolve) => {
+      const made: Socket = connect({ path, allowHalfOpen: true }, () => resolve(made))
+    })
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    socket.on('end', () => socket.destroy())
+    const isOpen = new Promise((resolve) => socket.once('data', resolve))
+    socket.write(tunnel('open.canary.test', port))
+    await isOpen
+    expect(await say(path, `GET http://other.canary.test:${port}/ HTTP/1.1\r\n\r\n`)).toContain('403 Forbidden')
+    allow([`other.canary.test:${port}`])
+    await closed
+    expect(await say(path, `GET http://other.canary.test:${port}/ HTTP/1.1\r\n\r\n`)).toEndWith('hello')
+    expect(await say(path, tunnel('open.canary.test', port))).toContain('403 Forbidden')
+  })
+})
+
 describe('what it does not allow', () => {
   test('is refused in words, and noted once a host', async () => {
     const { path, refused } = await way(['@packages'])
     const said = await say(path, tunnel('evil.example.com'))
     expect(said).toStartWith('HTTP/1.1 403 Forbidden\r\n')
     expect(said).toEndWith(
-      'svc: evil.example.com:443 is blocked by the project\'s egress list. Add "evil.example.com" to egress under [sandbox] in svc.toml, by a change request; sessions started after its merge reach it.\n',
+      'svc: evil.example.com:443 is blocked by the project\'s egress list. Add "evil.example.com" to egress under [sandbox] in svc.toml with a change request; after its merge, sandboxes can reach it within seconds.\n',
     )
     await say(path, tunnel('evil.example.com'))
     expect(await say(path, `GET http://open.canary.test:${port}/ HTTP/1.1\r\n\r\n`)).toContain('403 Forbidden')
@@ -146,8 +171,8 @@ describe('what it does not allow', () => {
   test('the operator narrows what a project may ask for, down to nothing', async () => {
     const { path } = await way(['*', `*:${port}`], { operator: '@packages' })
     expect(await say(path, tunnel('open.canary.test', port))).toContain('blocked by the operator of this server')
-    const { readSandboxes } = await import('../config-sandboxes.ts')
-    const { egress } = readSandboxes({ SVC_EGRESS: 'none' }, [])
+    const { readSandboxes } = await import('../config/sandboxes.ts')
+    const { egress } = readSandboxes(new Settings({ SVC_EGRESS: 'none' }))
     const gate = makeEgressGate({ folder, operator: egress, log: pino({ level: 'silent' }) })
     expect(await gate.open('x', ['*'], {})).toBeNull()
   })
@@ -166,7 +191,7 @@ describe('closed networks stay closed, whatever the lists say', () => {
     for (const text of [tunnel(host, port), `GET http://${host}:${port}/ HTTP/1.1\r\n\r\n`]) {
       const said = await say(path, text)
       expect(said).toStartWith('HTTP/1.1 403 Forbidden\r\n')
-      expect(said).toContain('Private addresses cannot be reached')
+      expect(said).toContain('Sandboxes cannot reach private addresses')
     }
     expect(refused).toHaveLength(1)
     expect(heard.length).toBe(before)

@@ -1,16 +1,16 @@
-/** One sandbox's way out: a small HTTP proxy on a unix socket, which only that sandbox can reach. */
+/** The egress of a sandbox: a small HTTP proxy on a unix socket that only this sandbox can reach. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { allowsEgress, type EgressRule } from '@svc/contract'
 import { dial, type DialPolicy } from './dial.ts'
 import { headBytesMax, parseProxyRequest, type ProxyRequest } from './request-head.ts'
 
-export interface ProxyOptions {
+interface ProxyOptions {
   dial: DialPolicy
-  /** What the operator allows at all, and what the project asks for: both have to. */
+  /** The operator's and the project's lists must both allow a host. */
   operator: readonly EgressRule[] | 'any'
   project: readonly EgressRule[]
   limits?: Partial<ProxyLimits>
-  /** `reason` is the sentence the sandbox gets to read. */
+  /** `reason` is the text that the sandbox receives. */
   onRefused(refused: { host: string; port: number; reason: string }): void
 }
 
@@ -18,11 +18,11 @@ export interface ProxyLimits {
   connectionsMax: number
   headMs: number
   idleMs: number
-  /** Both ways together, as long as the sandbox lives. */
+  /** In both directions together, over the life of the sandbox. */
   bytesMax: number
 }
 
-const usual: ProxyLimits = {
+const defaultLimits: ProxyLimits = {
   connectionsMax: 128,
   headMs: 15_000,
   idleMs: 10 * 60_000,
@@ -35,91 +35,127 @@ interface Refusal {
   hint: string
 }
 
-/** Not listening yet. `close` of the answer ends every connection too. */
-export function createEgressProxy(options: ProxyOptions): { server: Server; close(): Promise<void> } {
-  const limits = { ...usual, ...options.limits }
-  const open = new Set<Socket>()
-  let connections = 0
-  let bytes = 0
+export class EgressProxy {
+  /** Not listening yet. */
+  readonly server: Server
+  readonly #options: ProxyOptions
+  readonly #limits: ProxyLimits
+  readonly #open = new Set<Socket>()
+  readonly #upstreams = new Map<Socket, ProxyRequest>()
+  #project: readonly EgressRule[]
+  #connections = 0
+  #bytes = 0
 
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    open.add(client)
-    client.on('close', () => open.delete(client))
+  constructor(options: ProxyOptions) {
+    this.#options = options
+    this.#limits = { ...defaultLimits, ...options.limits }
+    this.#project = options.project
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
+  }
+
+  /** Replaces the project's list. Connections to hosts that are no longer allowed end. */
+  allow(project: readonly EgressRule[]): void {
+    this.#project = project
+    for (const [upstream, request] of this.#upstreams) if (this.#check(request) !== null) upstream.destroy()
+  }
+
+  /** Also ends all connections. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.close(() => resolve())
+      for (const socket of this.#open) socket.destroy()
+    })
+  }
+
+  #accept(client: Socket): void {
+    this.#open.add(client)
+    client.on('close', () => this.#open.delete(client))
     client.on('error', () => client.destroy())
-    connections += 1
-    client.once('close', () => (connections -= 1))
-    if (connections > limits.connectionsMax) {
-      const reason = `More than ${limits.connectionsMax} connections at once leave this sandbox.`
+    this.#connections += 1
+    client.once('close', () => (this.#connections -= 1))
+    const { connectionsMax } = this.#limits
+    if (this.#connections > connectionsMax) {
+      const reason = `This sandbox has more than ${connectionsMax} outgoing connections.`
       return refuse(client, { status: '429 Too Many Requests', reason, hint: 'Close some, then try again.' })
     }
-    void serve(client).catch(() => client.destroy())
-  })
+    void this.#serve(client).catch(() => client.destroy())
+  }
 
-  async function serve(client: Socket): Promise<void> {
-    const read = await readHead(client, limits.headMs)
+  async #serve(client: Socket): Promise<void> {
+    const read = await readHead(client, this.#limits.headMs)
     if (read === null) return void client.destroy()
     const request = parseProxyRequest(read.head)
     if (typeof request === 'string')
-      return refuse(client, { status: '400 Bad Request', reason: request, hint: 'Set HTTP_PROXY as you found it.' })
-    const blocked = judge(request)
-    if (blocked !== null) return refuseHost(client, request, blocked)
-    const outcome = await dial(options.dial, request.host, request.port)
+      return refuse(client, { status: '400 Bad Request', reason: request, hint: 'Restore the original HTTP_PROXY.' })
+    const blocked = this.#check(request)
+    if (blocked !== null) return this.#refuseHost(client, request, blocked)
+    const outcome = await dial(this.#options.dial, request.host, request.port)
     if (outcome.kind === 'closed')
-      return refuseHost(client, request, {
+      return this.#refuseHost(client, request, {
         status: '403 Forbidden',
         reason: outcome.reason,
-        hint: 'Private addresses cannot be reached from a sandbox.',
+        hint: 'Sandboxes cannot reach private addresses.',
       })
     if (outcome.kind === 'failed')
       return refuse(client, { status: '502 Bad Gateway', reason: outcome.reason, hint: 'Try again in a moment.' })
-    if (client.destroyed) return void outcome.socket.destroy()
-    open.add(outcome.socket)
-    outcome.socket.on('close', () => open.delete(outcome.socket))
-    join(client, outcome.socket, request, read.rest)
+    // The list may have changed during the lookup.
+    const late = this.#check(request)
+    if (client.destroyed || late !== null) outcome.socket.destroy()
+    if (late !== null) return this.#refuseHost(client, request, late)
+    if (client.destroyed) return
+    this.#open.add(outcome.socket)
+    this.#upstreams.set(outcome.socket, request)
+    outcome.socket.on('close', () => {
+      this.#open.delete(outcome.socket)
+      this.#upstreams.delete(outcome.socket)
+    })
+    this.#join(client, outcome.socket, request, read.rest)
   }
 
-  function judge({ host, port }: ProxyRequest): Refusal | null {
+  #check({ host, port }: ProxyRequest): Refusal | null {
     const at = `${host}:${port}`
-    if (options.operator !== 'any' && !allowsEgress(options.operator, host, port))
+    const { operator } = this.#options
+    if (operator !== 'any' && !allowsEgress(operator, host, port))
       return {
         status: '403 Forbidden',
         reason: `${at} is blocked by the operator of this server.`,
         hint: 'Ask them to add it to SVC_EGRESS.',
       }
-    if (allowsEgress(options.project, host, port)) return null
+    if (allowsEgress(this.#project, host, port)) return null
     const pattern = port === 443 || port === 80 ? host : at
     return {
       status: '403 Forbidden',
       reason: `${at} is blocked by the project's egress list.`,
-      hint: `Add "${pattern}" to egress under [sandbox] in svc.toml, by a change request; sessions started after its merge reach it.`,
+      hint: `Add "${pattern}" to egress under [sandbox] in svc.toml with a change request; after its merge, sandboxes can reach it within seconds.`,
     }
   }
 
-  function refuseHost(client: Socket, { host, port }: ProxyRequest, refusal: Refusal): void {
-    options.onRefused({ host, port, reason: refusal.reason })
+  #refuseHost(client: Socket, { host, port }: ProxyRequest, refusal: Refusal): void {
+    this.#options.onRefused({ host, port, reason: refusal.reason })
     refuse(client, refusal)
   }
 
-  function join(client: Socket, upstream: Socket, request: ProxyRequest, rest: Buffer): void {
+  #join(client: Socket, upstream: Socket, request: ProxyRequest, rest: Buffer): void {
+    const { idleMs, bytesMax } = this.#limits
     const end = () => {
       client.destroy()
       upstream.destroy()
     }
-    // A timer of our own: the one of a socket does not see what the other half does.
+    // A timer for both sockets, because a socket's own timeout ignores the other one.
     let lastAt = Date.now()
-    const idle = setInterval(() => Date.now() - lastAt > limits.idleMs && end(), Math.min(limits.idleMs, 5000))
+    const idle = setInterval(() => Date.now() - lastAt > idleMs && end(), Math.min(idleMs, 5000))
     client.once('close', () => clearInterval(idle))
     const count = (chunk: Buffer) => {
-      bytes += chunk.length
+      this.#bytes += chunk.length
       lastAt = Date.now()
-      if (bytes > limits.bytesMax) end()
+      if (this.#bytes > bytesMax) end()
     }
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
       socket.on('error', end)
-      // Closed in order: what is still on its way out may go.
+      // Let pending data drain after an orderly close.
       socket.on('close', () => void (socket.readableEnded || other.destroy()))
       socket.on('data', count)
     }
@@ -131,18 +167,9 @@ export function createEgressProxy(options: ProxyOptions): { server: Server; clos
     upstream.pipe(client)
     client.resume()
   }
-
-  return {
-    server,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of open) socket.destroy()
-      }),
-  }
 }
 
-/** The head as text and what came after it; null when the client gave up, took too long or said too much. */
+/** The request head and the bytes after it. Null when the client closed, timed out or exceeded the limit. */
 function readHead(client: Socket, headMs: number): Promise<{ head: string; rest: Buffer } | null> {
   return new Promise((resolve) => {
     let seen = Buffer.alloc(0)
@@ -151,7 +178,7 @@ function readHead(client: Socket, headMs: number): Promise<{ head: string; rest:
       client.off('data', onData)
       client.off('end', onEnd)
       client.off('close', onEnd)
-      // What comes now waits until there is somebody to pass it to.
+      // Keep further data in the socket until it is piped.
       client.pause()
       resolve(answer)
     }
@@ -170,7 +197,7 @@ function readHead(client: Socket, headMs: number): Promise<{ head: string; rest:
   })
 }
 
-/** Reason and hint are in the body, and again in the status line and a header: most clients throw the body of a refused CONNECT away. */
+/** The reason is in the body, the status line and a header, because most clients discard the body of a refused CONNECT. */
 function refuse(client: Socket, { status, reason, hint }: Refusal): void {
   const body = `svc: ${reason} ${hint}\n`
   const head = [

@@ -1,4 +1,4 @@
-/** The way out of a sandbox does not lead back to the server from outside, where sign-in answers. Nothing here is dialled. */
+/** A sandbox's egress does not reach the server's public address, where sign-in works. Nothing is dialed here. */
 import { describe, expect, test } from 'bun:test'
 import { networkInterfaces } from 'node:os'
 import { dial, type DialPolicy } from './dial.ts'

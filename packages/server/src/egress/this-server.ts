@@ -1,10 +1,10 @@
-/** Keeps sandboxes from this server's own addresses: over the internet a request would not count as one from a sandbox. */
+/** Blocks this server's own addresses for sandboxes: over the internet, a request would not count as one from a sandbox. */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Config } from '../config.ts'
 import { type DialPolicy, resolved } from './dial.ts'
 
-/** The port is read at each dial: a server on a port the kernel chose learns it late. */
+/** Reads the port for each dial, because a server on a random port learns it after the start. */
 export function exceptThisServer(policy: DialPolicy, config: Pick<Config, 'publicUrl' | 'port'>): DialPolicy {
   return {
     resolve: (host) => policy.resolve(host),
@@ -14,7 +14,7 @@ export function exceptThisServer(policy: DialPolicy, config: Pick<Config, 'publi
       if (contains(addressesOfMachine(), address)) return 'an address of this server'
       const url = new URL(config.publicUrl)
       const ports = [url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port), config.port]
-      // Other services behind the same address stay reachable.
+      // Other services at the same address stay reachable.
       if (!ports.includes(port)) return null
       return contains(await addressesOf(policy, url.hostname), address) ? 'the public address of this server' : null
     },
@@ -30,7 +30,7 @@ async function addressesOf(policy: DialPolicy, hostname: string): Promise<string
   return isIP(host) === 0 ? resolved(policy, host) : [host]
 }
 
-/** IPv6 has many spellings of one address. */
+/** An IPv6 address has many spellings. */
 function contains(addresses: string[], address: string): boolean {
   const list = new BlockList()
   for (const each of addresses) if (isIP(each) !== 0) list.addAddress(each, isIP(each) === 6 ? 'ipv6' : 'ipv4')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ChangeRequest, type Project, projectEvent, type ProjectEvent, type ProjectEventPage } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
-import { noticeDefaultBranch } from '../projects/default-branch.ts'
+import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import { makeSessionApp, secondServer, type SessionApp, until } from '../sessions/testing.ts'
 import { recordEvent } from './record.ts'
@@ -31,7 +31,7 @@ async function openChangeRequest(branch: string): Promise<ChangeRequest> {
   return (await app.request<ChangeRequest>('POST', path(), { body: { title: `Add ${branch}`, head_ref: branch } })).body
 }
 
-/** An event that nothing else here makes. */
+/** An event of a type that nothing else here records. */
 const note = (n: number, db: Parameters<typeof recordEvent>[0] = app.deps.db) =>
   recordEvent(db, {
     project_id: project.project_id,
@@ -66,7 +66,7 @@ describe('what is told of', () => {
       told.map((_, n) => (n === 1 ? null : app.owner.user_id)),
     )
     for (const event of events.events()) expect(() => projectEvent.parse(event)).not.toThrow()
-    await noticeDefaultBranch(app.deps, (await getProject(app.deps.db, project.project_id))!)
+    await detectDefaultBranch(app.deps, (await getProject(app.deps.db, project.project_id))!)
     await events.close()
   })
 
@@ -116,11 +116,11 @@ describe('what is told of', () => {
 
   test('the default branch, once however many servers see it move', async () => {
     const row = (await getProject(app.deps.db, project.project_id))!
-    await noticeDefaultBranch(app.deps, row)
+    await detectDefaultBranch(app.deps, row)
     const other = await secondServer(app)
     const { last } = await page()
     await commit(app.repo, project.default_branch, { 'outside.txt': 'outside\n' })
-    await Promise.all([noticeDefaultBranch(app.deps, row), noticeDefaultBranch(other.deps, row)])
+    await Promise.all([detectDefaultBranch(app.deps, row), detectDefaultBranch(other.deps, row)])
     const { events } = await page(`?after=${last}`)
     expect(events.map(({ type }) => type)).toEqual(['default_branch.moved'])
     await other.close()
@@ -253,7 +253,7 @@ describe('the order of events', () => {
           .transaction()
           .execute(async (trx) => {
             await note(writer * 100 + n, trx)
-            // Some take long after they wrote, and some think better of it.
+            // Some transactions take long after their write, and some roll back.
             if (n % 3 === 0) await sql`select pg_sleep(0.005 * random())`.execute(trx)
             if (n % 5 === 4) throw new Error('rolled back')
           })

@@ -4,8 +4,9 @@ import { boundSession } from '../auth/actor.ts'
 import type { RawBuilder } from 'kysely'
 import { insertPerRow } from '../db/insert-per-row.ts'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
+import { insertEvent } from './store.ts'
 
-/** The type decides the shape of the data. */
+/** The type determines the shape of the data. */
 export type NewProjectEvent = ProjectEvent extends infer E
   ? E extends ProjectEvent
     ? Pick<E, 'project_id' | 'type' | 'data'>
@@ -13,35 +14,35 @@ export type NewProjectEvent = ProjectEvent extends infer E
   : never
 
 /**
- * Tells of a change, in the transaction that makes it: the event is there exactly when the change is. It gets its number
- * as that transaction commits. `actor` is who did it; null for what the service noticed or did by itself.
+ * Records a change in the transaction that makes it, so that no event exists without its change. The event gets its number
+ * as that transaction commits. `actor` is null when the service detected or made the change by itself.
  */
 export async function recordEvent(
   trx: DbOrTransaction,
   event: NewProjectEvent,
   actor: Actor | null = null,
 ): Promise<void> {
-  await trx.insertInto('project_events').values(eventRow(event, actor)).execute()
+  await insertEvent(trx, eventRow(event, actor))
 }
 
-/** The same in the statement that makes the change: an event for each row that it changed. */
+/** As part of the statement that makes the change: one event for each row it changed. */
 export function eventPerRow(event: NewProjectEvent, actor: Actor | null, of: string): RawBuilder<unknown> {
   return insertPerRow('project_events', eventRow(event, actor), of)
 }
 
 function eventRow(event: NewProjectEvent, actor: Actor | null): NewRow<'project_events'> {
-  const isSomebody = actor !== null && actor.kind !== 'service'
+  const hasCaller = actor !== null && actor.kind !== 'service'
   return {
     project_id: event.project_id,
     number: null,
     type: event.type,
-    actor_user_id: isSomebody ? actor.user_id : null,
-    actor_session_id: isSomebody ? boundSession(actor) : null,
+    actor_user_id: hasCaller ? actor.user_id : null,
+    actor_session_id: hasCaller ? boundSession(actor) : null,
     data: JSON.stringify(event.data),
   }
 }
 
-/** A title or a reason as an event has it. */
+/** Cuts a title or a reason to the length an event may have. */
 export function shortened(text: string): string {
   return text.length <= eventTextMax ? text : `${text.slice(0, eventTextMax - 1)}…`
 }

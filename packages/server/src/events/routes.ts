@@ -1,5 +1,5 @@
 import { type ProjectEvent, type Role, streamProjectEventsRoute } from '@svc/contract'
-import { readableDeploys } from '../apps/agent-reader.ts'
+import { readableDeploys } from '../apps/log/agent-access.ts'
 import { type Actor, boundSession, mayWrite } from '../auth/actor.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
@@ -26,8 +26,8 @@ export function eventRoutes(deps: Deps): Mounted[] {
 }
 
 /**
- * Change requests are for whoever may write. An agent sees of other sessions that something happened, and not their errors or questions,
- * nor why an app failed whose log it may not read.
+ * Viewers see no events of change requests and checks. An agent sees that something happened in other sessions, but not their errors
+ * or questions, nor why an app failed whose log it may not read.
  */
 async function shownTo(
   deps: Pick<Deps, 'db'>,
@@ -69,12 +69,12 @@ function isOfSession(event: ProjectEvent): event is Extract<ProjectEvent, { type
   return event.type.startsWith('session.')
 }
 
-/** A stream for whoever does not ask for JSON alone. */
+/** A client that does not ask for JSON only gets a stream. */
 function wantsPage(accept: string | null): boolean {
   return accept !== null && accept.includes('application/json') && !accept.includes('text/event-stream')
 }
 
-/** Null without the header; NaN for an id that is none of ours. */
+/** Null without the header; NaN for an id we did not issue. */
 function seenBy(lastEventId: string | null): number | null {
   if (lastEventId === null || lastEventId === '') return null
   return /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN

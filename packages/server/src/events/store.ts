@@ -1,15 +1,19 @@
-/** All SQL on the events of projects, beside the insert in record.ts. */
+/** All SQL on project events. */
 import { eventDaysKept, type ProjectEvent } from '@svc/contract'
 import { sql } from 'kysely'
-import type { Db, DbOrTransaction, Row } from '../db/schema.ts'
+import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { readTogether } from '../db/read-together.ts'
 
 type EventRow = Row<'project_events'>
 
+export async function insertEvent(trx: DbOrTransaction, row: NewRow<'project_events'>): Promise<void> {
+  await trx.insertInto('project_events').values(row).execute()
+}
+
 export interface Numbers {
-  /** The newest event; 0 when nothing ever happened. */
+  /** The newest event; 0 when there is none. */
   last: number
-  /** Events up to and with this one are gone. */
+  /** Events up to this one are deleted. */
   forgotten: number
 }
 
@@ -22,7 +26,7 @@ export async function readNumbers(db: DbOrTransaction, projectId: string): Promi
   return row ?? { last: 0, forgotten: 0 }
 }
 
-/** Those after `after`, oldest first. Readers that are equally far share one question. */
+/** Events after `after`, oldest first. Readers at the same position share one query. */
 export function eventsAfter(db: Db, projectId: string, after: number, limit: number): Promise<ProjectEvent[]> {
   return readTogether(db, `events ${projectId} ${after} ${limit}`, async () => {
     const rows = await db
@@ -37,7 +41,7 @@ export function eventsAfter(db: Db, projectId: string, after: number, limit: num
   })
 }
 
-/** Null: it is not kept any more. */
+/** Null when it is deleted already. */
 export async function eventNumbered(
   db: DbOrTransaction,
   projectId: string,
@@ -64,7 +68,7 @@ export async function newestEvents(db: DbOrTransaction, projectId: string, limit
   return rows.reverse().map(presentEvent)
 }
 
-/** The newest number of each of these projects in which anything happened. */
+/** The newest number of each of these projects that has events. */
 export async function lastNumbers(db: DbOrTransaction, projectIds: string[]): Promise<Map<string, number>> {
   if (projectIds.length === 0) return new Map()
   const rows = await db
@@ -77,7 +81,7 @@ export async function lastNumbers(db: DbOrTransaction, projectIds: string[]): Pr
 
 const forgottenAtOnce = 10_000
 
-/** The job: what is older than is kept goes, and each project remembers up to where. */
+/** The job. Deletes events past their retention, and records in each project how far. */
 export async function forgetOldEvents(db: DbOrTransaction): Promise<void> {
   await sql`
     with gone as (

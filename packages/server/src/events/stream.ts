@@ -1,4 +1,4 @@
-/** The feed of a project's events. The database is its buffer: a reader is told what comes after the last it has seen. */
+/** The feed of a project's events. The database is its buffer: a reader gets what follows the last event it has seen. */
 import type { ProjectEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { type EventChannel, eventStream } from '../http/event-channel.ts'
@@ -6,16 +6,16 @@ import type { ProjectRow } from '../projects/store.ts'
 import { eventsAfter, readNumbers } from './store.ts'
 
 const pageSize = 200
-/** Then the reader comes again by itself, and shows again that it may. */
+/** After this the reader reconnects and is authorized again. */
 const streamMs = 10 * 60_000
 const retryMs = 1_000
 
 type StreamDeps = Pick<Deps, 'db' | 'events' | 'log'>
 
 interface Reader {
-  /** The last event it has seen; null begins with the next one; NaN is an id that is none of ours. */
+  /** The last event it has seen; null starts with the next one; NaN is an id we did not issue. */
   after: number | null
-  /** Those of the events that the reader may see, as it may see them. */
+  /** Filters and redacts events for the reader. */
   shownOf: (events: ProjectEvent[]) => Promise<ProjectEvent[]>
 }
 
@@ -26,39 +26,39 @@ export function streamProjectEvents(
 ): Response {
   return eventStream(signal, async (channel) => {
     try {
-      await tell(deps, project.project_id, channel, reader)
+      await feedReader(deps, project.project_id, channel, reader)
     } catch (error) {
-      deps.log.warn({ err: error, project_id: project.project_id }, 'an event stream could not read what there is')
+      deps.log.warn({ err: error, project_id: project.project_id }, 'an event stream failed to read its events')
     } finally {
       channel.close()
     }
   })
 }
 
-async function tell(deps: StreamDeps, projectId: string, channel: EventChannel, reader: Reader): Promise<void> {
-  const asked = reader.after
-  const bell = new Bell()
-  const unsubscribe = deps.events.subscribe(projectId, () => bell.ring())
+async function feedReader(deps: StreamDeps, projectId: string, channel: EventChannel, reader: Reader): Promise<void> {
+  const start = reader.after
+  const wakeup = new Wakeup()
+  const unsubscribe = deps.events.subscribe(projectId, () => wakeup.ring())
   const enough = setTimeout(() => channel.close(), streamMs)
   channel.onClose(() => {
     clearTimeout(enough)
     unsubscribe()
-    bell.ring()
+    wakeup.ring()
   })
   const { last, forgotten } = await readNumbers(deps.db, projectId)
-  const isOurs = asked === null || (asked >= forgotten && asked <= last)
-  let after = asked === null || !(asked <= last) ? last : Math.max(asked, forgotten)
+  const isOurs = start === null || (start >= forgotten && start <= last)
+  let after = start === null || !(start <= last) ? last : Math.max(start, forgotten)
   await channel.send(`retry: ${retryMs}\n${isOurs ? mark('ready', after) : mark('reset', after)}`)
   while (!channel.isClosed && !deps.events.isClosed) {
-    // Before reading: what commits after the look rings again.
-    bell.arm()
+    // Before reading: a commit after the read rings again.
+    wakeup.arm()
     const events = await eventsAfter(deps.db, projectId, after, pageSize)
     const first = events[0]
-    // So slow that what it was to read next was forgotten meanwhile.
+    // So slow that its next event has been deleted.
     if (first !== undefined && first.id !== after + 1) await channel.send(mark('reset', first.id - 1))
     for (const event of await reader.shownOf(events)) await channel.send(frame(event))
     after = events.at(-1)?.id ?? after
-    if (events.length < pageSize) await bell.heard()
+    if (events.length < pageSize) await wakeup.heard()
   }
 }
 
@@ -70,8 +70,8 @@ function frame(event: ProjectEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-/** Remembers a ring that comes before anybody waits for it. */
-class Bell {
+/** Remembers a ring that nothing awaits yet. */
+class Wakeup {
   #rung = Promise.withResolvers<void>()
 
   arm(): void {

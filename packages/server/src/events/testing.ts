@@ -1,4 +1,4 @@
-/** A reader of a project's events, as a client on the other end of the line is one. */
+/** Reads a project's events as a client does. */
 import type { ProjectEvent } from '@svc/contract'
 import { createParser } from 'eventsource-parser'
 import { buildApp } from '../app.ts'
@@ -14,7 +14,7 @@ export interface ProjectEventReader {
   seen: (ProjectEvent | Mark)[]
   events(): ProjectEvent[]
   lastId(): string
-  /** The first event, of those to come or seen already, that fits. */
+  /** The first event, past or future, that fits. */
   find(what: string, fits: (event: ProjectEvent | Mark) => boolean): Promise<ProjectEvent | Mark>
   /** Resolves when the server ended the stream. */
   ended: Promise<void>

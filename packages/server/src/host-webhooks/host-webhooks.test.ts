@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHmac, randomUUID } from 'node:crypto'
 import type { ChangeRequest, HostWebhook, Project, ProjectEventPage } from '@svc/contract'
 import { commit, type TestRepository } from '@svc/git/testing'
-import { noticeChangeRequests } from '../change-requests/notice.ts'
-import { noticeDefaultBranch } from '../projects/default-branch.ts'
+import { detectChangeRequestMoves } from '../change-requests/preview/detect.ts'
+import { detectDefaultBranch } from '../projects/default-branch.ts'
 import { getProject } from '../projects/store.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   app = await makeTestApp()
   ;({ project, repo } = await app.externalProject({ 'a.txt': 'a\n' }))
   secret = (await app.request<HostWebhook>('POST', settings('/rotate'))).body.secret!
-  await noticeDefaultBranch(app.deps, (await getProject(app.deps.db, project.project_id))!)
+  await detectDefaultBranch(app.deps, (await getProject(app.deps.db, project.project_id))!)
 }, 120_000)
 afterAll(() => app.close())
 
@@ -25,7 +25,7 @@ const settings = (verb = '') => `/v1/projects/${project.project_id}/host-webhook
 const hmac = (body: string, key = secret) => createHmac('sha256', key).update(body).digest('hex')
 const call = (headers: Record<string, string>, body = '{"ref":"refs/heads/main"}', id = project.project_id) =>
   app.request('POST', `/v1/projects/${id}/host-webhook`, { token: null, headers, body })
-const look = () => noticeChangeRequests(app.deps, signal)
+const look = () => detectChangeRequestMoves(app.deps, signal)
 const eventsSince = async (after: number) =>
   (await app.request<ProjectEventPage>('GET', `/v1/projects/${project.project_id}/events?after=${after}`)).body.events
 const last = async () =>
@@ -92,7 +92,7 @@ describe('what a call leads to', () => {
     await commit(repo, 'main', { 'a.txt': 'changed there\n' })
     await commit(repo, 'clean', { 'c.txt': 'c\n' })
     await look()
-    // Looked at a moment ago: the host is not asked again so soon.
+    // Polled a moment ago, so the host is not asked again so soon.
     expect(await eventsSince(before)).toEqual([])
     await Promise.all([1, 2, 3, 4, 5].map(() => call({ 'x-gitlab-token': secret })))
     await look()
@@ -118,7 +118,7 @@ describe('what a call leads to', () => {
     const server = await app.anotherServer()
     await commit(repo, 'clean', { 'd.txt': 'd\n' })
     await call({ 'x-gitlab-token': secret })
-    await Promise.all([look(), noticeChangeRequests(server.deps, signal)])
+    await Promise.all([look(), detectChangeRequestMoves(server.deps, signal)])
     expect((await eventsSince(before)).map(({ type }) => type)).toEqual(['change_request.updated'])
   })
 })

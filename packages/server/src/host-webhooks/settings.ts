@@ -1,15 +1,16 @@
-/** The secret a git host signs its calls with. */
+/** The webhook that a git host calls after a push, and the secret it signs its calls with. */
 import type { HostWebhook } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import type { Row } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
+import { getHostWebhook, replaceHostWebhook } from './store.ts'
 
 type SettingsDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
 export async function readHostWebhook(deps: SettingsDeps, project: ProjectRow): Promise<HostWebhook> {
-  const row = await rowOf(deps, project)
+  const row = await getHostWebhook(deps.db, project.project_id)
   return {
     url: `${deps.config.publicUrl}/v1/projects/${project.project_id}/host-webhook`,
     secret: row === null ? null : open(deps, project, row),
@@ -25,13 +26,8 @@ export async function rotateHostWebhook(
   const { project_id: projectId, data_key: dataKey } = project
   const value = `svc_hwh_${Buffer.from(deps.randomBytes(24)).toString('base64url')}`
   const secret = deps.keyring.seal({ projectId, dataKey, aad: ['host webhook'], value })
-  const fresh = { secret, created_at: new Date(), last_call_at: null, last_sender: null }
   await deps.db.transaction().execute(async (trx) => {
-    await trx
-      .insertInto('host_webhooks')
-      .values({ project_id: projectId, ...fresh })
-      .onConflict((conflict) => conflict.column('project_id').doUpdateSet(fresh))
-      .execute()
+    await replaceHostWebhook(trx, projectId, { secret, created_at: new Date() })
     await recordAudit(trx, caller, {
       account_id: project.account_id,
       project_id: projectId,
@@ -44,25 +40,8 @@ export async function rotateHostWebhook(
 }
 
 export async function secretOf(deps: SettingsDeps, project: ProjectRow): Promise<string | null> {
-  const row = await rowOf(deps, project)
+  const row = await getHostWebhook(deps.db, project.project_id)
   return row === null ? null : open(deps, project, row)
-}
-
-export async function noteCall(deps: Pick<Deps, 'db'>, projectId: string, sender: string): Promise<void> {
-  await deps.db
-    .updateTable('host_webhooks')
-    .set({ last_call_at: new Date(), last_sender: sender })
-    .where('project_id', '=', projectId)
-    .execute()
-}
-
-async function rowOf(deps: SettingsDeps, project: ProjectRow): Promise<Row<'host_webhooks'> | null> {
-  const row = await deps.db
-    .selectFrom('host_webhooks')
-    .selectAll()
-    .where('project_id', '=', project.project_id)
-    .executeTakeFirst()
-  return row ?? null
 }
 
 function open(deps: SettingsDeps, project: ProjectRow, { secret: sealed }: Row<'host_webhooks'>): string {

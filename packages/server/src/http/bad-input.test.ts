@@ -1,4 +1,4 @@
-/** Whatever is sent to a route: never a 5xx, always the one shape of errors, and nothing half made. */
+/** Whatever is sent to a route: never a 5xx, always the one error shape, and nothing half created. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { ChangeRequest, Route, Webhook } from '@svc/contract'
@@ -9,8 +9,9 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
 import type { TestReply } from '../testing.ts'
+import { bodyBytesMax } from './bodies/body.ts'
 
-/** Generated bodies for each route; `npm run torture` asks for more. */
+/** Generated bodies per route; `npm run torture` runs more. */
 const runs = Number(process.env.SVC_TEST_RUNS ?? 40)
 
 let app: SessionApp
@@ -41,13 +42,13 @@ function send(
   const { query, body } = more
   return app.request(route.method, path + (query === undefined ? '' : `?${query}`), {
     token: route.access === 'sandbox' ? session.env.SVC_TOKEN! : app.ownerToken,
-    // Sign-in answers our own page only.
+    // Sign-in accepts only our own page.
     headers: { origin: app.deps.config.publicUrl, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body }),
   })
 }
 
-/** What is there, so that a bad part of a request is not hidden behind an unknown id. */
+/** Ids that exist, so that a bad part of a request is not hidden behind an unknown id. */
 function known(param: string): string {
   const ids: Record<string, string> = {
     projectId: app.project.project_id,
@@ -91,7 +92,8 @@ async function countRows(): Promise<string> {
 
 const withParams = routes.filter((route) => Object.keys(route.params.shape).length > 0)
 const withBody = routes.filter((route) => route.body !== null)
-const withQuery = routes.filter((route) => Object.keys(route.query.shape).length > 0)
+// A valid query deletes, as does one whose names are all unknown.
+const withQuery = routes.filter(({ query, method }) => Object.keys(query.shape).length > 0 && method !== 'DELETE')
 const byName = (some: Route[]) => some.map((route) => [route.name, route] as const)
 
 const oddIds = [
@@ -133,11 +135,11 @@ describe('an id that is none', () => {
     const before = await countRows()
     for (const param of Object.keys(route.params.shape))
       for (const id of oddIds) {
-        // A client folds this path into `…/events` or `…/usage` of the project, or into `/v1/invitations`, which there are.
+        // A client resolves this path to `…/events` or `…/usage` of the project, or to `/v1/invitations`, which exist.
         if (['streamSessionEvents', 'sessionUsage', 'listInvitations'].includes(route.name) && id === '%2e%2e') continue
         const body = route.body === null ? undefined : await validBody(route)
         const reply = await send(route, { [param]: id }, body === undefined ? {} : { body })
-        // The service key of a sandbox belongs to one project; of any other it learns nothing.
+        // The service key of a sandbox belongs to one project and reveals nothing about others.
         const wanted = route.access === 'sandbox' && id !== '%2e%2e' ? 403 : 404
         expect([route.name, param, id, reply.status, flawOf(reply)]).toEqual([route.name, param, id, wanted, null])
       }
@@ -183,14 +185,20 @@ const broken: [string, string | Uint8Array, number][] = [
   ['a hundred thousand open brackets', '['.repeat(100_000), 400],
   ['a hundred thousand levels', '['.repeat(100_000) + ']'.repeat(100_000), 400],
   ['a hundred thousand levels of objects', '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000), 400],
-  ['a body of 1 MiB and one byte', `{"name":"${'x'.repeat(1024 * 1024 + 1 - 11)}"}`, 413],
-  ['a body of 8 MiB', new Uint8Array(8 * 1024 * 1024).fill(0x20), 413],
 ]
+
+function tooLarge(route: Route): [string, string | Uint8Array, number][] {
+  const bytesMax = route.bodyLimit?.bytesMax ?? bodyBytesMax
+  return [
+    ['one byte too many', `{"name":"${'x'.repeat(bytesMax + 1 - 11)}"}`, 413],
+    ['8 MiB too much', new Uint8Array(bytesMax + 8 * 1024 * 1024).fill(0x20), 413],
+  ]
+}
 
 describe('a body that is none', () => {
   test.each(byName(withBody))('%s refuses it', async (_, route) => {
     const before = await countRows()
-    for (const [what, body, status] of broken) {
+    for (const [what, body, status] of [...broken, ...tooLarge(route)]) {
       const reply = await send(route, {}, { body })
       expect([what, reply.status, flawOf(reply)]).toEqual([what, status, null])
     }
@@ -211,7 +219,7 @@ describe('a body that is none', () => {
   })
 })
 
-/** A cursor of the form the lists give, with any content. */
+/** A cursor in the lists' format with any content. */
 const cursor = (content: unknown) => Buffer.from(JSON.stringify(content)).toString('base64url')
 const oddQueries: [string, string][] = [
   ...['0', '-1', '1.5', '1001', 'abc', '', 'NaN', 'Infinity', '1e99', '99999999999999999999', '1;', 'null'].map(
@@ -246,23 +254,24 @@ const oddQueries: [string, string][] = [
   ]),
   ...['0', '-1', '1.5', 'x', '1001', '%00'].map((value): [string, string] => ['messages', value]),
   ...['2', 'true', '', '%00'].map((value): [string, string] => ['renames', value]),
+  ...['', '1', 'TRUE', 'true,true', '%00'].map((value): [string, string] => ['deleted', value]),
   ...['', 'x', 'receipts', 'collisions,', '%00'].map((value): [string, string] => ['include', value]),
   ...['ref', 'base', 'head_ref'].flatMap((name) =>
     ['', '%00', '..', '-%20x', '@%7B0%7D', 'main~1', 'x'.repeat(256)].map((value): [string, string] => [name, value]),
   ),
 ]
 
-/** Without it these would refuse every query for what it lacks. */
+/** Without it these would refuse every query for the missing parameter. */
 const needed: Record<string, string> = { getFile: '&path=README.md', compareRefs: '&head=work' }
 
-/** The session that is asked has no work to hand out. */
+/** This session's upstream has no work to return. */
 const answerOf = (route: Route) =>
-  ['bundleUnfinishedWork', 'readAppLogs', 'readCheckLog'].includes(route.name) ? 404 : 200
+  ['bundleUnfinishedWork', 'getAttachment', 'readAppLogs', 'readCheckLog'].includes(route.name) ? 404 : 200
 
 describe('a query that is wrong', () => {
   test.each(byName(withQuery))('%s says so', async (_, route) => {
     for (const [name, value] of oddQueries) {
-      // A stream that is not refused has no end.
+      // A stream that is not refused does not end.
       if (route.stream && !Object.keys(route.query.shape).includes(name)) continue
       const reply = await send(route, {}, { query: `${name}=${value}${needed[route.name] ?? ''}` })
       const wanted = Object.keys(route.query.shape).includes(name) ? 400 : answerOf(route)
@@ -310,7 +319,7 @@ describe('a query that is wrong', () => {
   })
 })
 
-/** Values near the borders of what schemas take, and the values they name. No address leads off this machine. */
+/** Values near the limits of schemas, and the values they list. No address leaves this machine. */
 function anyValue(schema: unknown, key: string): fc.Arbitrary<unknown> {
   const named = [...JSON.stringify(schema ?? {}).matchAll(/"enum":(\[[^\]]*\])/g)].flatMap(
     (match) => JSON.parse(match[1]!) as unknown[],
@@ -388,7 +397,7 @@ describe('a generated body', () => {
       let before = await countRows()
       await fc.assert(
         fc.asyncProperty(anyBody(route), async (body) => {
-          // An upstream that does not answer is told as a 502 of its own code, which is no failure of ours.
+          // An upstream that does not answer is a 502 with its own code, not an internal error.
           const reply = await send(route, {}, { body: JSON.stringify(body) })
           if (reply.body?.code !== 'repository_unreachable') expect(flawOf(reply)).toBeNull()
           const after = await countRows()

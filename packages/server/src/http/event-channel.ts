@@ -1,10 +1,10 @@
-/** Server-sent events: the way to one reader, who may be slow, and who may go at any time. */
+/** Server-sent events to one reader, who may be slow or disconnect at any time. */
 const heartbeatMs = 15_000
-/** A reader this far behind is cut off and comes again; memory is not its buffer. */
+/** A reader this far behind is disconnected and reconnects; memory is not its buffer. */
 const queueBytesMax = 4 * 1024 * 1024
 
-/** A reply that `tell` writes to. Whatever it leaves open ends when the reader goes; see EventChannel.onClose. */
-export function eventStream(signal: AbortSignal, tell: (channel: EventChannel) => Promise<void>): Response {
+/** A reply that `tell` writes to. Whatever it opens ends when the reader disconnects; see EventChannel.onClose. */
+export function eventStream(signal: AbortSignal, feed: (channel: EventChannel) => Promise<void>): Response {
   let channel: EventChannel | null = null
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -13,7 +13,7 @@ export function eventStream(signal: AbortSignal, tell: (channel: EventChannel) =
         channel = made
         signal.addEventListener('abort', () => made.close(), { once: true })
         if (signal.aborted) made.close()
-        void tell(made)
+        void feed(made)
       },
       pull: () => channel?.wake(),
       cancel: () => channel?.close(),
@@ -49,7 +49,7 @@ export class EventChannel {
     this.sendNow(text)
   }
 
-  /** Cuts off a reader who is far behind: it comes again and reads what is then. */
+  /** Disconnects a reader who is far behind: it reconnects and reads the current state. */
   sendNow(text: string): void {
     if (this.#isClosed) return
     if (this.#behind() > queueBytesMax) this.close()
@@ -75,7 +75,7 @@ export class EventChannel {
     try {
       this.#controller.close()
     } catch {
-      // Closed already by the reader going away.
+      // Already closed because the reader disconnected.
     }
   }
 

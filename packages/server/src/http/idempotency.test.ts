@@ -6,11 +6,11 @@ import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { type Keyring, makeKeyring } from '../keyring/keyring.ts'
 import { managedDir } from '../projects/repository.ts'
-import { beginLife } from '../scheduler/instance.ts'
+import { startHeartbeat } from '../scheduler/instance.ts'
 import { jobs } from '../scheduler/jobs.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
-/** A keyring that fails when it is told to: a mistake of ours in the middle of a request. */
+/** A keyring that can be set to fail: an internal error in the middle of a request. */
 function failingKeyring(): Keyring & { failures: number } {
   const keyring = makeKeyring(randomBytes(32))
   return {
@@ -157,6 +157,19 @@ describe('a request that died', () => {
     expect((await create('dead')).headers.get('idempotency-replayed')).toBe('true')
   })
 
+  test('leaves a project that was deleted since as it is kept, with its repository', async () => {
+    const { project_id } = (await create('deleted')).body
+    const path = `/v1/projects/${project_id}`
+    await commit({ dir: managedDir(app.deps, project_id), remote: null }, 'main', { a: 'a\n' })
+    await forgetAnswer('deleted', randomUUID())
+    expect((await app.request('DELETE', path)).status).toBe(200)
+    const retry = await create('deleted')
+    expect([retry.status, retry.body.code, retry.body.project_id]).toEqual([409, 'conflict', project_id])
+    expect((await app.request('POST', `${path}/restore`)).status).toBe(200)
+    const { body } = await app.request<{ branches: { name: string }[] }>('GET', `${path}/branches`)
+    expect(body.branches.map(({ name }) => name)).toEqual(['main'])
+  })
+
   test('with a server whose heartbeat is old, too', async () => {
     const first = await create('stale')
     const instance_id = randomUUID()
@@ -172,15 +185,16 @@ describe('a request that died', () => {
   test('with a server that holds no lock any more is taken over at once, however young its heartbeat', async () => {
     const first = await create('unlocked')
     const other = { ...app.deps, instanceId: randomUUID() }
-    const life = await beginLife(other)
+    const life = await startHeartbeat(other)
     await forgetAnswer('unlocked', other.instanceId)
     const living = await create('unlocked')
     expect([living.status, living.body.code]).toEqual([409, 'idempotency_in_progress'])
     await killConnectionOf(other.instanceId)
-    // It lives, so it takes its lock again by itself; what a killed one cannot do.
+    // It is alive, so it takes its lock again, which a killed one cannot.
     await until('the lock is held again', () => isHeld(other.instanceId))
     expect((await create('unlocked')).status).toBe(409)
     await life.end()
+    await until('the lock is free', async () => !(await isHeld(other.instanceId)))
     await app.deps.db
       .insertInto('server_instances')
       .values({ instance_id: other.instanceId, lock_taken_at: new Date() })
@@ -259,7 +273,7 @@ describe('a key', () => {
     await age(25, 'old')
     await age(23, 'young')
     await jobs(app.deps)
-      .find((job) => job.name === 'forget idempotency keys')!
+      .find((job) => job.name === 'delete idempotency keys')!
       .run(new AbortController().signal)
     const left = await app.deps.db.selectFrom('idempotency_keys').select('key').execute()
     expect(left.map(({ key }) => key)).toContain('young')

@@ -1,30 +1,24 @@
-/** Idempotency-Key: the same key and body get the first answer again; a retry after a crash finds what the first try made. */
+/** Idempotency-Key: the same key and body get the first answer again; a retry after a crash finds what the first request made. */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
-import { sql } from 'kysely'
-import { isLiving } from '../db/living.ts'
 import type { Deps } from '../deps.ts'
+import { getKey, insertKey, type KeyOfScope, takeOverKey } from './idempotency-store.ts'
 
 type IdempotencyDeps = Pick<Deps, 'db' | 'newId' | 'instanceId' | 'now'>
 
 export interface Claim {
   resourceId: string
-  /** The first answer, when there is one. Its body is null where it held a secret and was not kept. */
+  /** The first answer, when there is one. Its body is null where it held a secret and was not stored. */
   replay: { status: number; body: unknown } | null
 }
 
-/** The claims whose requests run in this process. An unanswered row of this server that is not here has lost its request to an error. */
+/** Claims whose requests run in this process. An unanswered row of this server that is not among them lost its request to an error. */
 const running = new Set<string>()
 
-/** How long an answer is kept: longer than any client retries. */
-export const keptHours = 24
-
-/** Of a server whose lock cannot be asked for: three of its heartbeats and some more. */
+/** For a server whose lock proves nothing: three heartbeats and some more. */
 const deadAfterSeconds = 20
 
-interface KeyedRequest {
-  scope: string
-  key: string
+interface KeyedRequest extends KeyOfScope {
   method: string
   path: string
   body: Buffer
@@ -36,7 +30,7 @@ export async function claimKey(deps: IdempotencyDeps, input: KeyedRequest): Prom
   const isOnly = !running.has(name)
   if (isOnly) running.add(name)
   try {
-    const claim = await findOrMakeClaim(deps, input, isOnly)
+    const claim = await findOrInsertClaim(deps, input, isOnly)
     if (claim.replay !== null && isOnly) running.delete(name)
     return claim
   } catch (error) {
@@ -45,55 +39,39 @@ export async function claimKey(deps: IdempotencyDeps, input: KeyedRequest): Prom
   }
 }
 
-export function endClaim(deps: Pick<Deps, 'instanceId'>, input: { scope: string; key: string }): void {
+export function endClaim(deps: Pick<Deps, 'instanceId'>, input: KeyOfScope): void {
   running.delete(claimName(deps, input))
 }
 
-function claimName(deps: Pick<Deps, 'instanceId'>, { scope, key }: { scope: string; key: string }): string {
+function claimName(deps: Pick<Deps, 'instanceId'>, { scope, key }: KeyOfScope): string {
   return JSON.stringify([deps.instanceId, scope, key])
 }
 
-async function findOrMakeClaim(deps: IdempotencyDeps, input: KeyedRequest, mayClaim: boolean): Promise<Claim> {
+async function findOrInsertClaim(deps: IdempotencyDeps, input: KeyedRequest, mayClaim: boolean): Promise<Claim> {
   if (!/^[\x21-\x7e]{1,255}$/.test(input.key))
     throw new ServiceError('invalid', 'The Idempotency-Key has to be 1 to 255 printable characters.', {
       detail: { issues: [{ path: 'Idempotency-Key', message: 'is not valid' }] },
     })
   const hash = createHash('sha256').update(`${input.method} ${input.path}\n`).update(input.body).digest()
   const { scope, key } = input
-  if (!mayClaim) return claimAgain(deps, { scope, key, hash, mayClaim })
-  const inserted = await deps.db
-    .insertInto('idempotency_keys')
-    .values({
-      scope,
-      key,
-      request_sha256: hash,
-      resource_id: deps.newId(),
-      instance_id: deps.instanceId,
-      status: null,
-      body: null,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('resource_id')
-    .executeTakeFirst()
-  if (inserted !== undefined) return { resourceId: inserted.resource_id, replay: null }
-  return claimAgain(deps, { scope, key, hash, mayClaim })
+  if (mayClaim) {
+    const row = { scope, key, request_sha256: hash, resource_id: deps.newId(), instance_id: deps.instanceId }
+    const resourceId = await insertKey(deps.db, row)
+    if (resourceId !== null) return { resourceId, replay: null }
+  }
+  return findClaim(deps, { scope, key, hash, mayClaim })
 }
 
-async function claimAgain(
+async function findClaim(
   deps: IdempotencyDeps,
-  input: { scope: string; key: string; hash: Buffer; mayClaim: boolean },
+  input: KeyOfScope & { hash: Buffer; mayClaim: boolean },
 ): Promise<Claim> {
-  const row = await deps.db
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('scope', '=', input.scope)
-    .where('key', '=', input.key)
-    .executeTakeFirst()
-  if (row === undefined)
+  const row = await getKey(deps.db, input)
+  // No row: another request claimed the key in this process and has not inserted it, or was refused and released it.
+  if (row === null)
     throw new ServiceError(
       'idempotency_in_progress',
-      // Between its first look and its row there is nothing to tell one from the other.
-      'The first request with this Idempotency-Key is just beginning, or was just refused.',
+      'The first request with this Idempotency-Key is just starting, or was just refused.',
       { hint: 'Send it again in a moment.', detail: { retry_after_seconds: 1 } },
     )
   if (!row.request_sha256.equals(input.hash))
@@ -101,52 +79,12 @@ async function claimAgain(
       hint: 'Use a new key for a new request.',
     })
   if (row.status !== null) return { resourceId: row.resource_id, replay: { status: row.status, body: row.body } }
-  // No answer yet: either the first request still runs, or what ran it is gone and this one takes over.
-  const taken = input.mayClaim ? await takeOver(deps, input) : null
+  // No answer yet: either the first request still runs, or its process is dead and this request takes over.
+  const by = { instanceId: deps.instanceId, deadAfterSeconds }
+  const taken = input.mayClaim ? await takeOverKey(deps.db, input, by) : null
   if (taken !== null) return { resourceId: taken, replay: null }
   throw new ServiceError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
-    hint: 'Send it again in a moment; you will get its answer.',
+    hint: 'Send it again in a moment to get its answer.',
     detail: { retry_after_seconds: 1 },
   })
-}
-
-/** The resource id of a claim whose request ended without an answer: in this server by an error, in another one with that server. */
-async function takeOver(deps: IdempotencyDeps, input: { scope: string; key: string }): Promise<string | null> {
-  const taken = await deps.db
-    .updateTable('idempotency_keys')
-    .set({ instance_id: deps.instanceId })
-    .where('scope', '=', input.scope)
-    .where('key', '=', input.key)
-    .where('status', 'is', null)
-    .where(({ eb, or, not }) =>
-      or([
-        eb('instance_id', '=', deps.instanceId),
-        not(isLiving(sql.ref('idempotency_keys.instance_id'), deadAfterSeconds)),
-      ]),
-    )
-    .returning('resource_id')
-    .executeTakeFirst()
-  return taken?.resource_id ?? null
-}
-
-export async function keepAnswer(
-  deps: IdempotencyDeps,
-  input: { scope: string; key: string; status: number; body: string | null },
-): Promise<void> {
-  await deps.db
-    .updateTable('idempotency_keys')
-    .set({ status: input.status, body: input.body })
-    .where('scope', '=', input.scope)
-    .where('key', '=', input.key)
-    .execute()
-}
-
-/** A refused request made nothing, so its key is free again. */
-export async function releaseKey(deps: IdempotencyDeps, input: { scope: string; key: string }): Promise<void> {
-  await deps.db
-    .deleteFrom('idempotency_keys')
-    .where('scope', '=', input.scope)
-    .where('key', '=', input.key)
-    .where('status', 'is', null)
-    .execute()
 }

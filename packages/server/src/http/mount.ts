@@ -9,16 +9,25 @@ import {
   type SandboxActor,
   type UserActor,
 } from '../auth/actor.ts'
-import { allow, type Allowed, type AuthorizedAccount, type AuthorizedProject, refuseByPath } from '../auth/allow.ts'
+import {
+  allow,
+  type Allowed,
+  type AuthorizedAccount,
+  type AuthorizedProject,
+  isUuid,
+  refuseByPath,
+} from '../auth/allow.ts'
 import { authenticateOn, authenticateSandbox } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { takeAgentWrite } from './agent-writes.ts'
-import { ofApi, parseJson, readBody } from './body.ts'
-import { claimKey, endClaim, keepAnswer, releaseKey } from './idempotency.ts'
+import { takeAgentWrite } from './admission/agent-writes.ts'
+import { ofApi, parseJson, readBody } from './bodies/body.ts'
+import { claimKey, endClaim } from './idempotency.ts'
+import { releaseKey, storeAnswer } from './idempotency-store.ts'
+import { type BodyPlace, LargeBodies } from './bodies/large-bodies.ts'
 import { cutWhole, Page } from './page.ts'
 import { replyError } from './reply-error.ts'
-import { responseWhileAdmitted } from './while-admitted.ts'
+import { responseWhileAdmitted } from './admission/while-admitted.ts'
 import { parseWith } from './validation.ts'
 import { writeReply } from './write-reply.ts'
 import { type AppContext, type Bindings, clientAddress, credentialsOf, type RequestInfo } from './request-info.ts'
@@ -41,7 +50,7 @@ export interface Input<R extends Route> {
 
 type Reply<R extends Route> = z.input<R['reply']>
 
-/** A route and what answers it. */
+/** A route and its handler. */
 export interface Mounted {
   route: Route
   run: (input: Input<Route>) => Promise<unknown>
@@ -65,24 +74,29 @@ async function answer(deps: Deps, mounted: Mounted, c: AppContext): Promise<Resp
   try {
     return await serve(deps, mounted, c, request)
   } catch (error) {
-    if (request.signal.aborted && !(error instanceof ServiceError)) return replyError(leftEarly(error), request, deps)
+    if (request.signal.aborted && !(error instanceof ServiceError))
+      return replyError(clientDisconnected(error), request, deps)
+    const { route } = mounted
+    if (error instanceof ServiceError && !route.errors.includes(error.code))
+      deps.undeclaredError(route.name, error.code)
     return replyError(error, request, deps)
   }
 }
 
-/** Whoever closes a page stops what was under way for it. Nobody reads this answer, and it is no mistake of ours. */
-function leftEarly(error: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The client left before its answer was ready.', { cause: error })
+/** A closed page cancels its work. The client disconnected, so this is not reported as a server error. */
+function clientDisconnected(error: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The client disconnected before its response was ready.', { cause: error })
 }
 
 async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request: RequestInfo): Promise<Response> {
   const params = c.req.param() as Record<string, string>
   const { actor, project, account } = await authorize(deps, route, c.req.raw, request.path, params)
   request.actor = actor
+  if (project !== null) nameById(project, params, request)
   request.mayWrite = project !== null && mayWrite(project.role)
   const query = parseWith(route.query, Object.fromEntries(searchOf(c.req.url)), 'query')
-  const bytes =
-    route.body === null ? Buffer.alloc(0) : await readBody(c.req.raw, ofApi, deps.config.network.limits.wholeBodyMs)
+  using place = largeBodies.placeOf(actor?.user_id ?? '')
+  const bytes = route.body === null ? Buffer.alloc(0) : await readBodyOf(deps, route, c.req.raw, place)
   takeAgentWrite(deps, actor, { route, bytes: bytes.length })
   const body = route.body === null ? undefined : parseWith(route.body, parseJson(bytes), 'request body')
   const caller = actor === null ? null : { actor, requestId: request.id, address: request.address }
@@ -113,14 +127,15 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
     await failpoint('idempotency.after_claim')
     const made = await serialize(route, await run(input))
     await failpoint('idempotency.before_keep')
-    await keepAnswer(deps, { scope, key, status: route.status, body: route.secretReply ? null : made.text })
+    await storeAnswer(deps.db, { scope, key, status: route.status, body: route.secretReply ? null : made.text })
     await failpoint('idempotency.after_keep')
     return jsonResponse(made.text, route.status, request, made.headers)
   } catch (error) {
-    // A refusal made nothing. After anything else nobody knows, so the key stays with its request and a retry finds what is there.
+    // A refusal made nothing. After any other error the outcome is unknown, so the key stays with its request and a
+    // retry finds what exists.
     if (error instanceof ServiceError) {
       await failpoint('idempotency.before_release')
-      await releaseKey(deps, { scope, key })
+      await releaseKey(deps.db, { scope, key })
     }
     throw error
   } finally {
@@ -128,11 +143,29 @@ async function serve(deps: Deps, { route, run }: Mounted, c: AppContext, request
   }
 }
 
+/** A larger body may take longer. */
+function readBodyOf(deps: Deps, { bodyLimit }: Route, raw: Request, place: BodyPlace): Promise<Buffer> {
+  const { wholeBodyMs } = deps.config.network.limits
+  if (bodyLimit === null) return readBody(raw, ofApi, wholeBodyMs)
+  return readBody(raw, bodyLimit, largeBodyTimes * wholeBodyMs, place)
+}
+
+const largeBodies = new LargeBodies()
+
+const largeBodyTimes = 5
+
+/** A slug may name another project tomorrow, so from here on the project goes by its id, including in the idempotency key. */
+function nameById({ project_id }: AuthorizedProject, params: Record<string, string>, request: RequestInfo): void {
+  if (params.projectId === undefined || isUuid(params.projectId)) return
+  params.projectId = project_id
+  request.path = request.path.replace(/^\/v1\/projects\/[^/]+/, `/v1/projects/${project_id}`)
+}
+
 function isEventStream(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** Whose keys are one set: a user's by user tokens, a user's by tokens of a project, and a session's. */
+/** Idempotency keys are shared by a user's user tokens, by a user's tokens of one project, and by a session. */
 function scopeOf(actor: Actor): string {
   if (actor.kind === 'user') return `user ${actor.user_id}`
   return `${actor.kind} ${actor.project_id} ${actor.session_id ?? ''} ${actor.user_id}`
@@ -145,7 +178,7 @@ function searchOf(url: string): URLSearchParams {
 
 async function authorize(
   deps: Deps,
-  { access, session }: Pick<Route, 'access' | 'session'>,
+  { access, session, deleted }: Pick<Route, 'access' | 'session' | 'deleted'>,
   raw: Request,
   path: string,
   { projectId, accountId, sessionId = '' }: Record<string, string>,
@@ -159,7 +192,15 @@ async function authorize(
   refuseByPath(actor, path)
   return {
     actor,
-    ...(await allow(deps, { access, actor, projectId, accountId, sessionId: session ? sessionId : null, read })),
+    ...(await allow(deps, {
+      access,
+      actor,
+      projectId,
+      accountId,
+      sessionId: session ? sessionId : null,
+      read,
+      deleted,
+    })),
   }
 }
 
@@ -199,7 +240,7 @@ function jsonResponse(
   })
 }
 
-/** A list in JSON, of ASCII alone: what a header can carry. */
+/** A JSON list in pure ASCII, which a header can carry. */
 function headerOf(warnings: string[]): string {
   return JSON.stringify(warnings.slice(0, 20)).replace(
     /[^\x20-\x7e]/g,
@@ -220,7 +261,7 @@ export function requestInfo(deps: Pick<Deps, 'newId'>, c: AppContext): RequestIn
     mayWrite: false,
     method: c.req.method,
     url: c.req.url,
-    // As the router decoded it: what is judged is what is served.
+    // As the router decoded it, so that the authorized path is the served one.
     path: c.req.path,
     address: clientAddress(c),
     signal: c.req.raw.signal,

@@ -4,7 +4,7 @@ import { commit } from '@svc/git/testing'
 import { gitText } from '../change-requests/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
-/** Titles and names are one line, whoever sends them: a second line would speak for itself in a commit, a log or a card. */
+/** Titles and names are one line, whoever sends them: a second line could forge content in a commit, a log or a card. */
 
 setDefaultTimeout(60_000)
 

@@ -11,29 +11,29 @@ export class Page<Body> {
   }
 }
 
-/** Rows asked for with one more than `limit`; the one more tells that there is a next page. */
+/** Takes rows queried with `limit + 1`; the extra row shows that there is a next page. */
 export function cutPage<T>(
   rows: T[],
   limit: number,
   namesOf: (last: T) => (string | number)[],
 ): { rows: T[]; next: string | null } {
   if (rows.length <= limit) return { rows, next: null }
-  const kept = rows.slice(0, limit)
-  return { rows: kept, next: cursorOf(namesOf(kept.at(-1)!)) }
+  const page = rows.slice(0, limit)
+  return { rows: page, next: cursorOf(namesOf(page.at(-1)!)) }
 }
 
 function cursorOf(parts: (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
-/** Time and name of the last row of a page. The time is one `cutPage` could have written; what names the row is the caller's to check. */
+/** Time and name of the last row of a page. The time has the format `cutPage` writes; the caller checks the name. */
 export function readCursor(cursor: string | undefined): [string, string] | null {
   const pair = readPair(cursor)
   if (pair !== null && !isOurTime(pair[0])) throw invalidCursor()
   return pair
 }
 
-/** Two texts, as `cutPage` wrote them; what they are is the caller's to check. */
+/** Two texts as `cutPage` wrote them; the caller checks what they are. */
 export function readPair(cursor: string | undefined): [string, string] | null {
   if (cursor === undefined) return null
   const [first, second] = partsOf(cursor)
@@ -52,7 +52,7 @@ function partsOf(cursor: string): unknown[] {
   return parts
 }
 
-/** A cursor of a list whose rows are named by UUIDs: the database compares it as one. */
+/** A cursor of a list whose rows are named by UUIDs, as the database compares it as one. */
 export function readIdCursor(cursor: string | undefined): [string, string] | null {
   const after = readCursor(cursor)
   if (after !== null && !isUuid(after[1])) throw invalidCursor()
@@ -64,14 +64,14 @@ function isOurTime(text: string): boolean {
 }
 
 export function invalidCursor(): ServiceError {
-  return new ServiceError('invalid', 'The cursor is not one this list gave.', {
+  return new ServiceError('invalid', 'This cursor does not belong to this list.', {
     detail: { issues: [{ path: 'cursor', message: 'is not valid' }] },
   })
 }
 
 /**
- * The page of a list that its handler answered whole. A cursor holds the last entry's name and its place: where that
- * entry is gone meanwhile, the next page begins at its place.
+ * Cuts a page from a list that its handler returned whole. A cursor holds the last entry's name and position: when
+ * that entry is deleted, the next page starts at its position.
  */
 export function cutWhole(
   { list, by }: ListPages,

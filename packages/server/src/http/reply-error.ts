@@ -2,7 +2,7 @@ import { type ErrorBody, errorStatus, ServiceError } from '@svc/contract'
 import { GitError, isDiskFull } from '@svc/git'
 import pg from 'pg'
 import { type Actor, boundSession } from '../auth/actor.ts'
-import { isDatabaseAway } from '../db/away.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import type { Redaction, Redactor } from '../redaction/redaction.ts'
 
@@ -11,11 +11,11 @@ export interface Answered {
   method: string
   path: string
   actor?: Actor | null
-  /** Whether the actor's role in the project writes. */
+  /** Whether the actor's role in the project allows writing. */
   mayWrite?: boolean
 }
 
-/** The one shape of every error, and the status its code has. What is our own mistake goes to the log, never to the user. */
+/** The one shape of every error, with the status of its code. An internal error goes to the log, never to the user. */
 export function replyError(
   error: unknown,
   request: Answered,
@@ -40,9 +40,9 @@ export function replyError(
 type TextRedactor = Pick<Redactor, 'text'>
 
 /**
- * An error repeats what the caller sent. An agent's is searched for what its own session was given; a writer's for secrets of
- * the project in the path, but not a viewer's, who could ask by it whether a guess is one. Before the caller is known, and
- * through gateways, it is searched for tokens of the service alone.
+ * An error may repeat what the caller sent. An agent's is redacted by its own session's secrets, and a writer's by
+ * the secrets of the project in the path. A viewer's is not: it would confirm a guessed secret. Before the caller is
+ * known, and through gateways, only tokens of the service are redacted.
  */
 function redactorOf(redaction: Redaction, { path, actor, mayWrite }: Answered): TextRedactor {
   if (actor === undefined || actor === null) return redaction.of(null)
@@ -60,8 +60,8 @@ export function errorResponse(error: ServiceError, requestId: string, redactor: 
   const retryAfter = error.detail.retry_after_seconds ?? (status === 503 ? 2 : status === 429 ? 10 : null)
   if (retryAfter !== null) headers['retry-after'] = String(retryAfter)
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="svc"'
-  const said: ErrorBody = error.toBody()
-  const body = redactor === null ? said : { ...(redacted(said, redactor) as ErrorBody), code: said.code }
+  const wholeBody: ErrorBody = error.toBody()
+  const body = redactor === null ? wholeBody : { ...(redacted(wholeBody, redactor) as ErrorBody), code: wholeBody.code }
   return new Response(JSON.stringify(body), { status, headers })
 }
 
@@ -74,24 +74,24 @@ function redacted(value: unknown, redactor: TextRedactor): unknown {
 
 function asRefusal(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error
-  if (isDatabaseAway(error))
-    // It may have gone between two of our questions, so nothing is claimed of what was done by then.
+  if (isDatabaseUnavailable(error))
+    // It may have failed between two queries, so this makes no claim about what was done.
     return new ServiceError('unavailable', 'The database does not answer.', {
-      hint: 'Try again in a moment. With the same Idempotency-Key nothing is done twice.',
+      hint: 'Try again in a moment. With the same Idempotency-Key, nothing is done twice.',
       cause: error,
     })
   if (isDiskFull(error) || (error instanceof pg.DatabaseError && error.code === '53100'))
     return new ServiceError('unavailable', 'The disk of this server is full. Nothing was changed.', {
-      hint: 'Its operator has to make room in the data folder; then try again.',
+      hint: 'Try again when its operator has freed space in the data folder.',
       detail: { retry_after_seconds: 60 },
       cause: error,
     })
   if (error instanceof GitError && error.failure === 'busy')
     return new ServiceError('unavailable', error.message, { cause: error })
-  // By the kernel for want of memory, or by an operator.
+  // By the kernel for lack of memory, or by an operator.
   if (error instanceof GitError && error.failure === 'killed')
-    return new ServiceError('unavailable', 'A git that worked on this was ended from outside.', {
-      hint: 'Try again in a moment: what was begun is finished first.',
+    return new ServiceError('unavailable', 'A git process working on this request was killed.', {
+      hint: 'Try again in a moment: a change that was in progress is finished first.',
       cause: error,
     })
   return null

@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { Actor } from '../auth/actor.ts'
 import type { Credentials } from '../auth/authenticate.ts'
-import { addressOf, type ListenedRequest } from './client-address.ts'
+import { addressOf, type ListenedRequest } from './connections/client-address.ts'
 
-/** Facts of one request that handlers and guards need, read once. */
+/** Facts about a request for handlers and guards, read once. */
 export interface RequestInfo {
   id: string
-  /** Null before the caller is known. */
+  /** Null before the caller is authenticated. */
   actor: Actor | null
-  /** Whether their role in the project writes. */
+  /** Whether the actor's role in the project allows writing. */
   mayWrite: boolean
   method: string
   url: string
@@ -17,14 +17,14 @@ export interface RequestInfo {
   address: string
   signal: AbortSignal
   headers: Headers
-  /** True for what came over the relay of a sandbox. */
+  /** True for requests through the relay of a sandbox. */
   fromSandbox: boolean
   idempotencyKey: string | null
-  /** The id a creating handler gives what it makes: the same again when the request is a retry. */
+  /** The id for a resource that a handler creates, the same when the request is a retry. */
   resourceId: string
-  /** It was answered before under its key, and that answer is not kept: nothing is made anew. */
+  /** It was answered before under its key and that answer is not stored: create nothing again. */
   isRepetition: boolean
-  /** Sentences about what was done and may be a mistake; they go with the answer as the header Svc-Warnings. */
+  /** Sentences about successful changes that may be mistakes, sent in the header Svc-Warnings. */
   warnings: string[]
 }
 
@@ -39,7 +39,7 @@ export function clientAddress(c: AppContext): string {
   return addressOf(c.env?.incoming)
 }
 
-export function credentialsOf(request: Request): Credentials {
+export function credentialsOf(request: Pick<Request, 'headers' | 'method'>): Credentials {
   return {
     authorization: request.headers.get('authorization'),
     cookie: request.headers.get('cookie'),

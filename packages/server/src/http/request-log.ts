@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/contract'
 import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { Deps } from '../deps.ts'
-import { cutWhenBroken } from './cut-answer.ts'
+import { cutWhenBroken } from './connections/truncate-broken-stream.ts'
 import { errorResponse } from './reply-error.ts'
 import type { AppContext, Bindings } from './request-info.ts'
 import { clientAddress } from './request-info.ts'
@@ -10,7 +10,7 @@ import { clientAddress } from './request-info.ts'
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const methodOf = (method: string) => (knownMethods.has(method) ? method : 'other')
 
-/** The pattern that matched, so that the series of a metric are as many as our routes. */
+/** The matched pattern, so that a metric has as many series as there are routes. */
 function routeOf(c: Context): string {
   const path = routePath(c, -1)
   return path === '/*' || path === '*' ? 'none' : path
@@ -18,7 +18,7 @@ function routeOf(c: Context): string {
 
 const urlBytesMax = 16 * 1024
 
-/** Gives every request its id and one line in the log. Paths only: a query can hold what nobody should read twice. */
+/** Gives every request its id and one log line. Paths only: a query can hold secrets. */
 export function requestLog(
   deps: Pick<Deps, 'log' | 'metrics' | 'newId'>,
 ): MiddlewareHandler<{ Bindings: Bindings; Variables: { requestId: string } }> {
@@ -30,12 +30,12 @@ export function requestLog(
       return errorResponse(new ServiceError('invalid', 'The address of this request is too long.'), id)
     await next()
     const answer = cutWhenBroken(c.res, (error) => {
-      deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'an answer broke off')
+      deps.log.warn({ request_id: id, err: error, path: c.req.path }, 'a response was cut off')
       const outgoing = (c.env as Partial<Bindings> | undefined)?.outgoing
       outgoing?.destroy()
       return { isCut: outgoing !== undefined }
     })
-    // Setting it makes a stream of what is a text.
+    // Assigning it turns a text into a stream.
     if (answer !== c.res) c.res = answer
     const seconds = (performance.now() - started) / 1000
     deps.metrics.request({ method: methodOf(c.req.method), route: routeOf(c), status: c.res.status }, seconds)

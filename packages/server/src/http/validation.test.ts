@@ -10,6 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
+const unknown = (field: string) => `The request body has an unknown field: ${field}`
+
 describe('a refusal names the field in words, and the issue by its name', () => {
   test.each([
     ['POST', '/change-requests', { title: 'A title' }, 'Head branch is required.', 'head_ref'],
@@ -33,8 +35,21 @@ describe('a refusal names the field in words, and the issue by its name', () => 
       'Expiry time must be a time such as 2026-01-31T09:30:00.000Z.',
       'expires_at',
     ],
+    ['PATCH', '', { settings: { agent_merge: 'maybe' } }, 'Agent merge must be deny or allow.', 'settings.agent_merge'],
     // Three bytes a character: the limit counts bytes.
     ['POST', '/sessions', { metadata: { note: '€'.repeat(6_000) } }, 'Metadata is larger than 16 KiB.', 'metadata'],
+    ['POST', '/sessions', { agnet_name: 'build' }, unknown('agnet_name; did you mean agent_name?'), 'agnet_name'],
+    ['POST', '/sessions', { name: 'x', provider: 'y' }, unknown('provider.'), 'provider'],
+    ['POST', '/sessions', { __proto__x: 1, constructor: 1 }, unknown('__proto__x.'), '__proto__x'],
+    ['POST', '/sessions', { ['x'.repeat(200)]: 1 }, unknown(`${'x'.repeat(60)}….`), `${'x'.repeat(60)}…`],
+    ['POST', '/sessions', { session_id: 'x' }, 'Session must be a random UUID (version 4).', 'session_id'],
+    [
+      'POST',
+      '/sessions',
+      { branch_already_created: true },
+      'Session is required with branch_already_created: the branch has this name.',
+      'session_id',
+    ],
   ])('%s %s %j', async (method, path, body, error, field) => {
     const reply = await app.request<{ error: string; issues: { path: string }[] }>(
       method,

@@ -1,15 +1,36 @@
-/** Requests that do not fit their schema, in words for a person; `issues` keeps the names of the fields for programs. */
+/** Requests that do not fit their schema, in words for a person; `issues` keeps the field names for programs. */
 import { ServiceError } from '@svc/contract'
+import { closest } from '@svc/contract/schemas/closest'
 import { z } from 'zod'
 
 const issuesMax = 20
+const unknownField = 'has an unknown field'
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const parsed = schema.safeParse(value, { error: wordsOf })
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.slice(0, issuesMax).map(({ path, message }) => ({ path: path.join('.'), message }))
+  const issues = parsed.error.issues
+    .flatMap((issue) => (issue.code === 'unrecognized_keys' ? unknownFields(schema, issue) : [issue]))
+    .slice(0, issuesMax)
+    .map(({ path, message }) => ({ path: path.join('.'), message }))
   const first = issues[0]
   throw invalid(first === undefined ? `The ${where} is not valid.` : sentence(where, first), issues)
+}
+
+/** One issue per unknown field, named as sent: it has no name for people. */
+function unknownFields(schema: z.ZodType, issue: z.core.$ZodIssueUnrecognizedKeys) {
+  const known = issue.path.length === 0 ? fieldsOf(schema) : []
+  return issue.keys.slice(0, issuesMax).map((key) => {
+    const near = closest(key, known)
+    const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key
+    const question = near === null ? '' : `; did you mean ${near}?`
+    return { path: [...issue.path, shown], message: `${unknownField}: ${shown}${question}` }
+  })
+}
+
+function fieldsOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodOptional) return fieldsOf(schema.unwrap() as z.ZodType)
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape as object) : []
 }
 
 export function invalid(message: string, issues: { path: string; message: string }[]): ServiceError {
@@ -17,13 +38,14 @@ export function invalid(message: string, issues: { path: string; message: string
 }
 
 function sentence(where: string, { path, message }: { path: string; message: string }): string {
+  if (message.startsWith(unknownField)) return `The ${where} ${message}${message.endsWith('?') ? '' : '.'}`
   const isPredicate = /^(is|has|holds|must|needs) /.test(message)
   if (path === '') return isPredicate ? `The ${where} ${message}.` : `The ${where} is not valid: ${message}.`
-  if (isPredicate) return `${fieldInWords(path)} ${message}.`
-  return /[.!]$/.test(message) ? message : `${fieldInWords(path)}: ${message}.`
+  if (isPredicate) return `${fieldLabel(path)} ${message}.`
+  return /[.!]$/.test(message) ? message : `${fieldLabel(path)}: ${message}.`
 }
 
-/** Fields whose name is not what a person calls them. */
+/** Fields that people call by another name. */
 const names: Record<string, string> = {
   agent_name: 'agent',
   base_ref: 'base branch',
@@ -40,13 +62,15 @@ const names: Record<string, string> = {
 }
 
 /** `repo_url` is "Repository URL", and `comments.3.path` "Comments 4, path". */
-export function fieldInWords(path: string): string {
-  const words = path.split('.').reduce((text, part) => {
+export function fieldLabel(path: string): string {
+  // Settings have the same names wherever the body holds them.
+  const parts = path.replace(/^settings\.(?=.)/, '').split('.')
+  const label = parts.reduce((text, part) => {
     if (/^\d+$/.test(part)) return `${text} ${Number(part) + 1}`
     const word = names[part] ?? part.replaceAll('_', ' ')
     return text === '' ? word : `${text}, ${word}`
   }, '')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return label.charAt(0).toUpperCase() + label.slice(1)
 }
 
 const kinds: Record<string, string> = {
@@ -59,7 +83,7 @@ const kinds: Record<string, string> = {
   string: 'text',
 }
 
-/** A message of the schema itself comes before these. */
+/** A message of the schema itself takes precedence. */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -76,7 +100,7 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${listOf(issue.values.map(String))}`
     case 'unrecognized_keys':
-      return `has an unknown field: ${issue.keys.join(', ')}`
+      return `${unknownField}: ${issue.keys.join(', ')}`
     default:
       return undefined
   }

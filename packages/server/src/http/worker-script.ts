@@ -1,16 +1,17 @@
 /**
- * Service workers of the origins beside the API's. One that a program registered stays in every browser that met it and goes on
- * answering for its origin when the program was replaced, because a browser keeps a worker whose script it can no longer load.
- * So a script that the program does not serve any more is answered with one that ends the worker.
+ * Service workers of the origins beside the API's. A worker that a program registered stays in every browser that
+ * loaded it and keeps answering for its origin after the program is replaced, because a browser keeps a worker whose
+ * script it cannot load. So a script that the program no longer serves is answered with one that unregisters the
+ * worker.
  */
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 
-/** A browser asks for the script of a worker, to register it or to see whether it changed. No page sends this by itself. */
+/** Whether the browser requests a worker's script, to register or update it. A page cannot send this header itself. */
 export function asksForWorker(request: IncomingMessage): boolean {
   return request.headers['service-worker'] === 'script'
 }
 
-/** An error of the program or of the way to it may pass; everything else that is no script is no worker of this program. */
+/** An error of the program or the connection may pass; any other response that is not a script means that the program has no such worker. */
 export function isNoWorker(status: number, contentType: string | undefined): boolean {
   if (status >= 500 || status === 304) return false
   return (
@@ -30,11 +31,11 @@ export function endingWorker(): Response {
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      // An update counts only when its script may have the scope of the worker.
+      // The browser accepts an update only if its script may have the worker's scope.
       'service-worker-allowed': '/',
     },
   })
 }
 
-/** A script is never kept: from a cache, a worker would see for a day that nothing changed. */
+/** Never cached: from a cache, a worker would see no change for a day. */
 export const neverKept: OutgoingHttpHeaders = { 'cache-control': 'no-store' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { turnsOfOthers } from '@svc/git/testing'
+import { yieldsToOthers } from '@svc/git/testing'
 import { z } from 'zod'
 import { writeReply } from './write-reply.ts'
 
@@ -34,7 +34,7 @@ describe('a reply', () => {
   })
 
   test('of a long list lets others in between', async () => {
-    const turns = await turnsOfOthers(() => writeReply(reply, result))
+    const turns = await yieldsToOthers(() => writeReply(reply, result))
     expect(turns).toBeGreaterThan(10)
   })
 

@@ -1,13 +1,13 @@
 import { setImmediate as othersHadTheirs } from 'node:timers/promises'
 import { z } from 'zod'
 
-/** So many rows of a list, and so many letters of a text, are written before others get their turn. */
+/** Rows of a list and characters of a text to write before yielding to other requests. */
 const rowsAtOnce = 500
-const lettersAtOnce = 256 * 1024
+const deliveriesAtOnce = 256 * 1024
 
 /**
- * A reply as JSON, as its schema has it. The list of a hundred thousand files takes half a second, in which nobody else
- * would be answered, so long lists and texts are written piece by piece.
+ * Writes a reply as JSON by its schema. A list of a hundred thousand files takes half a second, during which nothing
+ * else would be answered, so long lists and texts are written in pieces.
  */
 export async function writeReply(schema: z.ZodType, result: unknown): Promise<string> {
   const lists = longLists(schema, result)
@@ -19,7 +19,7 @@ export async function writeReply(schema: z.ZodType, result: unknown): Promise<st
   for (const [name, value] of Object.entries(parsed)) {
     const list = lists.get(name)
     const text = list ? await writeList(list) : isLongText(value) ? await writeText(value) : JSON.stringify(value)
-    // As JSON has it: what is not there is left out.
+    // As in JSON, undefined members are left out.
     if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`)
   }
   return `{${members.join(',')}}`
@@ -30,7 +30,7 @@ interface List {
   rows: unknown[]
 }
 
-/** Those that may be held against the schema row by row. */
+/** Lists that can be checked against the schema row by row. */
 function longLists(schema: z.ZodType, result: unknown): Map<string, List> {
   const lists = new Map<string, List>()
   if (!(schema instanceof z.ZodObject) || !isPlain(schema) || typeof result !== 'object' || result === null)
@@ -44,10 +44,10 @@ function longLists(schema: z.ZodType, result: unknown): Map<string, List> {
 }
 
 function isLongText(value: unknown): value is string {
-  return typeof value === 'string' && value.length > lettersAtOnce
+  return typeof value === 'string' && value.length > deliveriesAtOnce
 }
 
-/** Without rules of its own on the whole, which a part might not keep. */
+/** Without checks on the whole, which a part might fail. */
 function isPlain(schema: z.ZodObject | z.ZodArray): boolean {
   return (schema.def.checks ?? []).length === 0
 }
@@ -61,11 +61,11 @@ async function writeList({ of, rows }: List): Promise<string> {
   return `[${pieces.join(',')}]`
 }
 
-/** A letter that is cut in two is written as its halves, which every reader of JSON puts together. */
+/** A surrogate pair that is cut is written as two escapes, which JSON readers join. */
 async function writeText(text: string): Promise<string> {
   const pieces: string[] = []
-  for (let at = 0; at < text.length; at += lettersAtOnce) {
-    pieces.push(JSON.stringify(text.slice(at, at + lettersAtOnce)).slice(1, -1))
+  for (let at = 0; at < text.length; at += deliveriesAtOnce) {
+    pieces.push(JSON.stringify(text.slice(at, at + deliveriesAtOnce)).slice(1, -1))
     await othersHadTheirs()
   }
   return `"${pieces.join('')}"`

@@ -1,4 +1,4 @@
-/** A gzipped tar of one program: what `tar -xzf` unpacks anywhere. */
+/** A gzipped tar of one program, which `tar -xzf` unpacks anywhere. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib'
 
 const block = 512
 
-/** Written beside its place and renamed, so that nobody is sent half of one. Fast rather than small: it is made while somebody waits. */
+/** Written beside its place and renamed, so that no client gets half of one. Fast rather than small: it is made during a request. */
 export async function packProgram(program: string, archive: string): Promise<void> {
   const { size } = await stat(program)
   const aside = `${archive}.${process.pid}.tmp`
@@ -22,11 +22,11 @@ export async function packProgram(program: string, archive: string): Promise<voi
 async function* tar(program: string, size: number): AsyncIterable<Uint8Array> {
   yield header('svc', size)
   yield* createReadStream(program, { highWaterMark: 1024 * 1024 })
-  // To the end of its block, and two empty blocks that end the archive.
+  // Pads to the end of the block and adds the two empty blocks that end the archive.
   yield new Uint8Array(((block - (size % block)) % block) + 2 * block)
 }
 
-/** POSIX ustar; the same program gives the same bytes, whoever built it and when. */
+/** POSIX ustar; the same program gives the same bytes, whenever and by whomever it is built. */
 function header(name: string, size: number): Uint8Array {
   const bytes = Buffer.alloc(block)
   const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`

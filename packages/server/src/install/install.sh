@@ -3,6 +3,7 @@
 #   ~/.svc/bin/svc                the program
 #   /usr/local/bin/svc            a link to it, where this user may write there, else
 #   ~/.local/bin/svc              (SVC_BIN_DIR names another folder)
+#   ~/.svc/share/man              its manual pages, with links to them beside that folder (~/.local/share/man/man1)
 # Everything is inside these braces and one function that is called last: a download that was cut short does nothing.
 {
 svc_say() { printf '%s\n' "$*" >&2; }
@@ -52,6 +53,29 @@ svc_link() {
   svc_is_ours "$svc_shim" || ln -s "$svc_program" "$svc_shim" || svc_fail "$svc_shim cannot be written."
 }
 
+# man finds pages beside the folders of PATH: of ~/.local/bin, those in ~/.local/share/man. svc works without them.
+svc_manual() {
+  svc_pages=$svc_home/share/man/man1
+  svc_man=
+  rm -rf "$svc_pages"
+  "$svc_program" man --out "$svc_pages" >/dev/null 2>&1 || { svc_say 'Its manual pages could not be written.'; return 0; }
+  case "$svc_dir" in */bin) ;; *) return 0 ;; esac
+  svc_man=${svc_dir%/bin}/share/man/man1
+  { mkdir -p "$svc_man" && [ -w "$svc_man" ]; } 2>/dev/null || {
+    svc_say "$svc_man cannot be written, so the manual pages are in $svc_pages alone: man -M $svc_home/share/man svc"
+    svc_man=
+    return 0
+  }
+  # Pages of an earlier version lead nowhere now.
+  for svc_page in "$svc_man"/svc*.1; do
+    [ -L "$svc_page" ] && case "$(readlink "$svc_page")" in "$svc_pages"/*) rm -f "$svc_page" ;; esac
+  done
+  for svc_page in "$svc_pages"/*.1; do
+    svc_name=$svc_man/${svc_page##*/}
+    [ -e "$svc_name" ] || [ -L "$svc_name" ] || ln -s "$svc_page" "$svc_name" || return 0
+  done
+}
+
 # Of this server, unless the client was told of others before.
 svc_host() {
   case "$svc_origin" in
@@ -88,7 +112,9 @@ svc_install() {
   cp "$svc_tmp/svc" "$svc_home/bin/.svc.$$" && chmod 755 "$svc_home/bin/.svc.$$" || svc_fail "$svc_home cannot be written."
   mv -f "$svc_home/bin/.svc.$$" "$svc_program"
   svc_link
-  printf '{"origin": "%s", "version": "%s", "shim": "%s"}\n' "$svc_origin" "$svc_version" "$svc_shim" >"$svc_home/install.json"
+  svc_manual
+  printf '{"origin": "%s", "version": "%s", "shim": "%s", "man": "%s"}\n' \
+    "$svc_origin" "$svc_version" "$svc_shim" "$svc_man" >"$svc_home/install.json"
   [ -n "${SVC_UPDATE:-}" ] || svc_host
 
   svc_say "Installed svc $svc_version: $svc_program, linked by $svc_shim"
@@ -96,7 +122,13 @@ svc_install() {
     *":$svc_dir:"*) ;;
     *) svc_say "$svc_dir is not on your PATH. Add it: export PATH=\"$svc_dir:\$PATH\"" ;;
   esac
-  [ -n "${SVC_UPDATE:-}" ] || svc_say 'Next: svc login'
+  [ -z "${SVC_UPDATE:-}" ] || return 0
+  # The owner of a server on this machine is signed in already.
+  if SVC_API_URL="$svc_origin" "$svc_program" whoami >/dev/null 2>&1; then
+    svc_say 'You are signed in. Next: svc status'
+  else
+    svc_say 'Next: svc login'
+  fi
 }
 
 svc_install "$@"

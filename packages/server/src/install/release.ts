@@ -1,7 +1,4 @@
-/**
- * The programs this server gives away: those of `npm run release` where they were made with this very program, and its own
- * program for its own platform always.
- */
+/** The programs this server offers for download: those of `npm run release` if they were made with this very program, and always its own for its own platform. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
@@ -29,7 +26,7 @@ export class Release {
     this.#deps = deps
   }
 
-  /** Every archive there is, by name. The first question makes the one of this server's own program, which takes some seconds. */
+  /** Every archive, by name. The first call makes the one of this server's own program, which takes some seconds. */
   async archives(): Promise<Archive[]> {
     const built = await this.#built()
     const own = built.some(({ name }) => name === ownName()) ? null : await this.#ownArchive()
@@ -53,7 +50,7 @@ export class Release {
     return []
   }
 
-  /** A version alone says too little: two builds of it may differ. */
+  /** A version alone is not enough: two builds of it may differ. */
   #ownHash(): Promise<string> {
     return (this.#hash ??= hashFile(process.execPath))
   }

@@ -1,4 +1,4 @@
-/** The installer a person pipes into a shell names the address the operator set, whatever a request says. */
+/** The installer that a person pipes into a shell contains the address the operator set, whatever the request's headers. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { buildApp } from '../app.ts'
 import { makeTestApp, type TestApp } from '../test-app.ts'

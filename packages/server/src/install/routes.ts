@@ -1,4 +1,4 @@
-/** `curl -fsSL <server>/install | sh`: the script, the checksums and the programs. Public: there is nothing secret in them. */
+/** `curl -fsSL <server>/install | sh`: the script, the checksums and the programs. Public, as it contains no secrets. */
 import { ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
@@ -9,7 +9,7 @@ const text = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-opti
 
 export function installRoutes(app: App, deps: Pick<Deps, 'config'>): void {
   const release = new Release(deps)
-  // Read at each request: a server on a port the kernel chose learns its address late.
+  // Read per request: a server on a port chosen by the kernel learns its address late.
   const installer = () =>
     new Response(
       script.replaceAll('{origin}', () => shellSafe(deps.config.publicUrl)),
@@ -27,11 +27,11 @@ export function installRoutes(app: App, deps: Pick<Deps, 'config'>): void {
     const archives = await release.archives()
     const found = archives.find(({ name }) => name === c.req.param('file'))
     if (found === undefined)
-      throw new ServiceError('not_found', 'This server has no such program.', {
+      throw new ServiceError('not_found', 'This server does not offer this program.', {
         hint:
           archives.length === 0
-            ? 'It runs from source: npm run build makes its program.'
-            : `It has ${archives.map(({ name }) => name).join(', ')}. npm run release makes the others.`,
+            ? 'It runs from source: run npm run build to make its program.'
+            : `It offers ${archives.map(({ name }) => name).join(', ')}. Run npm run release to make the others.`,
       })
     return new Response(Bun.file(found.path).stream(), {
       headers: {
@@ -44,7 +44,7 @@ export function installRoutes(app: App, deps: Pick<Deps, 'config'>): void {
   })
 }
 
-/** Between single quotes of a shell. An address of an http URL holds none; this does not rely on it. */
+/** Quotes for a shell. The address of an http URL has no single quotes; this does not rely on it. */
 function shellSafe(url: string): string {
   return url.replaceAll("'", '%27')
 }

@@ -1,4 +1,4 @@
-/** AES-256-GCM: a nonce, the text, a tag. What opens elsewhere than where it was sealed is refused by `aad`. */
+/** AES-256-GCM as nonce, ciphertext and tag. `aad` binds a value to its place, so that a moved one does not decrypt. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
 const nonceBytes = 12
@@ -11,7 +11,7 @@ export function encrypt(key: Buffer, value: Buffer, aad: string): Buffer {
   return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Throws when the key, the place or a single bit is another. */
+/** Throws when the key, the `aad` or any bit differs. */
 export function decrypt(key: Buffer, sealed: Buffer, aad: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(Buffer.from(aad))
@@ -19,7 +19,7 @@ export function decrypt(key: Buffer, sealed: Buffer, aad: string): Buffer {
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()])
 }
 
-/** First 16 hex digits of a key's hash: names the key without telling it. */
+/** The first 16 hex digits of a key's hash, which identify the key without revealing it. */
 export function keyId(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16)
 }

@@ -1,26 +1,26 @@
-/** Envelope encryption: values under a data key per project, data keys and derived keys under one root key, the root key wrapped by the master key. */
+/** Envelope encryption: data keys per project encrypt values, the root key wraps data keys and derives others, the master key wraps the root key. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { decrypt, encrypt, keyId } from './cipher.ts'
 
 export interface Keyring {
-  /** Names the root key without telling it; a project says by it what wraps its data key. */
+  /** Identifies the root key. A project records by it which key wraps its data key. */
   rootKeyId: string
   newDataKey(projectId: string): Buffer
-  /** `aad` names where the value lies; a sealed value moved to another row does not open. */
+  /** `aad` names the row of the value, so that a sealed value in another row does not open. */
   seal(input: { projectId: string; dataKey: Buffer; aad: readonly (string | number)[]; value: string }): Buffer
   open(input: { projectId: string; dataKey: Buffer; aad: readonly (string | number)[]; sealed: Buffer }): string
-  /** A key for one purpose, always the same for the same label. */
+  /** Derives a key for one purpose; a label always gives the same key. */
   derive(label: string): Buffer
 }
 
-/** `masterKey` opens data keys that were wrapped before there was a root key; null where there are none. */
+/** `masterKey` opens data keys that the master key still wraps; null if there are none. */
 export function makeKeyring(rootKey: Buffer, masterKey: Buffer | null = null): Keyring {
   const unwrap = (projectId: string, wrapped: Buffer): Buffer => {
     if (masterKey === null) return unwrapDataKey(rootKey, projectId, wrapped)
     try {
       return unwrapDataKey(rootKey, projectId, wrapped)
     } catch {
-      // Whoever holds a row may hold it from before it was moved: the tag says which of the two keys it is.
+      // The row may have been read before its move, so the tag decides which key wraps it.
       return unwrapByMasterKey(masterKey, projectId, wrapped)
     }
   }
@@ -44,7 +44,7 @@ export function unwrapDataKey(rootKey: Buffer, projectId: string, wrapped: Buffe
   return decrypt(wrappingKey(rootKey), wrapped, dataKeyAad(projectId, rootKey))
 }
 
-/** A data key from before there was a root key. */
+/** A data key that the master key wraps directly. */
 export function unwrapByMasterKey(masterKey: Buffer, projectId: string, wrapped: Buffer): Buffer {
   return decrypt(masterKey, wrapped, dataKeyAad(projectId, masterKey))
 }
@@ -57,7 +57,7 @@ export function unwrapRootKey(masterKey: Buffer, rootKeyId: string, wrapped: Buf
   return decrypt(masterKey, wrapped, rootKeyAad(masterKey, rootKeyId))
 }
 
-/** The root key itself derives and encrypts nothing with one and the same bytes. */
+/** Separates encryption from derivation: both never use the same key bytes. */
 function wrappingKey(rootKey: Buffer): Buffer {
   return createHmac('sha256', rootKey).update('svc wrap v1').digest()
 }

@@ -1,4 +1,4 @@
-/** The file of the master key: 32 bytes in base64, for its owner alone. Never half written, never readable by others for a moment. */
+/** The master key file: 32 bytes in base64, readable by its owner only. It is never partially written or briefly readable by others. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { link, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,7 +10,7 @@ export class MasterKeyError extends Error {
   }
 }
 
-/** The key in the file, or null when there is no file. */
+/** The key, or null when there is no such file. */
 export async function readMasterKey(file: string): Promise<Buffer | null> {
   let text: string
   try {
@@ -20,7 +20,7 @@ export async function readMasterKey(file: string): Promise<Buffer | null> {
     throw new MasterKeyError(`The master key ${file} cannot be read: ${(error as Error).message}`)
   }
   const key = Buffer.from(text.trim(), 'base64')
-  if (key.length !== 32) throw new MasterKeyError(`The master key ${file} does not hold 32 bytes in base64.`)
+  if (key.length !== 32) throw new MasterKeyError(`The master key ${file} does not contain 32 bytes in base64.`)
   return key
 }
 
@@ -30,7 +30,7 @@ interface Access {
   mode: number
 }
 
-/** Makes a key. Never over an existing file: EEXIST then. `access` is whose it becomes, where that is not this process. */
+/** Creates a key and never overwrites a file (EEXIST). `access` sets an owner other than this process. */
 export async function createMasterKey(file: string, access: Access | null = null): Promise<Buffer> {
   const key = randomBytes(32)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -43,7 +43,7 @@ export async function createMasterKey(file: string, access: Access | null = null
       await handle.chmod(access.mode)
     }
     await handle.sync()
-    // A link, unlike a rename, does not write over what is there.
+    // A link, unlike a rename, never overwrites a file.
     await link(aside, file)
   } finally {
     await handle.close()
@@ -53,17 +53,17 @@ export async function createMasterKey(file: string, access: Access | null = null
   return key
 }
 
-/** The new file is the key from here on: there is no moment without one, nor with half of one. */
+/** Replaces the file atomically: a complete key exists at any time. */
 export async function replaceMasterKey(file: string, by: string): Promise<void> {
   await rename(by, file)
   await syncFolder(dirname(file))
 }
 
-/** Where the file itself lies, and who may read it: what replaces it has to be read by the same. */
-export async function lookAtMasterKey(path: string): Promise<{ file: string; access: Access }> {
+/** The real path of the file and its permissions, which a replacement must keep. */
+export async function checkMasterKey(path: string): Promise<{ file: string; access: Access }> {
   const file = await realpath(path)
   const { uid, gid, mode } = await stat(file)
-  // Others than owner and group had no business with it before either.
+  // Permissions beyond owner and group are dropped.
   return { file, access: { uid, gid, mode: 0o600 | (mode & 0o040) } }
 }
 

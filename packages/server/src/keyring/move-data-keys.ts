@@ -1,13 +1,14 @@
-/** Brings the data keys of projects from under a master key to under the root key. The row says which of them wraps it. */
+/** Rewraps data keys from the master key to the root key. Each row names the key that wraps it. */
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
+import { replaceDataKey } from '../projects/store.ts'
 import { keyId } from './cipher.ts'
 import { unwrapByMasterKey, unwrapDataKey, wrapDataKey } from './keyring.ts'
 import { MasterKeyError } from './master-key.ts'
 
 const rowsAtOnce = 100
 
-/** Answers how many were moved. A second run goes on with those that are left. */
+/** Returns how many were moved. Another run continues with the rest. */
 export async function moveDataKeys(
   deps: Pick<Deps, 'db'>,
   keys: { masterKey: Buffer; rootKey: Buffer },
@@ -25,12 +26,8 @@ export async function moveDataKeys(
     await deps.db.transaction().execute(async (trx) => {
       for (const { project_id: id, data_key } of batch) {
         const dataKey = opened(id, () => unwrapByMasterKey(keys.masterKey, id, data_key))
-        await trx
-          .updateTable('projects')
-          .set({ data_key: wrapDataKey(keys.rootKey, id, dataKey), data_key_wrapped_by: rootKeyId })
-          .where('project_id', '=', id)
-          .where('data_key', '=', data_key)
-          .execute()
+        const after = wrapDataKey(keys.rootKey, id, dataKey)
+        await replaceDataKey(trx, { projectId: id, before: data_key, after, wrappedBy: rootKeyId })
       }
     })
     moved += batch.length
@@ -38,7 +35,7 @@ export async function moveDataKeys(
   }
 }
 
-/** Opens each data key, and answers how many there are. */
+/** Decrypts every data key and returns the count. */
 export async function checkDataKeys(deps: Pick<Deps, 'db'>, rootKey: Buffer): Promise<number> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (let count = 0; ;) {
@@ -62,9 +59,9 @@ function opened(projectId: string, open: () => Buffer): Buffer {
   try {
     return open()
   } catch {
-    // The tag does not fit: the row is damaged, and no key will open it.
+    // The tag does not match: the row is damaged, and no key opens it.
     throw new MasterKeyError(
-      `The data key of project ${projectId} is damaged and cannot be wrapped anew. No key was given up: both open what they opened. Restore that row of table projects from a backup, or delete the project, then run this again.`,
+      `The data key of project ${projectId} is damaged and cannot be rewrapped. Both keys stay valid. Restore that row of the table projects from a backup, or delete the project, then run this again.`,
     )
   }
 }

@@ -1,4 +1,4 @@
-/** The keyring of a server at its start, from the master key's file and the root key in the database. */
+/** Opens the keyring at the start of a server, from the master key file and the root key in the database. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Deps } from '../deps.ts'
@@ -12,7 +12,7 @@ type KeyDeps = Pick<Deps, 'db'> & { config: Pick<Deps['config'], 'masterKeyFile'
 export interface OpenedRoot {
   masterKey: Buffer
   rootKey: Buffer
-  /** The master keys that are accepted, the earliest first. */
+  /** The accepted master keys, earliest first. */
   wraps: Pick<Row<'root_keys'>, 'root_key_id' | 'master_key_id' | 'wrapped'>[]
 }
 
@@ -21,12 +21,12 @@ export async function openKeyring(deps: KeyDeps & Pick<Deps, 'log'>): Promise<Ke
   if (wraps.length > 1)
     deps.log.warn(
       { master_keys: wraps.map(({ master_key_id }) => master_key_id) },
-      'a change of the master key was begun and is not finished: svc self-host rotate-key finishes it',
+      'master key change is incomplete: run svc self-host rotate-key to complete it',
     )
   return makeKeyring(rootKey, masterKey)
 }
 
-/** The master key lies outside the data folder. It is made once, for data that has none; never anew for data that was sealed under another. */
+/** The master key is outside the data folder. It is created once, for data without a key, and never for data sealed under another key. */
 export async function openRootKey(deps: KeyDeps): Promise<OpenedRoot> {
   const file = deps.config.masterKeyFile
   const masterKey = (await readMasterKey(file)) ?? (await firstMasterKey(deps))
@@ -37,12 +37,12 @@ export async function openRootKey(deps: KeyDeps): Promise<OpenedRoot> {
       .values({ installation_id: randomUUID(), master_key_id: id })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
-    // Two servers that start at once make one root key.
+    // The lock makes two servers that start together create one root key.
     const found = await trx.selectFrom('installation').select('master_key_id').forUpdate().executeTakeFirstOrThrow()
     const wraps = await trx.selectFrom('root_keys').selectAll().orderBy('position').execute()
     const mine = wraps.find(({ master_key_id }) => master_key_id === id)
     if (mine !== undefined) return { masterKey, rootKey: openWrap(deps, masterKey, mine), wraps }
-    // Data from before there was a root key gets one. It is random: what an earlier master key yields would go on opening it.
+    // Data without a root key gets a random one: a derived key would stay open to an earlier master key.
     if (wraps.length > 0 || found.master_key_id !== id) throw await wrongKey(trx, deps, { id, wanted: wraps })
     const rootKey = randomBytes(32)
     const wrap = { root_key_id: keyId(rootKey), master_key_id: id, wrapped: wrapRootKey(masterKey, rootKey) }
@@ -56,12 +56,12 @@ async function firstMasterKey(deps: KeyDeps): Promise<Buffer> {
   const found = await deps.db.selectFrom('installation').select('master_key_id').executeTakeFirst()
   if (found !== undefined)
     throw new MasterKeyError(
-      `The master key ${masterKeyFile} is gone, and the secrets in ${dataDir} cannot be opened without it. Put key ${found.master_key_id} back, or name its file with SVC_MASTER_KEY_FILE.`,
+      `The master key ${masterKeyFile} is missing, and the secrets in ${dataDir} cannot be opened without it. Restore key ${found.master_key_id}, or set SVC_MASTER_KEY_FILE to its file.`,
     )
   try {
     return await createMasterKey(masterKeyFile)
   } catch (error) {
-    // Another server of the same file was quicker; its key is the key.
+    // Another server created the file first, so use its key.
     const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readMasterKey(masterKeyFile) : null
     if (made === null) throw error
     return made
@@ -72,14 +72,14 @@ function openWrap(deps: KeyDeps, masterKey: Buffer, wrap: OpenedRoot['wraps'][nu
   try {
     return unwrapRootKey(masterKey, wrap.root_key_id, wrap.wrapped)
   } catch {
-    // The tag does not fit although the key does.
+    // The key matches but the tag does not.
     throw new MasterKeyError(
-      `The root key in the database of ${deps.config.dataDir} is damaged: it does not open under the master key ${keyId(masterKey)} that wrapped it. Restore the database from its backup.`,
+      `The root key in the database of ${deps.config.dataDir} is damaged: the master key ${keyId(masterKey)} that wrapped it does not open it. Restore the database from a backup.`,
     )
   }
 }
 
-/** Says whether the key in the file was the right one once: then its successor lies where it was changed. */
+/** Explains whether the file holds an earlier key: its successor is then on the machine that changed it. */
 async function wrongKey(
   db: DbOrTransaction,
   deps: KeyDeps,
@@ -96,10 +96,10 @@ async function wrongKey(
     .executeTakeFirst()
   if (changed !== undefined)
     return new MasterKeyError(
-      `The master key ${masterKeyFile} is an earlier one (${id}): it was replaced at ${changed.at} by svc self-host rotate-key, and opens nothing any more. Copy key ${needed} here from the machine where that was done, or from its backup.`,
+      `The master key ${masterKeyFile} is an earlier one (${id}): svc self-host rotate-key replaced it at ${changed.at}, so it no longer opens anything. Copy key ${needed} here from the machine that changed it, or from a backup.`,
     )
   return new MasterKeyError(
-    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the one the data in ${dataDir} was sealed under${needed === '' ? '' : ` (${needed})`}. Put the right one there, or name its file with SVC_MASTER_KEY_FILE.`,
+    `The master key ${masterKeyFile}${needed === '' ? '' : ` (${id})`} is not the key that sealed the data in ${dataDir}${needed === '' ? '' : ` (${needed})`}. Restore the right key, or set SVC_MASTER_KEY_FILE to its file.`,
   )
 }
 

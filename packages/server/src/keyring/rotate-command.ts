@@ -1,10 +1,10 @@
-/** `svc server --rotate-key`: changes the master key of this machine's server, running or not. One JSON document. */
+/** `svc server --rotate-key` changes the master key of this machine's server, running or not, and prints one JSON document. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
-import { startEmbeddedPostgres } from '../db/embedded.ts'
-import { dataMajor } from '../db/embedded-data.ts'
+import { startEmbeddedPostgres } from '../db/embedded/postgres.ts'
+import { dataMajor } from '../db/embedded/data.ts'
 import { LocalLocks } from '../db/lock.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/pool.ts'
@@ -28,7 +28,7 @@ export async function rotateKeyOf(config: Config): Promise<Rotation> {
   }
 }
 
-/** The database of the running server, or the same one started for this alone. */
+/** The database of the running server, or the same database started for this command. */
 async function reachDatabase(
   { databaseUrl, dataDir }: Config,
   log: ReturnType<typeof makeLog>,
@@ -37,7 +37,7 @@ async function reachDatabase(
   const folder = join(dataDir, 'postgres')
   if ((await dataMajor(folder)) === null)
     throw new MasterKeyError(
-      `There is no data in ${dataDir}, so there is no master key to change. Name the folder of the server with SVC_DATA_DIR.`,
+      `There is no data in ${dataDir}, so there is no master key to change. Set SVC_DATA_DIR to the data folder of the server.`,
     )
   const running = await runningDatabase(folder)
   if (running !== null) return { url: running, end: async () => {} }
@@ -45,7 +45,10 @@ async function reachDatabase(
   return { url: embedded.connectionString, end: () => embedded.stop() }
 }
 
-/** Where the PostgreSQL of a running server listens: it says so in its folder. Null when none answers. */
+/** The connection failed or served its purpose, so an error on closing it does not matter. */
+function ignoreFailedDisconnect(): void {}
+
+/** The URL of a running server's PostgreSQL, from its data folder. Null when nothing responds. */
 async function runningDatabase(folder: string): Promise<string | null> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null)
   const socketDir = text?.split('\n')[4]
@@ -56,9 +59,9 @@ async function runningDatabase(folder: string): Promise<string | null> {
     await client.connect()
     return url
   } catch {
-    // Nobody listens: the file was left by one that was killed, or belongs to one that is starting or stopping.
+    // Nothing listens: the file is stale, or its server is starting or stopping.
     return null
   } finally {
-    await client.end().catch(() => {})
+    await client.end().catch(ignoreFailedDisconnect)
   }
 }

@@ -1,4 +1,4 @@
-/** Another master key, while servers run: nothing is lost at any line, and the one before opens nothing any more. */
+/** Replacing the master key while servers run: no crash loses data, and the old key no longer opens anything. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import {
@@ -36,7 +36,7 @@ let app: TestApp
 let project: Project
 let dir: string
 const rootKey = randomBytes(32)
-/** What the data is sealed under at first, of a file that is new for each test. */
+/** The initial master key, in a new file for each test. */
 let masterKey: Buffer
 let file: string
 let deps: Parameters<typeof rotateMasterKey>[0] & Pick<TestApp['deps'], 'log' | 'redaction'>
@@ -54,7 +54,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-/** The data key never changes: that is what lets sealed values stay as they are. */
+/** The data key never changes, so sealed values stay valid. */
 let dataKey: Buffer | null = null
 beforeEach(async () => {
   file = join(dir, randomUUID(), 'master.key')
@@ -98,7 +98,7 @@ describe('data from before there was a root key', () => {
     expect(made.status).toBe(201)
     const found = await getProject(app.deps.db, made.body.project_id)
     expect(found!.data_key_wrapped_by).toBe(app.deps.keyring.rootKeyId)
-    await app.request('DELETE', `/v1/projects/${made.body.project_id}`)
+    await app.request('DELETE', `/v1/projects/${made.body.project_id}?purge=true`)
   })
 
   test('five servers that start at once make one root key', async () => {
@@ -110,7 +110,7 @@ describe('data from before there was a root key', () => {
 describe('the master key is changed', () => {
   test('and the one before opens nothing in the database any more', async () => {
     const running = await startedWith(file)
-    // The same eyes find it where it can be found: else the end of this test would prove nothing.
+    // The same search finds it where it exists; otherwise the end of this test would prove nothing.
     expect(await plunder(app.deps.db, masterKey, subkeys)).toContain(canary)
     const rotated = await rotateMasterKey(deps)
     const fresh = (await readMasterKey(file))!
@@ -124,7 +124,7 @@ describe('the master key is changed', () => {
     })
     expect(await plunder(app.deps.db, masterKey, subkeys)).toEqual([])
     expect(await plunder(app.deps.db, fresh, subkeys)).toContain(canary)
-    // Servers that ran go on with what they hold, and write what others read.
+    // Running servers continue with their keys, and others can read what they write.
     const started = await startedWith(file)
     expect(await secretBy(running)).toBe(canary)
     expect(await secretBy(started)).toBe(canary)
@@ -137,7 +137,7 @@ describe('the master key is changed', () => {
       before: { master_key_id: keyId(masterKey) },
       after: { master_key_id: keyId(fresh), projects: 1 },
     })
-    // Neither key nor a part of one is in what was said.
+    // The output contains neither key nor a part of one.
     for (const key of [masterKey, fresh])
       expect(JSON.stringify([rotated, written])).not.toContain(key.toString('base64').slice(0, 12))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -187,7 +187,7 @@ describe('the master key is changed', () => {
   }, 60_000)
 })
 
-/** The command in a process of its own; null when a failpoint ended it. */
+/** Runs the command in a process of its own; null when a failpoint killed it. */
 async function rotate(failpoints?: string): Promise<Rotation | null> {
   const child = Bun.spawn([process.execPath, program], {
     env: {
@@ -225,7 +225,7 @@ test.each(pointsOf('keys'))(
     expect(await wraps()).toEqual([{ master_key_id: id }])
     expect(await secretBy(await startedWith(file))).toBe(canary)
     expect(await plunder(app.deps.db, masterKey, subkeys)).toEqual([])
-    // Each change that was made is told once.
+    // Each change is audited once.
     expect((await audit()).length - before).toBe(point === 'rotate.after_retire' ? 2 : 1)
     expect(await readdir(join(file, '..'))).toEqual(['master.key'])
   },
@@ -240,7 +240,7 @@ describe('several machines', () => {
     const { master_key_id: id } = await rotateMasterKey(deps)
     expect(await secretBy(running)).toBe(canary)
     const said = await refusal(startedWith(elsewhere))
-    expect(said).toContain(`is an earlier one (${keyId(masterKey)}): it was replaced at 20`)
+    expect(said).toContain(`is an earlier one (${keyId(masterKey)}): svc self-host rotate-key replaced it at 20`)
     expect(said).toContain(`Copy key ${id} here`)
     await copyFile(file, elsewhere)
     expect(await secretBy(await startedWith(elsewhere))).toBe(canary)
@@ -270,11 +270,11 @@ describe('what is wrong is said, and nothing is given up for it', () => {
   test('a foreign key, a missing one, a damaged row', async () => {
     const foreign = join(dir, randomUUID())
     const key = await createMasterKey(foreign)
-    // Data that has no root key yet, then data that has one.
-    expect(await refusal(startedWith(foreign))).toContain('is not the one the data in')
+    // First data without a root key, then data with one.
+    expect(await refusal(startedWith(foreign))).toContain('is not the key that sealed the data in')
     await startedWith(file)
-    expect(await refusal(startedWith(foreign))).toContain(`(${keyId(key)}) is not the one the data in`)
-    expect(await refusal(startedWith(join(dir, 'nowhere')))).toContain(`Put key ${keyId(masterKey)} back`)
+    expect(await refusal(startedWith(foreign))).toContain(`(${keyId(key)}) is not the key that sealed the data in`)
+    expect(await refusal(startedWith(join(dir, 'nowhere')))).toContain(`Restore key ${keyId(masterKey)}`)
     const nowhere = { ...deps, config: { ...deps.config, masterKeyFile: join(dir, 'nowhere') } }
     expect(await refusal(rotateMasterKey(nowhere))).toContain('There is no master key at')
     await app.deps.db
@@ -287,11 +287,11 @@ describe('what is wrong is said, and nothing is given up for it', () => {
   })
 
   test('a folder that nobody can write', async () => {
-    // A name so long that what is written beside it can have none stands for it: root may write everywhere.
+    // Root can write everywhere, so a file name too long for a suffix makes the write fail.
     const long = join(dir, 'k'.repeat(245))
     await copyFile(file, long)
     const said = await refusal(rotateMasterKey({ ...deps, config: { ...deps.config, masterKeyFile: long } }))
-    expect(said).toMatch(/^The new key cannot be put beside .*ENAMETOOLONG.* still opens everything/)
+    expect(said).toMatch(/^The new key cannot be written next to .*ENAMETOOLONG.* still opens everything/)
     expect(await secretBy(await startedWith(long))).toBe(canary)
   })
 
@@ -302,7 +302,7 @@ describe('what is wrong is said, and nothing is given up for it', () => {
     const fresh = await readFile(file, 'utf8')
     await writeFile(file, `${randomBytes(32).toString('base64')}\n`)
     await rm(paused)
-    await expect(running).rejects.toThrow(/does not hold the new key/)
+    await expect(running).rejects.toThrow(/does not contain the new key/)
     await writeFile(file, fresh)
     expect(await secretBy(await startedWith(file))).toBe(canary)
     expect(await rotateMasterKey(deps)).toMatchObject({ finished_earlier: true })

@@ -1,4 +1,4 @@
-/** A process that changes the master key and may be told to die over it; the whole server takes three times as long to load. */
+/** A process that changes the master key and can crash at a failpoint. Loading the whole server would take three times as long. */
 import { readConfig } from '../config.ts'
 import { armFailpoints } from '../failpoint.ts'
 import { rotateKeyOf } from './rotate-command.ts'

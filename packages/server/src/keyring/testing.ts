@@ -1,10 +1,10 @@
-/** Data as an svc from before the root key left it, and what somebody gets out of a database with a key. */
+/** Data in the format before the root key, and the attempt to decrypt a database with a given key. */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db/schema.ts'
 import { decrypt, encrypt, keyId } from './cipher.ts'
 
-/** Every data key wrapped by the master key itself, and no root key. */
+/** All data keys wrapped by the master key, without a root key. */
 export async function makeOldData(
   db: Db,
   masterKey: Buffer,
@@ -24,7 +24,7 @@ export async function makeOldData(
     .execute()
 }
 
-/** Projects of old data, as many as it takes to need several batches. */
+/** Old projects for several batches. */
 export async function addOldProjects(db: Db, masterKey: Buffer, input: { accountId: string; count: number }) {
   const rows = Array.from({ length: input.count }, (_, index) => {
     const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
@@ -44,10 +44,7 @@ export async function addOldProjects(db: Db, masterKey: Buffer, input: { account
   await db.insertInto('projects').values(rows).execute()
 }
 
-/**
- * Everything that opens with `key` and whatever opens by it in turn: every sealed column of every table, tried with
- * every key at hand at every place it could be for.
- */
+/** Returns every value that `key` decrypts, directly or through keys it decrypts: it tries every known key on each sealed column for each possible `aad`. */
 export async function plunder(db: Db, key: Buffer, derived: (key: Buffer) => Buffer[]): Promise<string[]> {
   const sealed = await sealedValues(db)
   const places = await placesOf(db)

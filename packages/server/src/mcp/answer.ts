@@ -1,4 +1,4 @@
-/** One MCP request, answered by the official SDK without a session: whatever server gets the next one can answer it. */
+/** Answers one MCP request with the official SDK, without a session, so that any server can answer the next one. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import {
@@ -8,50 +8,55 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { errorClass, mcpServerName, ServiceError } from '@svc/contract'
-import { type Answer, said } from '../connectors/answer.ts'
-import { callConnectorTool } from '../connectors/call.ts'
-import { offeredTools, refreshTools } from '../connectors/offered.ts'
+import { type Answer, textAnswer } from '../connectors/remote/answer.ts'
+import { callConnectorTool } from '../connectors/calls/call.ts'
+import { offeredTools, refreshTools } from '../connectors/tools/offered.ts'
 import type { Deps } from '../deps.ts'
 import { version } from '../version.ts'
 import { type OwnTool, ownTools, type ToolContext } from './own-tools.ts'
-import type { Asker } from './asker.ts'
+import type { ToolCaller } from './caller.ts'
 
-/** Clients wait a minute for an answer, and longer while they hear that it comes. */
+/** Clients time out after a minute without progress. */
 const progressEveryMs = 5_000
 
 const instructions =
-  'Tools of this svc project: change requests, secret names, sessions, triggers, and what its connectors offer. ' +
-  'A call can wait up to two minutes for a person to approve it. Credentials are added by the server; never ask for them.'
+  'Tools of this svc project: change requests, secret names, sessions, triggers and the tools of its connectors. ' +
+  'A call can wait up to two minutes for the approval of a person. The server adds credentials; never ask for them.'
 
-export async function answerMcp(deps: Deps, input: { asker: Asker; raw: Request; body: unknown }): Promise<Response> {
+export async function answerMcp(
+  deps: Deps,
+  input: { caller: ToolCaller; raw: Request; body: unknown },
+): Promise<Response> {
   const server = new Server({ name: mcpServerName, version }, { capabilities: { tools: {} }, instructions })
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: await listTools(deps, input.asker) }))
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: await listTools(deps, input.caller) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const token = params._meta?.progressToken
     let progress = 0
-    const tell = () => {
+    const notify = () => {
       if (token === undefined) return
       progress += 1
       const params = { progressToken: token, progress }
-      // A client that left hears nothing, and its request is aborted by that.
-      extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {})
+      extra.sendNotification({ method: 'notifications/progress', params }).catch(clientDisconnected)
     }
-    const ticking = setInterval(tell, progressEveryMs)
+    const ticking = setInterval(notify, progressEveryMs)
     try {
-      const call = { name: params.name, arguments: params.arguments ?? {}, signal: extra.signal, onProgress: tell }
-      return (await callTool(deps, input.asker, call)) as CallToolResult
+      const call = { name: params.name, arguments: params.arguments ?? {}, signal: extra.signal, onProgress: notify }
+      return (await callTool(deps, input.caller, call)) as CallToolResult
     } finally {
       clearInterval(ticking)
     }
   })
-  // Without a session id generator the transport keeps nothing between requests.
+  // Without a session id generator the transport stores nothing between requests.
   const transport = new WebStandardStreamableHTTPServerTransport()
   await server.connect(transport)
   input.raw.signal.addEventListener('abort', () => void server.close(), { once: true })
   return transport.handleRequest(input.raw, { parsedBody: input.body })
 }
 
-async function listTools(deps: Deps, { project }: Asker): Promise<Tool[]> {
+/** The SDK aborts the request of a client that disconnected, so a lost notification needs no handling. */
+function clientDisconnected(): void {}
+
+async function listTools(deps: Deps, { project }: ToolCaller): Promise<Tool[]> {
   const own = ownTools.map(({ name, description, inputSchema, readOnly }) => ({
     ...{ name, description, inputSchema },
     annotations: { readOnlyHint: readOnly },
@@ -60,7 +65,7 @@ async function listTools(deps: Deps, { project }: Asker): Promise<Tool[]> {
   const offered = (await offeredTools(deps, project.project_id)).map(({ offeredAs, slug, tool, policy }) => ({
     name: offeredAs,
     ...(tool.title === null ? {} : { title: tool.title }),
-    description: `[connector ${slug}] ${tool.description}${policy === 'ask' ? ' (A person is asked first.)' : ''}`,
+    description: `[connector ${slug}] ${tool.description}${policy === 'ask' ? ' (Needs the approval of a person.)' : ''}`,
     inputSchema: tool.input_schema,
     annotations: { readOnlyHint: tool.read_only },
   }))
@@ -74,9 +79,8 @@ interface Call {
   onProgress(): void
 }
 
-async function callTool(deps: Deps, asker: Asker, call: Call): Promise<Answer> {
-  const { caller } = asker
-  if (caller === null) return said('This sandbox has no session yet, so its tools can be listed and not called.', true)
+async function callTool(deps: Deps, { caller }: ToolCaller, call: Call): Promise<Answer> {
+  if (caller === null) return textAnswer('This sandbox has no session yet, so tools cannot be called.', true)
   const context: ToolContext = {
     deps,
     caller,
@@ -88,8 +92,8 @@ async function callTool(deps: Deps, asker: Asker, call: Call): Promise<Answer> {
   if (own !== undefined) return runOwn(own, context, call.arguments)
   const offered = (await offeredTools(deps, caller.project.project_id)).find(({ offeredAs }) => offeredAs === call.name)
   if (offered === undefined)
-    return said(
-      `There is no tool ${call.name}. list_connectors says what the connectors offer, and why some offer nothing.`,
+    return textAnswer(
+      `There is no tool ${call.name}. Call list_connectors for the tools of the connectors and their errors.`,
       true,
     )
   return callConnectorTool(deps, {
@@ -101,16 +105,16 @@ async function callTool(deps: Deps, asker: Asker, call: Call): Promise<Answer> {
   })
 }
 
-/** A refusal is an answer that the agent reads, in the words of the API. */
+/** A refused call returns the error message of the API to the agent. */
 async function runOwn(tool: OwnTool, context: ToolContext, args: Record<string, unknown>): Promise<Answer> {
   try {
     return await tool.run(context, args)
   } catch (error) {
     if (!(error instanceof ServiceError) || errorClass(error.code) === 'internal') {
-      context.deps.log.error({ err: error, tool: tool.name }, 'a tool of the gateway failed')
-      return said('The server could not do that. Nothing is known of the reason here; its log has it.', true)
+      context.deps.log.error({ err: error, tool: tool.name }, 'a tool of the MCP gateway failed')
+      return textAnswer('The call failed because of an internal error. The server log has the details.', true)
     }
     const issues = JSON.stringify(error.detail.issues ?? [])
-    return said([error.message, error.hint ?? '', issues === '[]' ? '' : issues].filter(Boolean).join(' '), true)
+    return textAnswer([error.message, error.hint ?? '', issues === '[]' ? '' : issues].filter(Boolean).join(' '), true)
   }
 }

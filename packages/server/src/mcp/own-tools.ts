@@ -1,24 +1,25 @@
-/** The project's own tools: the acts of the API with the API's rules, for whoever the token is. None of them merges. */
+/** The tools of the project: actions of the API with its access rules, for the user or session of the token. None of them merges. */
 import { changeRequestStatuses, connectorPolicies, openChangeRequestRoute, sessionStatuses } from '@svc/contract'
 import { z } from 'zod'
 import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { type AuthorizedProject, isUuid, notFound } from '../auth/allow.ts'
 import { refuseOtherSession } from '../auth/session-control.ts'
-import { openChangeRequest } from '../change-requests/open.ts'
-import { previewChangeRequest } from '../change-requests/preview.ts'
-import { readChangeRequest, refreshTips } from '../change-requests/refresh-tips.ts'
+import { openChangeRequest } from '../change-requests/open/open.ts'
+import { previewChangeRequest } from '../change-requests/preview/preview.ts'
+import { readChangeRequest, refreshTips } from '../change-requests/open/refresh-tips.ts'
 import { listChangeRequests, presentChangeRequest } from '../change-requests/store.ts'
 import { checksWithLogs } from '../checks/read.ts'
-import { type Answer, said } from '../connectors/answer.ts'
-import { callConnectorTool } from '../connectors/call.ts'
+import { type Answer, textAnswer } from '../connectors/remote/answer.ts'
+import { callConnectorTool } from '../connectors/calls/call.ts'
 import { connectorIssues, connectorsOf, type ownToolNames } from '../connectors/read.ts'
 import type { Deps } from '../deps.ts'
 import { parseWith } from '../http/validation.ts'
 import { readManifest } from '../projects/manifest.ts'
 import { listSecrets } from '../secrets/store.ts'
-import { presentInList } from '../sessions/present-in-list.ts'
-import { getSession, listSessions, presentSession } from '../sessions/store.ts'
-import { fireByHand } from '../triggers/ask.ts'
+import { presentInList } from '../sessions/present.ts'
+import { getSession, listSessions } from '../sessions/store.ts'
+import { presentSession } from '../sessions/present.ts'
+import { fireByHand } from '../triggers/fire-on-request.ts'
 import { triggersOf } from '../triggers/read.ts'
 import { presentTrigger } from '../triggers/store.ts'
 
@@ -54,7 +55,7 @@ function ownTool<S extends z.ZodObject>(
     inputSchema,
     async run(context, args) {
       const answer = await run(context, parseWith(input, args, `input of ${def.name}`))
-      return isAnswer(answer) ? answer : said(JSON.stringify(answer, null, 2))
+      return isAnswer(answer) ? answer : textAnswer(JSON.stringify(answer, null, 2))
     },
   }
 }
@@ -75,7 +76,7 @@ export const ownTools: OwnTool[] = [
     async run({ deps, caller, project, signal }, input) {
       const session = await ownSession(deps, project, caller)
       const head_ref = input.head_ref ?? session?.branch_name
-      if (head_ref === undefined) return said('head_ref is needed: this token belongs to no session.', true)
+      if (head_ref === undefined) return textAnswer('head_ref is needed: this token belongs to no session.', true)
       const session_id = session?.session_id ?? null
       const row = await openChangeRequest(deps, {
         ...input,
@@ -109,7 +110,7 @@ export const ownTools: OwnTool[] = [
   ownTool({
     name: 'show_checks',
     description:
-      'How the checks of a change request went, with the end of what those wrote that did not pass. They run on the files as its merge would leave them, again by themselves after a push.',
+      'The check results of a change request, with the end of the logs of those that did not pass. Checks run on the merge result, and again after each push.',
     readOnly: true,
     input: z.object({ number: z.int().min(1).max(2_147_483_647) }),
     async run({ deps, project }, { number }) {
@@ -151,7 +152,7 @@ export const ownTools: OwnTool[] = [
   }),
   ownTool({
     name: 'show_session',
-    description: 'One session: status, branch, agent, error. An agent is shown its own and those it started.',
+    description: 'One session: status, branch, agent, error. An agent sees its own session and those it started.',
     readOnly: true,
     input: z.object({ session_id: z.string() }),
     async run({ deps, project, caller }, { session_id }) {
@@ -163,7 +164,7 @@ export const ownTools: OwnTool[] = [
   }),
   ownTool({
     name: 'list_triggers',
-    description: 'The triggers of svc.toml on the default branch: when each fires next, and what is wrong with them.',
+    description: 'The triggers of svc.toml on the default branch: when each fires next, and their errors.',
     readOnly: true,
     input: z.object({}),
     async run({ deps, project, signal }) {
@@ -173,12 +174,12 @@ export const ownTools: OwnTool[] = [
   }),
   ownTool({
     name: 'fire_trigger',
-    description: 'Fire a trigger now: it starts a session of its own.',
+    description: 'Fire a trigger now. It starts a new session.',
     readOnly: false,
     input: z.object({ slug: z.string().max(64), message: z.string().trim().max(16_384).optional() }),
     async run({ deps, caller, project }, { slug, message }) {
-      const asked = { project, slug, caller, requestKey: deps.newId(), message: message || null }
-      return { session_id: await fireByHand(deps, asked) }
+      const request = { project, slug, caller, requestKey: deps.newId(), message: message || null }
+      return { session_id: await fireByHand(deps, request), status: 'fired' }
     },
   }),
   ownTool({
@@ -189,9 +190,15 @@ export const ownTools: OwnTool[] = [
     async run({ deps, project }) {
       const connectors = await connectorsOf(deps, project.project_id)
       const errors = await connectorIssues(deps, project.project_id)
-      // The credential's name is no secret, and no use to an agent either.
+      // Leaves out the name of the credential, which is of no use to an agent.
       const shown = connectors.map(({ slug, type, status, error, hint, policy, tools }) => ({
-        ...{ slug, type, status, error, hint, policy, tools },
+        slug,
+        type,
+        status,
+        error,
+        hint,
+        policy,
+        tools,
       }))
       return { connectors: shown, errors, policies: connectorPolicies }
     },
@@ -199,7 +206,7 @@ export const ownTools: OwnTool[] = [
   ownTool({
     name: 'call_connector',
     description:
-      'Call a tool of a connector that is not in your list of tools, because it appeared after you began. The same rules hold.',
+      'Call a tool of a connector that is missing from your list of tools because it was added later. The same rules apply.',
     readOnly: false,
     input: z.object({
       connector: z.string().max(64),

@@ -1,25 +1,25 @@
-/** The door of agents' tools: MCP over streamable HTTP. Not a contract route, because its bodies are that protocol's. */
+/** The MCP gateway over streamable HTTP. Not a contract route, because MCP defines its bodies. */
 import { mcpGatewayPath, ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { parseJson, readBody } from '../http/body.ts'
+import { parseJson, readBody } from '../http/bodies/body.ts'
 import { type App, requestInfo } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
-import { whoAsks } from './asker.ts'
+import { identifyCaller } from './caller.ts'
 
 export function mcpRoutes(app: App, deps: Deps): void {
   app.all(mcpGatewayPath, async (c) => {
     const request = requestInfo(deps, c)
     try {
-      const asker = await whoAsks(deps, request, c.req.raw)
-      // MCP clients take this status for "no such stream", and go on without.
+      const caller = await identifyCaller(deps, request, c.req.raw)
+      // MCP clients read this status as "no stream" and continue without one.
       if (request.method !== 'POST')
-        throw new ServiceError('method_not_allowed', 'The gateway has no stream of news and no session to end.', {
-          hint: 'POST each request of MCP: each stands for itself.',
+        throw new ServiceError('method_not_allowed', 'The MCP gateway supports only POST.', {
+          hint: 'POST each MCP request. The gateway has no event stream and no sessions.',
         })
       const body = parseJson(await readBody(c.req.raw))
-      // The SDK is large, and a server whose agents use no tools need not have it.
+      // Loaded on demand: the SDK is large, and many servers never use it.
       const { answerMcp } = await import('./answer.ts')
-      const response = await answerMcp(deps, { asker, raw: c.req.raw, body })
+      const response = await answerMcp(deps, { caller, raw: c.req.raw, body })
       response.headers.set('x-request-id', request.id)
       return response
     } catch (error) {

@@ -1,4 +1,4 @@
-/** An MCP client of the official SDK that speaks to a server under test. */
+/** An MCP client of the official SDK for a server under test. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { buildApp } from '../app.ts'
-import { readNetwork } from '../config-network.ts'
+import { readNetwork } from '../config/network.ts'
+import { Settings } from '../config/settings.ts'
 import { openDatabase } from '../db/pool.ts'
 import { Listener } from '../listen.ts'
 import { runJobs } from '../scheduler/loop.ts'
@@ -12,7 +13,7 @@ let app: TestApp
 let listener: Listener
 let address: string
 beforeAll(async () => {
-  const network = readNetwork({ SVC_TRUSTED_PROXIES: '127.0.0.9' }, [], (_name, fallback) => fallback)
+  const network = readNetwork(new Settings({ SVC_TRUSTED_PROXIES: '127.0.0.9' }))
   app = await makeTestApp({ configure: { metricsToken } })
   listener = new Listener({ fromSandbox: false, network })
   const served = buildApp(app.deps)
@@ -31,7 +32,7 @@ async function scrape(headers: Record<string, string> = {}): Promise<{ status: n
   return { status: response.status, text: await response.text() }
 }
 
-/** The value of one series, which is written with its labels in the order of the text. */
+/** The value of one series, with its labels in the text's order. */
 const valueOf = (text: string, series: string) =>
   text
     .split('\n')
@@ -71,7 +72,7 @@ test('a scrape from this machine shows requests, jobs, queues, pools and the dat
   expect(valueOf(text, 'svc_sandbox_boots{for="sessions",state="waiting"}')).toBe('0')
   expect(valueOf(text, 'svc_git_processes{lane="push",state="running"}')).toBe('0')
   expect(Number(valueOf(text, 'svc_http_connections{kind="all"}'))).toBeGreaterThan(0)
-  // Neither ids nor names of what people made.
+  // Neither ids nor names of people's resources.
   expect(text).not.toContain(project.project_id)
 })
 

@@ -2,8 +2,7 @@
 import { laneLoads } from '@svc/git'
 import type pg from 'pg'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Listener } from '../listen.ts'
-import type { BootQueue } from '../sessions/boot-queue.ts'
+import type { BootQueue } from '../sandboxes/boot-queue.ts'
 
 /** Seconds. Most answers take milliseconds; a push or a merge may take a minute. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -12,7 +11,7 @@ export class Metrics {
   readonly registry = new Registry()
   readonly #requests = new Histogram({
     name: 'svc_http_request_duration_seconds',
-    help: 'Time until the answer began, by method, route pattern and status.',
+    help: 'Time until the response started, by method, route pattern and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: requestBuckets,
     registers: [this.registry],
@@ -25,7 +24,7 @@ export class Metrics {
   })
   readonly #jobSeconds = new Counter({
     name: 'svc_job_seconds_total',
-    help: 'Time that runs of background jobs took.',
+    help: 'Duration of background job runs.',
     labelNames: ['job'],
     registers: [this.registry],
   })
@@ -36,11 +35,11 @@ export class Metrics {
     registers: [this.registry],
   })
 
-  /** The boot queues of this process by what boots. */
+  /** The boot queues of this process, by purpose. */
   readonly boots = new Map<string, BootQueue>()
 
   constructor() {
-    this.gauge('svc_sandbox_boots', 'Sandboxes that boot or wait for their turn, by purpose.', ['for', 'state'], () =>
+    this.gauge('svc_sandbox_boots', 'Sandboxes that boot or wait to boot, by purpose.', ['for', 'state'], () =>
       [...this.boots].flatMap(([purpose, queue]): [Record<string, string>, number][] => {
         const { booting, waiting } = queue.load()
         return [
@@ -49,7 +48,7 @@ export class Metrics {
         ]
       }),
     )
-    this.gauge('svc_git_processes', 'Git processes that run or wait for a place, by lane.', ['lane', 'state'], () =>
+    this.gauge('svc_git_processes', 'Git processes that run or wait to run, by lane.', ['lane', 'state'], () =>
       laneLoads().flatMap(({ lane, running, waiting }) => [
         [{ lane, state: 'running' }, running],
         [{ lane, state: 'waiting' }, waiting],
@@ -67,7 +66,7 @@ export class Metrics {
     if (outcome === 'success') this.#jobSuccess.setToCurrentTime({ job })
   }
 
-  /** Read at each scrape. */
+  /** `read` runs at each scrape. */
   gauge(name: string, help: string, labelNames: string[], read: () => [Record<string, string>, number][]): void {
     this.registry.registerMetric(
       new Gauge({
@@ -94,7 +93,7 @@ export class Metrics {
     )
   }
 
-  watchListener(listener: Pick<Listener, 'load'>): void {
+  watchListener(listener: { load(): { connections: number; streams: number; refused: number } }): void {
     this.gauge(
       'svc_http_connections',
       'Open connections and, among them, event streams and WebSockets.',
@@ -121,7 +120,7 @@ export class Metrics {
     )
   }
 
-  /** CPU, memory, open files and the lag of the event loop. Once a process. */
+  /** CPU, memory, open files and event loop lag. Call once per process. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.registry })
   }

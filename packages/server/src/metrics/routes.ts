@@ -1,11 +1,11 @@
-/** `GET /metrics`: Prometheus text for this machine, or for whoever has the operator's metrics token. */
+/** `GET /metrics`: Prometheus text for this machine, or for callers with the operator's metrics token. */
 import { timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '@svc/contract'
 import { Gauge, Registry } from 'prom-client'
 import type { Deps } from '../deps.ts'
 import type { App } from '../http/mount.ts'
 import { type AppContext, clientAddress } from '../http/request-info.ts'
-import { readFigures } from './database-gauges.ts'
+import { readFigures } from './figure-queries.ts'
 
 export function metricsRoutes(app: App, deps: Deps): void {
   app.get('/metrics', async (c) => {
@@ -20,10 +20,10 @@ export function metricsRoutes(app: App, deps: Deps): void {
 
 const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/
 const forwardingHeader = /^(forwarded|via|x-real-ip|x-forwarded-.+|cf-.+|true-client-ip)$/
-/** A proxy that adds no header passes the public name on, or its own upstream's. */
+/** A proxy without forwarding headers sends the public name or the name of its upstream. */
 const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/
 
-/** A request that a proxy on this machine passed on comes from elsewhere, whether or not the proxy is trusted. */
+/** A request through a proxy on this machine comes from elsewhere, whether or not the proxy is trusted. */
 function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void {
   const sent = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
   if (config.metricsToken !== null && sent !== undefined && isSame(sent, config.metricsToken)) return
@@ -32,7 +32,7 @@ function requireOperator({ config }: Pick<Deps, 'config'>, c: AppContext): void 
     Object.keys(c.req.header()).some((name) => forwardingHeader.test(name.toLowerCase()))
   if (sent === undefined && !isProxied && loopback.test(clientAddress(c))) return
   throw new ServiceError('forbidden', 'Metrics are for the operator of this server.', {
-    hint: 'Ask from the machine it runs on, or set SVC_METRICS_TOKEN and send `Authorization: Bearer <token>`.',
+    hint: "Send the request from the server's machine, or set SVC_METRICS_TOKEN and send `Authorization: Bearer <token>`.",
   })
 }
 
@@ -41,7 +41,7 @@ function isSame(sent: string, expected: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** Answers while the database is down, too: that is when somebody looks. */
+/** Also answers while the database is down, which is when an operator needs it. */
 async function databaseMetrics(deps: Pick<Deps, 'db' | 'disk' | 'log'>): Promise<Registry> {
   const registry = new Registry()
   const add = (name: string, help: string, label: string, values: Record<string, number>) => {
@@ -55,7 +55,7 @@ async function databaseMetrics(deps: Pick<Deps, 'db' | 'disk' | 'log'>): Promise
       add(name, help, label, values)
     add('svc_database_up', '1 when the database answered this scrape.', '', { '': 1 })
   } catch (error) {
-    deps.log.warn({ err: error }, 'the figures of the database could not be read for /metrics')
+    deps.log.warn({ err: error }, 'failed to read database figures for /metrics')
     add('svc_database_up', '1 when the database answered this scrape.', '', { '': 0 })
   }
   return registry

@@ -1,6 +1,6 @@
-/** The models that can be chosen now: those of the environment, or else those that an owner saved for all servers. */
+/** The available models: those of the environment, otherwise those an owner saved for all servers. */
 import { bareModelName, type ConfiguredModel } from '@svc/contract'
-import { modelOfPattern, type UpstreamConfig } from '../config-models.ts'
+import { modelOfPattern, type UpstreamConfig } from '../config/models.ts'
 import type { Deps } from '../deps.ts'
 import { readSavedUpstream } from './store.ts'
 
@@ -8,13 +8,13 @@ export interface ModelCatalog {
   source: 'environment' | 'saved' | 'none'
   url: string | null
   hasKey: boolean
-  /** The first one is the default. */
+  /** The first is the default. */
   names: string[]
   upstreams: Pick<UpstreamConfig, 'shape' | 'models'>[]
   updatedAt: string | null
 }
 
-/** Read from the database each time, so that every server follows a change at once. */
+/** Reads the database each time, so that every server applies a change immediately. */
 export async function modelCatalog(deps: Pick<Deps, 'config' | 'db'>): Promise<ModelCatalog> {
   const { model, modelUpstreams, modelNames } = deps.config
   if (model !== null) {
@@ -43,13 +43,13 @@ export function listedModels({ names }: ModelCatalog): ConfiguredModel[] {
   return names.map((name, index) => ({ id: name, name, default: index === 0 }))
 }
 
-/** By its name, or by a pattern of an upstream. */
+/** By name, or by a pattern of an upstream. */
 export function offersModel(catalog: ModelCatalog, model: string): boolean {
   const name = bareModelName(model)
   return catalog.names.includes(name) || upstreamOf(catalog, name) !== undefined
 }
 
-/** The API of the first upstream that has the model; null is the default one. */
+/** The API of the first upstream that offers the model; null means the default model. */
 export function shapeOfModel(catalog: ModelCatalog, model: string | null): UpstreamConfig['shape'] {
   const name = model === null ? defaultModel(catalog) : bareModelName(model)
   return (name === null ? undefined : upstreamOf(catalog, name))?.shape ?? 'openai'

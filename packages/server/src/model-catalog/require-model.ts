@@ -2,16 +2,16 @@ import { scriptedModelName, ServiceError } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { type ModelCatalog, modelCatalog, offersModel } from './catalog.ts'
 
-/** Where an owner of the instance sets the model, on its pages. */
+/** The page where an owner of the instance sets the model. */
 export const modelPagePath = '/settings/model'
 
-/** Refuses work for an agent while there is no model for it. */
+/** Refuses agent work while no model is configured. */
 export async function requireModel(deps: Pick<Deps, 'config' | 'db'>, model: string | null): Promise<void> {
   if (model === scriptedModelName) return
   requireSome(deps, await modelCatalog(deps))
 }
 
-/** The same for a model that somebody chose: it has to be one of those configured. `path` is the field that names it. */
+/** Also requires a chosen model to be configured. `from` names the place of the choice. */
 export async function requireModelChoice(
   deps: Pick<Deps, 'config' | 'db'>,
   chosen: { model: string | null; from: string; needed: boolean },

@@ -17,7 +17,7 @@ export async function writeSavedUpstream(
     .execute()
 }
 
-/** Whether there was one. */
+/** False when there was none. */
 export async function deleteSavedUpstream(db: DbOrTransaction): Promise<boolean> {
   return (await db.deleteFrom('model_upstream').returning('singleton').executeTakeFirst()) !== undefined
 }

@@ -9,7 +9,7 @@ interface Seen {
   body: string
 }
 
-/** The operator's upstream: says what it is told to, and remembers what it was asked. */
+/** The operator's upstream: sends the configured response and records requests. */
 const seen: Seen[] = []
 let answer: (request: Seen, signal: AbortSignal) => Response | Promise<Response>
 const upstream = Bun.serve({
@@ -56,7 +56,7 @@ const body = {
 const complete = (more: object = {}, token = key) =>
   app.request<OpenAiError>('POST', '/v1/llm/chat/completions', { token, body, ...more })
 
-/** The reply as it comes, which `app.request` would wait for. */
+/** The streaming response, which `app.request` would read to its end. */
 async function stream(signal?: AbortSignal): Promise<Response> {
   const { publicUrl } = app.deps.config
   return buildApp(app.deps).request(`${publicUrl}/v1/llm/chat/completions`, {
@@ -73,7 +73,7 @@ describe('the upstream', () => {
     expect(seen).toHaveLength(1)
     const [asked] = seen
     expect(asked!.path).toBe('/v1/chat/completions')
-    // The count is asked for; nothing else is changed.
+    // Only the usage count is requested in addition.
     expect(JSON.parse(asked!.body)).toEqual({ ...body, stream_options: { include_usage: true } })
     expect(asked!.headers.get('authorization')).toBe('Bearer operator-key')
     const text = JSON.stringify([...asked!.headers]) + asked!.body
@@ -100,7 +100,7 @@ describe('the upstream', () => {
     const reader = response.body!.getReader()
     let read = ''
     for (const [index, part] of parts.entries()) {
-      // The next one is sent only when this one has come out on the other side.
+      // The next event is sent only after this one arrived.
       if (index > 0) push(part)
       const before = read.length
       while (read.length < before + part.length) {
@@ -149,7 +149,7 @@ describe('the upstream', () => {
   })
 
   test('that repeats our key in an answer, whole, is heard by nobody, in an error, in an answer and in a stream', async () => {
-    const sentence = 'The model upstream answered with a text that holds its key, so the text is not shown.'
+    const sentence = 'The response of the model upstream contains its key, so it is not shown.'
     for (const form of ['operator-key', btoa('operator-key'), Buffer.from('operator-key').toString('hex')]) {
       const words = { error: { message: `${'x'.repeat(70_000)} you sent ${form}` } }
       answer = () => Response.json(words, { status: 400 })
@@ -164,7 +164,7 @@ describe('the upstream', () => {
       expect(streamed).toContain(sentence)
       expect(refused.text + answered.text + streamed).not.toContain(form)
     }
-    // A part of it is a text like any other.
+    // A part of the key is ordinary text.
     answer = () => Response.json({ error: { message: 'operator-ke' } }, { status: 400 })
     expect((await complete()).body.error.message).toBe('operator-ke')
   })
@@ -195,7 +195,7 @@ describe('the upstream', () => {
       })
       expect(reply.status).toBe(502)
       expect(reply.body.error).toEqual({
-        message: 'The model upstream does not answer.',
+        message: 'The model upstream is unavailable.',
         type: 'model_upstream_failed',
         code: 'model_upstream_failed',
       })
@@ -264,7 +264,7 @@ describe('without an upstream', () => {
     const bare = await makeSessionApp({ configure: { model: null } })
     try {
       const plain = await bare.running()
-      // The gateway is there all the same: a model may be set while the sandbox runs.
+      // The gateway exists anyway, because a model may be set while the sandbox runs.
       expect(plain.env).toMatchObject({ SVC_LLM_API_KEY: expect.any(String), SVC_LLM_BASE_URL: expect.any(String) })
       expect(plain.env.SVC_RUNTIME_MODEL).toBeUndefined()
       const scripted = await bare.running({ model: scriptedModelName })
@@ -292,7 +292,7 @@ describe('without an upstream', () => {
   })
 })
 
-/** In the middle of whatever it holds. */
+/** Cut in the middle of the content. */
 const cut = (bytes: Uint8Array) =>
   new ReadableStream<Uint8Array>({
     start(controller) {

@@ -1,4 +1,4 @@
-/** The model gateway: per-session keys in front, the operator's upstreams behind, in the two shapes that SDKs speak. */
+/** The model gateway: authenticates sandboxes by per-session keys and forwards their calls to the operator's upstreams, in the OpenAI and Anthropic formats. */
 import {
   bareModelName,
   errorClass,
@@ -8,30 +8,30 @@ import {
   scriptedModelName,
   ServiceError,
 } from '@svc/contract'
-import { actorOfSandboxCredential, isModelKeyInWaiting, unauthenticated } from '../auth/credentials.ts'
+import { actorOfSandboxCredential, isModelKeyOfWarmSandbox, unauthenticated } from '../auth/credentials.ts'
 import { bearerToken } from '../auth/authenticate.ts'
 import type { Deps } from '../deps.ts'
-import { parseJson, readBody } from '../http/body.ts'
+import { parseJson, readBody } from '../http/bodies/body.ts'
 import { invalid } from '../http/validation.ts'
 import type { App } from '../http/mount.ts'
 import { replyError } from '../http/reply-error.ts'
 import type { AppContext } from '../http/request-info.ts'
 import { defaultModel, modelCatalog, offersModel } from '../model-catalog/catalog.ts'
 import { getSessionById } from '../sessions/store.ts'
-import { reserve } from './budget.ts'
-import { meteredBody, meteredStream, type Metering } from './metered.ts'
-import { CallRate } from './rate.ts'
-import { asChat, messagesAnswer, type MessagesRequest } from './anthropic-wire.ts'
-import { type ChatRequest, nextMove } from './scripted.ts'
-import { type Answer, completion } from './scripted-reply.ts'
-import { type Ask, errorInShape, readAsk } from './shapes.ts'
-import { followSavedUpstream } from './saved-upstream.ts'
+import { reserve } from './usage/budget.ts'
+import { meteredBody, meteredStream, type Metering } from './usage/metered.ts'
+import { CallRate } from './usage/rate.ts'
+import { asChat, messagesAnswer, type MessagesRequest } from './scripted/anthropic-format.ts'
+import { type ChatRequest, nextMove } from './scripted/scripted.ts'
+import { type Answer, completion } from './scripted/chat-format.ts'
+import { errorInShape, type ModelRequest, readRequest } from './shapes.ts'
+import { followSavedUpstream } from './upstreams/saved-upstream.ts'
 import { addUsage, type Spender } from './store.ts'
-import { askUpstreams } from './upstream.ts'
-import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams.ts'
+import { callUpstreams } from './upstreams/call.ts'
+import { type Shape, type Upstreams, upstreamsOf, withheldAnswer } from './upstreams/upstreams.ts'
 
-/** Conversations are long: more than the API's 1 MiB, less than what would hurt. */
-const ofConversation = { bytesMax: 32 * 1024 * 1024, refusal: 'The conversation is larger than 32 MiB.' }
+/** Conversations exceed the API's 1 MiB limit; this one still bounds memory. */
+const conversationLimit = { bytesMax: 32 * 1024 * 1024, refusal: 'The conversation is larger than 32 MiB.' }
 const answerBytesMax = 64 * 1024 * 1024
 
 interface Gateway {
@@ -55,7 +55,7 @@ export function modelRoutes(app: App, deps: Deps): void {
     `${modelGatewayPath}/chat/completions`,
     guarded('openai', (gateway, c) => complete(gateway, c, 'openai', '/chat/completions')),
   )
-  // An SDK of that shape adds v1 to its base address, or takes it as a part of it.
+  // Some Anthropic SDKs append v1 to the base URL, others expect it in there.
   for (const prefix of ['', '/v1'])
     app.post(
       `${modelGatewayPath}${prefix}/messages`,
@@ -69,17 +69,17 @@ function keyOf(c: AppContext): string {
   if (apiKey !== undefined) return apiKey
   const authorization = c.req.header('authorization')
   if (authorization === undefined)
-    throw unauthenticated('The model gateway needs the key of a session.', 'Inside a sandbox it is SVC_LLM_API_KEY.')
+    throw unauthenticated('The model gateway requires the key of a session.', 'Inside a sandbox, use SVC_LLM_API_KEY.')
   return bearerToken(authorization)
 }
 
 interface Caller {
   spender: Spender
-  /** What the session runs where a request names nothing else. */
+  /** The model of the session, for requests that name none. */
   model: string
   scripted: boolean
-  /** Models of requests are replaced by `model` when this says so. */
-  isGone: (model: string) => boolean
+  /** Whether to replace a requested model by `model`. */
+  isReplaced: (model: string) => boolean
 }
 
 async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Caller> {
@@ -90,57 +90,58 @@ async function callerOf({ deps, upstreams }: Gateway, c: AppContext): Promise<Ca
   const { account_id, project_id, session_id } = session
   const spender = { account_id, project_id, session_id }
   if (session.model === scriptedModelName)
-    return { spender, model: scriptedModelName, scripted: true, isGone: () => false }
+    return { spender, model: scriptedModelName, scripted: true, isReplaced: () => false }
   await followSavedUpstream(deps, upstreams)
   const catalog = await modelCatalog(deps)
   const standard = defaultModel(catalog)
   if (standard === null)
     throw new ServiceError('model_not_configured', 'No model is configured on this server.', {
-      hint: 'An owner of this server sets one under Settings, Model, or with SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL.',
+      hint: 'An owner of this server can set one under Settings, Model, or with SVC_LLM_UPSTREAM_URL and SVC_LLM_MODEL.',
     })
   return {
     spender,
     model: session.model === null ? standard : bareModelName(session.model),
     scripted: false,
-    // A sandbox that runs keeps the name of the default it started with. An owner may have set another one since.
-    isGone: (model) => session.model === null && catalog.source === 'saved' && !offersModel(catalog, model),
+    // A running sandbox keeps the default it started with, which an owner may have replaced since.
+    isReplaced: (model) => session.model === null && catalog.source === 'saved' && !offersModel(catalog, model),
   }
 }
 
 async function complete(gateway: Gateway, c: AppContext, shape: Shape, path: string): Promise<Response> {
   const { deps } = gateway
-  // A runtime that rehearses before there is a session: no model is asked for that.
-  const isRehearsal = await isModelKeyInWaiting(deps, keyOf(c))
-  const caller = isRehearsal ? null : await callerOf(gateway, c)
-  const bytes = await readBody(c.req.raw, ofConversation)
+  // A runtime warms up before it has a session; that needs no model.
+  const isWarmUp = await isModelKeyOfWarmSandbox(deps, keyOf(c))
+  const caller = isWarmUp ? null : await callerOf(gateway, c)
+  const bytes = await readBody(c.req.raw, conversationLimit)
   const body = parseJson(bytes)
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw invalid('messages is required.', [{ path: 'messages', message: 'is required' }])
   if (caller === null)
-    return inWireOf(shape, { model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
+    return inFormat(shape, { model: 'none', text: 'ok', stream: (body as { stream?: unknown }).stream === true })
   if (caller.scripted) {
     await addUsage(deps.db, { ...caller.spender, model: scriptedModelName, tokens: { in: 0, out: 0 } })
     return scripted(shape, body)
   }
   gateway.rate.take(caller.spender.session_id, Date.now())
   const sent = body as Record<string, unknown>
-  const asked = typeof sent.model === 'string' && caller.isGone(sent.model) ? { ...sent, model: caller.model } : sent
-  const ask = readAsk(shape, asked, bytes.length, caller.model)
-  return ofUpstream(gateway, { caller, shape, path, ask, c })
+  const request =
+    typeof sent.model === 'string' && caller.isReplaced(sent.model) ? { ...sent, model: caller.model } : sent
+  const ask = readRequest(shape, request, bytes.length, caller.model)
+  return forward(gateway, { caller, shape, path, ask, c })
 }
 
 function scripted(shape: Shape, body: object): Response {
   const request = shape === 'anthropic' ? asChat(body as MessagesRequest) : (body as ChatRequest)
-  return inWireOf(shape, { ...nextMove(request), model: scriptedModelName, stream: request.stream === true })
+  return inFormat(shape, { ...nextMove(request), model: scriptedModelName, stream: request.stream === true })
 }
 
-function inWireOf(shape: Shape, answer: Answer): Response {
+function inFormat(shape: Shape, answer: Answer): Response {
   return shape === 'anthropic' ? messagesAnswer(answer) : completion(answer)
 }
 
-async function ofUpstream(
+async function forward(
   { deps, upstreams }: Gateway,
-  input: { caller: Caller; shape: Shape; path: string; ask: Ask; c: AppContext },
+  input: { caller: Caller; shape: Shape; path: string; ask: ModelRequest; c: AppContext },
 ): Promise<Response> {
   const { caller, shape, path, ask, c } = input
   const reservation = await reserve(deps, { spender: caller.spender, shape, ask })
@@ -149,7 +150,7 @@ async function ofUpstream(
     const headers = shape === 'anthropic' ? versionsOf(c) : {}
     const { body } = reservation
     const { signal } = c.req.raw
-    response = await askUpstreams(deps, upstreams, { shape, path, model: ask.model, body, headers, signal })
+    response = await callUpstreams(deps, upstreams, { shape, path, model: ask.model, body, headers, signal })
   } catch (error) {
     reservation.settle(null)
     throw error
@@ -161,12 +162,12 @@ async function ofUpstream(
     guard: upstreams.guard,
     ended: reservation.settle,
   }
-  return passOn(response, ask, metering, reservation.settle)
+  return meterResponse(response, ask, metering, reservation.settle)
 }
 
-async function passOn(
+async function meterResponse(
   response: Response,
-  ask: Ask,
+  ask: ModelRequest,
   metering: Metering,
   settle: (used: null) => void,
 ): Promise<Response> {
@@ -197,7 +198,7 @@ async function passOn(
   return new Response(new Uint8Array(whole), { status, headers })
 }
 
-/** A fixed sentence instead of a text that holds a key of this server. */
+/** Replaces text that contains a key of this server. */
 function withheld(shape: Shape, status: number): Response {
   return Response.json(errorInShape(shape, { error: withheldAnswer, code: 'model_upstream_failed' }, 'unavailable'), {
     status,
@@ -206,7 +207,9 @@ function withheld(shape: Shape, status: number): Response {
 
 function wholeOf(response: Response): Promise<Buffer> {
   return wholeBody(response).catch((error: unknown) => {
-    throw new ServiceError('model_upstream_failed', 'The answer of the model upstream was cut.', { cause: error })
+    throw new ServiceError('model_upstream_failed', 'The response of the model upstream was interrupted.', {
+      cause: error,
+    })
   })
 }
 
@@ -215,13 +218,13 @@ async function wholeBody(response: Response): Promise<Buffer> {
   let size = 0
   for await (const part of response.body ?? []) {
     size += part.length
-    if (size > answerBytesMax) throw new Error('It is larger than 64 MiB.')
+    if (size > answerBytesMax) throw new Error('The response is larger than 64 MiB.')
     parts.push(part)
   }
   return Buffer.concat(parts)
 }
 
-/** What an Anthropic client says about the API it means. */
+/** Headers in which an Anthropic client selects the API version. */
 function versionsOf(c: AppContext): Record<string, string> {
   const beta = c.req.header('anthropic-beta')
   return {
@@ -232,13 +235,13 @@ function versionsOf(c: AppContext): Record<string, string> {
 
 async function listModels(gateway: Gateway, c: AppContext): Promise<Response> {
   const { model } = await callerOf(gateway, c)
-  // The file of upstreams is read again when it changes, and the catalog lists its models.
+  // Reload the upstreams file if it changed: the catalog lists its models.
   gateway.upstreams.all(gateway.deps)
   const names = [...new Set([model, ...(await modelCatalog(gateway.deps)).names])]
   return Response.json({ object: 'list', data: names.map((id) => ({ id, object: 'model', owned_by: 'svc' })) })
 }
 
-/** Model clients read `error.message`; our own fields stay beside it. */
+/** Model clients read `error.message`; the service's own fields stay beside it. */
 async function inShape(shape: Shape, response: Response): Promise<Response> {
   const body = (await response.json()) as { error: string; code: string }
   return Response.json(errorInShape(shape, body, errorClass(body.code as ErrorCode)), {

@@ -1,5 +1,5 @@
-/** How the two kinds of model API look: what they ask, how they tell errors and what they count. */
-import type { Shape } from './upstreams.ts'
+/** The two model APIs: their requests, errors and usage counts. */
+import type { Shape } from './upstreams/upstreams.ts'
 
 export interface Tokens {
   in: number
@@ -12,7 +12,7 @@ const count = (value: unknown): number =>
   typeof value === 'number' && value > 0 && value < 1e12 ? Math.round(value) : 0
 const chars = (value: unknown): number => (typeof value === 'string' ? value.length : 0)
 
-/** What one answer used, put together from its events or its body. */
+/** Adds up the usage of one response from its events or body. */
 export class UsageReader {
   readonly #shape: Shape
   #in: number | null = null
@@ -23,13 +23,13 @@ export class UsageReader {
     this.#shape = shape
   }
 
-  /** `estimated` where the upstream did not say: a stream that was cut, or one that counts nothing. */
+  /** `estimated` applies if the upstream reported no usage, as in an interrupted stream. */
   tokens(estimated: { in: number }): Tokens {
-    const told = { in: this.#in ?? estimated.in, out: this.#out ?? 0 }
-    // The last count may have come before the last words.
+    const counted = { in: this.#in ?? estimated.in, out: this.#out ?? 0 }
+    // The last count may precede the last text.
     return this.#out === null || this.#isPartial
-      ? { ...told, out: Math.max(told.out, Math.ceil(this.#chars / 4)) }
-      : told
+      ? { ...counted, out: Math.max(counted.out, Math.ceil(this.#chars / 4)) }
+      : counted
   }
 
   #isPartial = true
@@ -48,9 +48,9 @@ export class UsageReader {
     }
     for (const choice of Array.isArray(event.choices) ? (event.choices as unknown[]) : []) {
       if (!isObject(choice)) continue
-      const said = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {}
-      this.#chars += chars(said.content) + chars(said.reasoning_content)
-      for (const call of Array.isArray(said.tool_calls) ? (said.tool_calls as unknown[]) : [])
+      const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {}
+      this.#chars += chars(message.content) + chars(message.reasoning_content)
+      for (const call of Array.isArray(message.tool_calls) ? (message.tool_calls as unknown[]) : [])
         if (isObject(call) && isObject(call.function)) this.#chars += chars(call.function.arguments)
     }
   }
@@ -60,7 +60,7 @@ export class UsageReader {
     if (isObject(usage)) {
       const read = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
       const inAll = read.reduce((sum, name) => sum + count(usage[name]), 0)
-      // The end of a stream counts only what came out.
+      // The end of a stream counts only output tokens.
       if (inAll > 0 || this.#in === null) this.#in = inAll
       this.#out = count(usage.output_tokens)
       this.#isPartial = event.type === 'message_start'
@@ -70,29 +70,29 @@ export class UsageReader {
   }
 }
 
-/** The event that only exists because we asked for the count. */
-export function isCountAlone(event: unknown): boolean {
+/** The event that only exists because the gateway requested the usage. */
+export function isUsageOnly(event: unknown): boolean {
   return isObject(event) && isObject(event.usage) && Array.isArray(event.choices) && event.choices.length === 0
 }
 
-export interface Ask {
+export interface ModelRequest {
   model: string
   body: Json
   stream: boolean
   tokensIn: number
-  /** The most it may answer, where the request says so. */
+  /** The output limit of the request, if any. */
   tokensOut: number | null
-  /** The client did not ask for the count, so it does not get the event with it. */
+  /** The client did not request usage, so its event is dropped. */
   hidesCount: boolean
 }
 
-/** Three bytes a token: fewer than most texts have, so that an estimate is rather too high. */
+/** Fewer bytes than a token usually has, so the estimate is rather too high. */
 const bytesPerToken = 3
 
-export function readAsk(shape: Shape, sent: Json, bytes: number, defaultModel: string): Ask {
+export function readRequest(shape: Shape, sent: Json, bytes: number, defaultModel: string): ModelRequest {
   const model = typeof sent.model !== 'string' || sent.model === 'default' ? defaultModel : sent.model
   const stream = sent.stream === true
-  const asked = [sent.max_completion_tokens, sent.max_tokens].map(count).find((max) => max > 0) ?? null
+  const tokensOut = [sent.max_completion_tokens, sent.max_tokens].map(count).find((max) => max > 0) ?? null
   const options = isObject(sent.stream_options) ? sent.stream_options : {}
   const hidesCount = shape === 'openai' && stream && options.include_usage !== true
   const body = {
@@ -100,11 +100,11 @@ export function readAsk(shape: Shape, sent: Json, bytes: number, defaultModel: s
     ...(sent.model === undefined && shape === 'openai' ? {} : { model }),
     ...(hidesCount ? { stream_options: { ...options, include_usage: true } } : {}),
   }
-  return { model, body, stream, tokensIn: Math.ceil(bytes / bytesPerToken), tokensOut: asked, hidesCount }
+  return { model, body, stream, tokensIn: Math.ceil(bytes / bytesPerToken), tokensOut, hidesCount }
 }
 
-/** The same, with no more room for an answer than there is. */
-export function withRoomFor(shape: Shape, body: Json, tokensOut: number): Json {
+/** Limits the output to the remaining tokens. */
+export function withOutputLimit(shape: Shape, body: Json, tokensOut: number): Json {
   const name = shape === 'openai' && count(body.max_tokens) === 0 ? 'max_completion_tokens' : 'max_tokens'
   return { ...body, [name]: tokensOut }
 }
@@ -118,7 +118,7 @@ const anthropicTypes: Record<string, string> = {
   unavailable: 'overloaded_error',
 }
 
-/** A refusal of ours, as the SDKs of that shape read it. Our own fields stay beside it. */
+/** An error of the service in the format of that API's SDKs, with the service's own fields beside it. */
 export function errorInShape(shape: Shape, refusal: { error: string; code: string }, errorClass: string): object {
   const { error: message, code } = refusal
   if (shape === 'anthropic')

@@ -1,4 +1,4 @@
-/** All SQL on what models were asked: usage, what is reserved for calls under way, and caps. */
+/** SQL on model usage, reservations of running calls, and caps. */
 import { sql } from 'kysely'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Tokens } from './shapes.ts'
@@ -12,16 +12,16 @@ export interface Spender {
 export interface Cap {
   scope: 'session' | 'project' | 'account'
   tokens: number
-  /** Counted and reserved. */
+  /** Used and reserved. */
   taken: number
 }
 
-/** Whoever looks at the caps of an account next waits until this transaction ends: together, calls cannot pass them. */
+/** Serializes checks of an account's caps until the transaction ends, so that concurrent calls cannot exceed them. */
 export async function lockCaps(db: DbOrTransaction, accountId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('model caps ' || ${accountId}, 0))`.execute(db)
 }
 
-/** Each cap that holds for a session, with what is taken of it; of the month for projects and accounts. */
+/** Each cap that applies to a session, with its usage; monthly for projects and accounts. */
 export async function capsOf(db: DbOrTransaction, spender: Spender): Promise<Cap[]> {
   const { rows } = await sql<{ session: string | null; project: string | null; account: string | null }>`
     select p.settings->>'model_tokens_per_session' as session, p.settings->>'model_tokens_per_month' as project,
@@ -57,8 +57,8 @@ export async function insertReservation(
     .execute()
 }
 
-/** What a call really used, in place of what was reserved for it. Null: nothing, since it did not come to be. */
-export async function settleReservation(
+/** Replaces a reservation by the actual usage; null when the call did not happen. */
+export async function resolveReservation(
   db: DbOrTransaction,
   reservationId: string,
   used: Tokens | null,
@@ -85,8 +85,8 @@ export async function addUsage(db: DbOrTransaction, row: Spender & { model: stri
       tokens_out = model_usage.tokens_out + excluded.tokens_out`.execute(db)
 }
 
-/** Calls of servers that are gone: how much they used nobody knows, and the upstream counted it. */
-export async function forsakenReservations(
+/** Reservations of crashed servers. Their output is unknown, but the upstream counted the input. */
+export async function orphanedReservations(
   db: DbOrTransaction,
   staleSeconds: number,
 ): Promise<{ reservation_id: string; tokens: Tokens }[]> {
@@ -108,13 +108,60 @@ export async function forsakenReservations(
 export type UsageScope = { account_id: string } | { project_id: string } | { session_id: string }
 
 export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: number) {
-  const [[name, id] = ['session_id', '']] = Object.entries(scope)
-  const { rows: models } = await sql<Record<string, string>>`
-    select to_char(day, 'YYYY-MM-DD') as day, project_id, model, sum(calls)::text as calls,
-      sum(tokens_in)::text as tokens_in, sum(tokens_out)::text as tokens_out
-    from model_usage where ${sql.ref(name)} = ${id} and day > (now() at time zone 'UTC')::date - ${days}::integer
-    group by day, project_id, model order by day desc, model, project_id limit 5000`.execute(db)
-  const { rows: sandboxes } = await sql<Record<string, string>>`
+  const [models, sandboxes, sessions] = await Promise.all([
+    usageByModel(db, scope, days),
+    sandboxSeconds(db, scope, days),
+    usageBySession(db, scope, days),
+  ])
+  const used = mergeUses(
+    sessions,
+    sandboxes.map(({ seconds, ...row }) => ({ ...row, sandbox_seconds: seconds })),
+  )
+  const names = await namesOf(
+    db,
+    used.map(({ session_id }) => session_id),
+  )
+  return { sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })), models, sandboxes }
+}
+
+interface Used {
+  calls: number
+  tokens_in: number
+  tokens_out: number
+}
+
+const sums = sql`sum(calls)::float8 as calls, sum(tokens_in)::float8 as tokens_in, sum(tokens_out)::float8 as tokens_out`
+
+function inScope(scope: UsageScope, days: number) {
+  const [[column, id] = ['session_id', '']] = Object.entries(scope)
+  return {
+    where: sql`${sql.ref(column)} = ${id}`,
+    since: sql`day > (now() at time zone 'UTC')::date - ${days}::integer`,
+  }
+}
+
+async function usageByModel(db: DbOrTransaction, scope: UsageScope, days: number) {
+  const { where, since } = inScope(scope, days)
+  const { rows } = await sql<Used & { day: string; project_id: string; model: string }>`
+    select to_char(day, 'YYYY-MM-DD') as day, project_id, model, ${sums}
+    from model_usage where ${where} and ${since}
+    group by model_usage.day, project_id, model order by model_usage.day desc, model, project_id limit 5000`.execute(db)
+  return rows
+}
+
+async function usageBySession(db: DbOrTransaction, scope: UsageScope, days: number) {
+  const { where, since } = inScope(scope, days)
+  const { rows } = await sql<Used & { project_id: string; session_id: string }>`
+    select project_id, session_id, ${sums} from model_usage where ${where} and ${since}
+    group by project_id, session_id order by sum(model_usage.tokens_in + model_usage.tokens_out) desc limit 1000`.execute(
+    db,
+  )
+  return rows
+}
+
+async function sandboxSeconds(db: DbOrTransaction, scope: UsageScope, days: number) {
+  const { where } = inScope(scope, days)
+  const { rows } = await sql<{ project_id: string; session_id: string; seconds: number }>`
     with times as (
       select s.account_id, s.project_id, s.session_id, b.created_at as began_at,
         case when b.status in ('provisioning', 'active') then now() else b.updated_at end as ended_at
@@ -122,61 +169,20 @@ export async function usageOf(db: DbOrTransaction, scope: UsageScope, days: numb
       union all
       select account_id, project_id, session_id, began_at, ended_at from deleted_sandboxes
     ), since as (select now() - make_interval(days => ${days}::integer) as at)
-    select project_id, session_id, ceil(sum(extract(epoch from ended_at - greatest(began_at, since.at))))::text as seconds
-    from times, since where ${sql.ref(name)} = ${id} and ended_at > since.at
+    select project_id, session_id,
+      ceil(sum(extract(epoch from ended_at - greatest(began_at, since.at))))::float8 as seconds
+    from times, since where ${where} and ended_at > since.at
     group by project_id, session_id order by sum(ended_at - greatest(began_at, since.at)) desc limit 1000`.execute(db)
-  const { rows: sessions } = await sql<Record<string, string>>`
-    select u.project_id, u.session_id, sum(calls)::text as calls, sum(tokens_in)::text as tokens_in,
-      sum(tokens_out)::text as tokens_out
-    from model_usage u
-    where ${sql.ref(`u.${name}`)} = ${id} and day > (now() at time zone 'UTC')::date - ${days}::integer
-    group by u.project_id, u.session_id order by sum(tokens_in + tokens_out) desc limit 1000`.execute(db)
-  const used = mergeUses(
-    sessions.map((row) => ({
-      project_id: row.project_id!,
-      session_id: row.session_id!,
-      calls: Number(row.calls),
-      tokens_in: Number(row.tokens_in),
-      tokens_out: Number(row.tokens_out),
-    })),
-    sandboxes.map((row) => ({
-      project_id: row.project_id!,
-      session_id: row.session_id!,
-      sandbox_seconds: Number(row.seconds),
-    })),
-  )
-  const names = await namesOf(
-    db,
-    used.map(({ session_id }) => session_id),
-  )
-  return {
-    sessions: used.map((row) => ({ ...row, name: names.get(row.session_id) ?? null })),
-    models: models.map((row) => ({
-      day: row.day!,
-      project_id: row.project_id!,
-      model: row.model!,
-      calls: Number(row.calls),
-      tokens_in: Number(row.tokens_in),
-      tokens_out: Number(row.tokens_out),
-    })),
-    sandboxes: sandboxes.map((row) => ({
-      project_id: row.project_id!,
-      session_id: row.session_id!,
-      seconds: Number(row.seconds),
-    })),
-  }
+  return rows
 }
 
-interface SessionUse {
+interface SessionUse extends Used {
   project_id: string
   session_id: string
-  calls: number
-  tokens_in: number
-  tokens_out: number
   sandbox_seconds: number
 }
 
-/** A session may have asked models and have no sandbox in these days, or the other way round. */
+/** A session may have model calls without a sandbox in this period, or the reverse. */
 function mergeUses(
   asked: Omit<SessionUse, 'sandbox_seconds'>[],
   ran: Pick<SessionUse, 'project_id' | 'session_id' | 'sandbox_seconds'>[],
@@ -201,22 +207,7 @@ async function namesOf(db: DbOrTransaction, sessionIds: string[]): Promise<Map<s
   return new Map(rows.map(({ session_id, name }) => [session_id, name]))
 }
 
-export async function setAccountCap(
-  db: DbOrTransaction,
-  accountId: string,
-  tokens: number | null,
-): Promise<number | null> {
-  const before = await db
-    .selectFrom('accounts')
-    .select('model_tokens_per_month')
-    .where('account_id', '=', accountId)
-    .forUpdate()
-    .executeTakeFirstOrThrow()
-  await db.updateTable('accounts').set({ model_tokens_per_month: tokens }).where('account_id', '=', accountId).execute()
-  return before.model_tokens_per_month === null ? null : Number(before.model_tokens_per_month)
-}
-
-/** Of an account without looking at one session: what this month took, and the cap when there is one. */
+/** The account's usage this month, and its cap if there is one. */
 export async function accountCap(
   db: DbOrTransaction,
   accountId: string,

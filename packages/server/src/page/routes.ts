@@ -1,10 +1,11 @@
-/** The pages: one document for every address of theirs, and the files it loads. */
+/** Serves the pages: one document for every URL of the dashboard, and the files it loads. */
 import { randomBytes } from 'node:crypto'
 import { errorStatus, ServiceError } from '@svc/contract'
 import type { App } from '../http/mount.ts'
 import { type PageFile, pageFiles } from './pack.ts'
+import { sendFile } from './send-file.ts'
 
-/** The first part of every address the dashboard knows: packages/dashboard/src/paths.ts. */
+/** The first part of every path in packages/dashboard/src/paths.ts. */
 const addresses = [
   '/',
   '/sign-in',
@@ -17,17 +18,17 @@ const addresses = [
   '/link-chat',
 ]
 
-/** Own scripts and styles only; nothing inline, nothing from elsewhere, framed by nobody. A library that makes a style element gives it the nonce. */
+/** Allows only the server's own scripts and styles, nothing inline, and no framing. Style elements of libraries carry the nonce. */
 function policy(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    // The diff viewer colours words by attributes. An attribute styles its own element alone and loads nothing this policy
-    // does not allow.
+    // The diff viewer colors words by attributes. An attribute styles only its own element and loads nothing that this policy
+    // forbids.
     "style-src-attr 'unsafe-inline'",
     "connect-src 'self'",
-    // Images of a change are drawn from bytes the page fetched itself.
+    // The page renders images of a change from fetched bytes.
     "img-src 'self' blob:",
     "worker-src 'self'",
     "base-uri 'none'",
@@ -38,34 +39,34 @@ function policy(nonce: string): string {
 
 export function dashboardRoutes(app: App): void {
   for (const address of addresses) app.get(address, (c) => document(c.req.raw))
-  // Their names hold a hash of what they are.
+  // File names contain a content hash.
   app.get('/assets/*', async (c) => {
-    const file = (await pageFiles())?.get(c.req.path)
-    if (file === undefined) throw new ServiceError('not_found', 'There is no such file.')
+    const file = (await pageFiles('dashboard'))?.get(c.req.path)
+    if (file === undefined) throw new ServiceError('not_found', 'File not found.')
     return send(c.req.raw, file, file.type, 'public, max-age=31536000, immutable')
   })
 }
 
-/** Whether a person mistyped an address in their browser. Programs are told in JSON, and so is all that is not a page's. */
+/** Whether a browser requests a page. Other clients and other paths get errors as JSON. */
 export function wantsPage(request: Request): boolean {
   const { pathname } = new URL(request.url)
   return (
     request.method === 'GET' &&
     /\btext\/html\b/.test(request.headers.get('accept') ?? '') &&
-    !/^\/(?:v1|assets|install)(?:\/|$)/.test(pathname)
+    !/^\/(?:v1|assets|docs|install)(?:\/|$)/.test(pathname)
   )
 }
 
-/** The page that says that there is none. */
+/** The dashboard's not-found page. */
 export async function noSuchPage(request: Request): Promise<Response> {
   const { headers, body } = await document(request)
   return new Response(body, { status: errorStatus('not_found'), headers })
 }
 
 async function document(request: Request): Promise<Response> {
-  const file = (await pageFiles())?.get('/index.html')
+  const file = (await pageFiles('dashboard'))?.get('/index.html')
   if (file === undefined)
-    throw new ServiceError('unavailable', 'The pages were not built.', { hint: 'npm run build makes them.' })
+    throw new ServiceError('unavailable', 'The pages are not built.', { hint: 'Run npm run build.' })
   const nonce = randomBytes(16).toString('base64')
   const html = file.plain().toString('utf8').replace('{nonce}', nonce)
   const page = { ...file, gzip: Buffer.from(Bun.gzipSync(html)), plain: () => Buffer.from(html) }
@@ -73,17 +74,5 @@ async function document(request: Request): Promise<Response> {
 }
 
 function send(request: Request, file: PageFile, type: string, cache: string, nonce = 'none'): Response {
-  const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
-  return new Response(new Uint8Array(zipped ? file.gzip : file.plain()), {
-    headers: {
-      'content-type': type,
-      ...(zipped ? { 'content-encoding': 'gzip' } : {}),
-      vary: 'accept-encoding',
-      'content-security-policy': policy(nonce),
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cross-origin-opener-policy': 'same-origin',
-      'cache-control': cache,
-    },
-  })
+  return sendFile(request, { ...file, type }, { cache, policy: policy(nonce) })
 }

@@ -1,16 +1,18 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { ServiceError } from '@svc/contract'
 import { checkedOutAt, createManagedRepository, probeRemote, readTips, type Remote } from '@svc/git'
 import { accountsOfUser } from '../accounts/store.ts'
 import { recordAudit } from '../audit/record.ts'
 import { type Caller, mayWrite, type UserActor } from '../auth/actor.ts'
+import { isUuid } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
-import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
-import type { Asked } from './judge-address.ts'
-import { findProtection, recordProtection } from './protection.ts'
-import { judgeRemote, managedDir, meetHost, mirrorDir, sealGitToken, unreachable } from './repository.ts'
-import { getProject, insertProject, type ProjectRow } from './store.ts'
+import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './hosts/git-access.ts'
+import type { AddressRequest } from './hosts/judge-address.ts'
+import { findProtection, recordProtection } from './protection-store.ts'
+import { judgeRemote, managedDir, pinHostKey, sealGitToken, unreachable } from './repository.ts'
+import { getProjectOrDeleted, insertProject, type ProjectRow } from './store.ts'
 
 type CreateDeps = Pick<Deps, 'db' | 'config' | 'keyring'>
 
@@ -24,13 +26,14 @@ export interface CreateProject {
   git_ssh_key?: 'generate' | undefined
 }
 
-/** Nothing is kept of a project whose repository cannot be used: the row comes last. */
+/** The row comes last, so a project whose repository cannot be used leaves nothing behind. */
 export async function createProject(
   deps: CreateDeps,
   input: CreateProject & { projectId: string; caller: Caller<UserActor> },
 ): Promise<ProjectRow> {
-  const earlier = await getProject(deps.db, input.projectId)
-  if (earlier !== null) return earlier
+  const earlier = await getProjectOrDeleted(deps.db, input.projectId)
+  if (earlier?.deleted_at === null) return earlier
+  if (earlier !== null) throw deletedSince(earlier)
   const accountId = await accountToCreateIn(deps, input.caller.actor.user_id, input.account_id)
   await failpoint('project.create.before_repository')
   const repository =
@@ -67,10 +70,18 @@ export async function createProject(
       })
     return made
   } catch (error) {
-    await rm(managedDir(deps, input.projectId), { recursive: true, force: true })
-    await rm(mirrorDir(deps, input.projectId), { recursive: true, force: true })
+    if (repository.isNew && (await getProjectOrDeleted(deps.db, input.projectId)) === null)
+      await rm(managedDir(deps, input.projectId), { recursive: true, force: true })
     throw error
   }
+}
+
+/** A repeated request whose project has been deleted since. */
+function deletedSince(project: ProjectRow): ServiceError {
+  return new ServiceError('conflict', 'This request was sent before, and its project has since been deleted.', {
+    hint: `Restore that project with \`svc projects restore ${project.project_id}\`, or send the request with a new Idempotency-Key.`,
+    detail: { project_id: project.project_id },
+  })
 }
 
 async function accountToCreateIn(deps: CreateDeps, userId: string, wanted: string | undefined): Promise<string> {
@@ -82,7 +93,7 @@ async function accountToCreateIn(deps: CreateDeps, userId: string, wanted: strin
     })
   const writable = accounts.find((account) => mayWrite(account.role))
   if (writable === undefined)
-    throw new ServiceError('forbidden', 'Your role here is viewer, which may not make projects.')
+    throw new ServiceError('forbidden', 'Your role here is viewer, which cannot create projects.')
   return writable.account_id
 }
 
@@ -93,14 +104,17 @@ async function makeManaged(deps: CreateDeps, input: CreateProject & { projectId:
     })
   if (input.git_ssh_key !== undefined) throw keyWithoutSsh()
   const defaultBranch = input.default_branch ?? 'main'
-  await createManagedRepository(managedDir(deps, input.projectId), { defaultBranch })
-  return { repoUrl: '', defaultBranch, access: null, publicKey: null, protection: null }
+  const dir = managedDir(deps, input.projectId)
+  // An earlier try of this request may have made it.
+  const isNew = !existsSync(dir)
+  await createManagedRepository(dir, { defaultBranch })
+  return { repoUrl: '', defaultBranch, access: null, publicKey: null, protection: null, isNew }
 }
 
-async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
+async function adoptExternal(deps: CreateDeps, input: CreateProject, at: AddressRequest & { userId: string }) {
   if (input.git_ssh_key !== undefined) return adoptWithNewKey(deps, input, at)
   const given = accessGiven(input)
-  const remote = await meetHost(await judgeRemote(deps, { ...at, access: given }))
+  const remote = await pinHostKey(await judgeRemote(deps, { ...at, access: given }))
   const probe = await probeRemote(remote)
   switch (probe.kind) {
     case 'unreachable':
@@ -112,25 +126,25 @@ async function adoptExternal(deps: CreateDeps, input: CreateProject, at: Asked &
     case 'writable': {
       const defaultBranch = await chooseBranch(remote, input.default_branch, probe)
       await refuseCheckedOut(remote, defaultBranch)
-      // What an App gave is not the project's to keep.
+      // The App's credential is not stored with the project.
       const access = given === null ? null : accessToSeal(remote)
       const protection = await findProtection(remote, defaultBranch)
-      return { repoUrl: remote.url, defaultBranch, access, publicKey: null, protection }
+      return { repoUrl: remote.url, defaultBranch, access, publicKey: null, protection, isNew: false }
     }
     default:
       return probe.kind satisfies never
   }
 }
 
-/** Nobody can push there yet: its host has to be shown the key first. So its branches are not looked at either. */
-async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: Asked & { userId: string }) {
+/** The host does not know the new key yet, so nothing can push there, and the branches are not read. */
+async function adoptWithNewKey(deps: CreateDeps, input: CreateProject, at: AddressRequest & { userId: string }) {
   const { access, publicKey } = makeAccess(input, `svc ${slugOf(input.name ?? nameFromUrl(at.url) ?? 'project')}`)
-  const remote = await meetHost(await judgeRemote(deps, { ...at, access }))
+  const remote = await pinHostKey(await judgeRemote(deps, { ...at, access }))
   const defaultBranch = input.default_branch ?? 'main'
-  return { repoUrl: remote.url, defaultBranch, access: accessToSeal(remote), publicKey, protection: null }
+  return { repoUrl: remote.url, defaultBranch, access: accessToSeal(remote), publicKey, protection: null, isNew: false }
 }
 
-/** A merge moves the default branch by a push, which git refuses where that branch is checked out. */
+/** A merge pushes the default branch, which git refuses where that branch is checked out. */
 async function refuseCheckedOut(remote: Remote, branch: string): Promise<void> {
   const tree = await checkedOutAt(remote, branch)
   if (tree === null) return
@@ -155,7 +169,7 @@ function because(reason: string | null): string {
 
 function repositoryRefused(message: string): ServiceError {
   return new ServiceError('repository_refused', message, {
-    hint: 'Give a credential that may push: `svc projects create --repo <url> --git-token -` reads it from standard input.',
+    hint: 'Give a credential that can push: `svc projects create --repo <url> --git-token -` reads it from standard input.',
     detail: { issues: [{ path: 'git_token', message: 'is needed' }] },
   })
 }
@@ -204,7 +218,7 @@ async function insertWithFreeSlug(
     await failpoint('project.create.after_row')
     if (made !== null) return made
   }
-  throw new ServiceError('conflict', `A hundred projects are named like ${JSON.stringify(slug)}. Choose another name.`)
+  throw new ServiceError('conflict', `A hundred projects have names like ${JSON.stringify(slug)}. Choose another name.`)
 }
 
 export function slugOf(name: string): string {
@@ -215,7 +229,9 @@ export function slugOf(name: string): string {
     .replace(/^-/, '')
     .slice(0, 50)
     .replace(/-$/, '')
-  return slug === '' ? 'project' : slug
+  if (slug === '') return 'project'
+  // Slugs are accepted wherever ids are, so none may look like an id.
+  return isUuid(slug) ? `project-${slug}` : slug
 }
 
 function nameFromUrl(url: string | undefined): string | null {

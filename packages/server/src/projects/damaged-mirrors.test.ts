@@ -1,4 +1,4 @@
-/** A mirror can be fetched again, so whatever is wrong with one of its files costs time and nothing else. */
+/** A mirror can be fetched again, so a damaged file in one costs time and nothing else. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => app.close())
 
-/** A project of its own, so that one damage is not another's; with one merged change, whose commits are kept. */
+/** A separate project per damage, with one merged change request, whose commits are kept. */
 async function begin(): Promise<string> {
   const made = await app.externalProject({ a: '1\n' })
   origin = made.repo
@@ -45,7 +45,7 @@ const everyPack = (end: string, change: (path: string) => void) => () =>
   })
 const lock = (path: string) => () => {
   write(join(dir, path), '')
-  // Older than every git that could hold it.
+  // Older than any git process that could hold it.
   utimesSync(join(dir, path), new Date(0), new Date(0))
 }
 
@@ -68,7 +68,7 @@ test.each<[string, () => void]>([
   ['locked packed refs', lock('packed-refs.lock')],
 ])('%s', async (_, damage) => {
   const merged = await begin()
-  // Opened before, so that its objects are not here yet, and looked at after.
+  // Opened before, so that its objects are missing, and read after.
   const { cr_id } = await project.open(`work-${++count}`, { [`file-${count}`]: '2\n' })
   await commit(origin, 'main', { beside: `${count}\n` })
   damage()

@@ -1,4 +1,7 @@
-/** A file system that is full in the middle of a push, a merge and a fetch: said in plain words, nothing lost, and on it goes once there is room. */
+/**
+ * A file system that fills up during a push, a merge and a fetch: the error says so, nothing is lost, and work
+ * continues once there is space.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
@@ -40,7 +43,7 @@ afterAll(async () => {
 
 const large = (size: number) => randomBytes(size * mebibyte).toString('base64')
 
-/** Fills what is left of the file system a repository is on, up to the last page. */
+/** Fills the file system of a repository to the last page. */
 async function withFullDisk<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const filler = join(folder, 'filler')
   for (const bytes of [mebibyte, 4096])
@@ -55,7 +58,7 @@ async function withFullDisk<T>(folder: string, work: () => Promise<T>): Promise<
   }
 }
 
-/** Neither scratch folders nor halves of packs and objects. */
+/** Scratch folders and incomplete packs or objects. */
 async function leftovers(dir: string): Promise<string[]> {
   const names = await readdir(dir, { recursive: true })
   return names.filter((name) => /svc-scratch|tmp_|\.lock$/.test(name))
@@ -122,14 +125,14 @@ describe('of mirrors', () => {
       const reply = await app.request<ErrorBody>('GET', at.path(cr.cr_id, 'diff'))
       expect([reply.status, reply.body.code]).toEqual([503, 'unavailable'])
       expect(reply.body.error).toContain('disk of this server')
-      // What needs no objects is answered, live.
+      // Reads that need no objects are answered, live.
       expect((await at.get(cr.cr_id)).head_commit_sha).toBe(await at.tip('large'))
     })
     const mirror = join(folder(), `${made.project.project_id}.git`)
     expect(await leftovers(mirror)).toEqual([])
     const diff = await app.request<{ files: { path: string }[] }>('GET', at.path(cr.cr_id, 'diff'))
     expect(diff.body.files.map(({ path }) => path)).toEqual(['large.txt'])
-    // What was merged before is there as ever.
+    // What was merged before stays readable.
     expect((await app.request('GET', at.path(first.cr_id, 'diff'))).status).toBe(200)
     await gitText({ dir: mirror }, 'fsck', '--connectivity-only')
     expect((await at.merge(cr.cr_id)).status).toBe(200)

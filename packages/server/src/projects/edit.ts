@@ -2,14 +2,15 @@ import { projectSettings, type QuotaSetting, ServiceError } from '@svc/contract'
 import { probeRemote, readTips } from '@svc/git'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './git-access.ts'
-import { apiOfProject, isOfSameHost } from './github.ts'
-import { mayUseMachine } from './judge-address.ts'
-import { forgetProtection } from './protection.ts'
-import { judgeRemote, meetHost, openRepository, sealGitToken, unreachable } from './repository.ts'
+import { accessGiven, accessToSeal, keyWithoutSsh, makeAccess } from './hosts/git-access.ts'
+import { apiOfProject, isOfSameHost } from './hosts/github.ts'
+import { mayUseMachine } from './hosts/judge-address.ts'
+import { forgetProtection } from './protection-store.ts'
+import { judgeRemote, pinHostKey, openRepository, sealGitToken, unreachable } from './repository.ts'
 import { requireLowerQuotas } from './quotas.ts'
-import { type ProjectRow, updateProject } from './store.ts'
+import { isBranchOfLiveSession, type ProjectRow, updateProject } from './store.ts'
 
 export interface EditProject {
   project: ProjectRow
@@ -48,6 +49,7 @@ export async function editProject(
   const access = made?.access ?? (isGiven ? await requireWorkingAccess(deps, input) : null)
   if (input.default_branch !== undefined) await requireBranch(deps, project, input.default_branch)
   return deps.db.transaction().execute(async (trx) => {
+    if (input.default_branch !== undefined) await refuseBranchOfSession(trx, project, input.default_branch)
     const after = await updateProject(trx, project.project_id, {
       ...(input.name === undefined ? {} : { name: input.name }),
       ...(input.default_branch === undefined ? {} : { default_branch: input.default_branch }),
@@ -56,7 +58,7 @@ export async function editProject(
       ...(input.git_username === undefined ? {} : { git_username: input.git_username }),
       ...(input.settings === undefined ? {} : { settings: input.settings }),
     })
-    // What the host refused to the old credential it may allow to this one.
+    // The new credential may be allowed what the host refused to the old one.
     if (access !== null) await forgetProtection(trx, { project_id: project.project_id })
     await recordAudit(trx, input.caller, {
       account_id: project.account_id,
@@ -75,15 +77,15 @@ function shown(row: ProjectRow) {
   return { name: row.name, default_branch: row.default_branch, settings: row.settings }
 }
 
-/** In place of the old one at once: from here on the host has to know this one. */
+/** Replaces the old key at once: from now on the host has to know this one. */
 async function makeKey(deps: Pick<Deps, 'config' | 'db'>, input: EditProject) {
   const { repo_url: url, account_id: accountId, managed, slug } = input.project
   if (managed || !url.startsWith('ssh://')) throw keyWithoutSsh()
   const { access, publicKey } = makeAccess(input, `svc ${slug}`)
-  return { access: accessToSeal(await meetHost(await judgeRemote(deps, { url, access, accountId }))), publicKey }
+  return { access: accessToSeal(await pinHostKey(await judgeRemote(deps, { url, access, accountId }))), publicKey }
 }
 
-/** Where the project's token would be sent to: an address that may be asked, and no other host's without the token in hand. */
+/** Checks where the project's token would be sent: an allowed address, and no other host unless the caller provides the token. */
 async function requireHonestApi(deps: Pick<Deps, 'config' | 'db'>, input: EditProject) {
   const { project, settings, git_token } = input
   if (settings?.git_host === undefined && settings?.git_api_url === undefined) return
@@ -100,25 +102,29 @@ async function requireHonestApi(deps: Pick<Deps, 'config' | 'db'>, input: EditPr
   if (after.git_api_url !== null && after.git_host !== 'github')
     throw refuse('git_api_url', 'goes with git_host "github"')
   if (after.git_api_url !== null && git_token === undefined && !isOfSameHost(project.repo_url, after.git_api_url))
-    throw new ServiceError('invalid', 'This API is on another host than the repository, and would get its token.', {
-      hint: 'Give git_token in the same request: only whoever knows the token may send it elsewhere.',
-      detail: { issues: [{ path: 'git_token', message: 'is required for an API on another host' }] },
-    })
-  // An API that follows from the repository's own address was judged with it; another one is judged for who brings it.
+    throw new ServiceError(
+      'invalid',
+      'This API is on another host than the repository, so the stored token cannot be sent to it.',
+      {
+        hint: 'Give git_token in the same request to show that you know the token.',
+        detail: { issues: [{ path: 'git_token', message: 'is required for an API on another host' }] },
+      },
+    )
+  // The API derived from the repository's address was checked with it; any other is checked for the user who sets it.
   const userId = settings.git_api_url ? input.caller.actor.user_id : undefined
   const by = { accountId: project.account_id, userId }
   const allowPrivate = deps.config.allowPrivateGitHosts && (await mayUseMachine(deps, by))
   await apiOfProject(deps.config, { url: project.repo_url, settings: after, allowPrivate })
 }
 
-/** What to seal of an access that was tried. */
+/** Tries the access and returns what to seal. */
 async function requireWorkingAccess(deps: Pick<Deps, 'config' | 'db'>, input: EditProject): Promise<string | null> {
   if (input.project.managed)
     throw new ServiceError('invalid', 'A managed repository has no credential.', {
       detail: { issues: [{ path: 'git_token', message: 'goes with an external repository' }] },
     })
   if (input.git_token === undefined)
-    throw new ServiceError('invalid', 'A user name goes with the token it belongs to.', {
+    throw new ServiceError('invalid', 'A user name needs its token.', {
       detail: { issues: [{ path: 'git_token', message: 'is required with git_username' }] },
     })
   const access = accessGiven({
@@ -126,13 +132,13 @@ async function requireWorkingAccess(deps: Pick<Deps, 'config' | 'db'>, input: Ed
     git_username: input.git_username ?? input.project.git_username ?? undefined,
   })
   const { repo_url: url, account_id: accountId } = input.project
-  const remote = await meetHost(await judgeRemote(deps, { url, access, accountId }))
+  const remote = await pinHostKey(await judgeRemote(deps, { url, access, accountId }))
   const probe = await probeRemote(remote)
   if (probe.kind === 'unreachable') throw unreachable(probe.reason ?? 'its host does not answer')
   if (probe.kind !== 'writable')
     throw new ServiceError(
       'repository_refused',
-      `This credential may not push to the repository${probe.reason === null ? '.' : `: ${probe.reason}`}`,
+      `This credential cannot push to the repository${probe.reason === null ? '.' : `: ${probe.reason}`}`,
       {
         detail: { issues: [{ path: 'git_token', message: 'may not push' }] },
       },
@@ -151,4 +157,17 @@ async function requireBranch(
     throw new ServiceError('ref_not_found', `The repository has no branch ${JSON.stringify(branch)}.`, {
       detail: { ref: branch, issues: [{ path: 'default_branch', message: 'does not exist' }] },
     })
+}
+
+/** The session's agent pushes to that branch, and only merges write the default branch. */
+async function refuseBranchOfSession(trx: DbOrTransaction, project: ProjectRow, branch: string): Promise<void> {
+  if (branch === project.default_branch || !(await isBranchOfLiveSession(trx, project.project_id, branch))) return
+  throw new ServiceError(
+    'conflict',
+    `A session is using the branch ${JSON.stringify(branch)}, so it cannot be the default branch.`,
+    {
+      hint: `Stop the session with \`svc sessions stop ${branch}\`, then change the default branch.`,
+      detail: { issues: [{ path: 'default_branch', message: 'is the branch of a live session' }] },
+    },
+  )
 }

@@ -20,7 +20,7 @@ import type { ErrorBody, Project } from '@svc/contract'
 import { testProject } from '../change-requests/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
-/** Repositories of this machine by their path: an owner of the instance adopts their own, and nobody adopts another project's. */
+/** Repositories of this machine by path: an owner of the instance adopts their own, and no project adopts another's. */
 
 setDefaultTimeout(120_000)
 
@@ -66,7 +66,7 @@ test('a work tree whose default branch is checked out is refused with two ways t
   expect((await at.merge(cr.cr_id)).status).toBe(200)
   expect(readFileSync(join(tree, 'new.txt'), 'utf8')).toBe('new\n')
 
-  // Set back later, the refusal is in the same words.
+  // When the setting is reverted later, the refusal has the same text.
   await run('git', ['-C', tree, 'config', '--unset', 'receive.denyCurrentBranch'])
   const again = await at.open('more', { 'more.txt': 'more\n' })
   const late = await at.refusedMerge(again.cr_id)
@@ -349,7 +349,7 @@ test('addresses of this machine are for owners of the instance, and none of them
       const { status, body } = await create(repo_url, token)
       expect([repo_url, status, body.code]).toEqual([repo_url, 403, 'forbidden'])
     }
-  // What an owner made, members of the account use.
+  // Members of the account can use what an owner set up.
   const branches = await app.request('GET', `/v1/projects/${project.project_id}/branches`, { token: member.token })
   expect(branches.status).toBe(200)
   await commit(repo, 'main', { 'b.txt': '1\n' })

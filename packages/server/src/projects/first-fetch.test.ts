@@ -1,4 +1,4 @@
-/** A repository whose first fetch outlasts a request: every answer says so, with its progress. */
+/** A repository whose first fetch outlasts a request: every answer reports it, with its progress. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -137,6 +137,6 @@ test('gives all waiters the answer of a fetch that failed', async () => {
   gate.resolve('broken')
   for (const { status, body } of await Promise.all(asked))
     expect([status, body.code]).toEqual([502, 'repository_unreachable'])
-  // One that asks after the failure fetches again.
+  // A request after the failure fetches again.
   expect(fetches).toBeLessThan(8)
 })

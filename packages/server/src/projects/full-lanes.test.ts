@@ -37,7 +37,7 @@ const pkt = (text: string) => `${(Buffer.byteLength(text) + 4).toString(16).padS
 const chunk = (bytes: Buffer) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 
-/** A push whose pack has begun and does not go on. */
+/** A push whose pack starts and then stalls. */
 function slowPush(projectId: string, branch: string): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -114,7 +114,7 @@ test('stalled pushes to many repositories of one account do not delay a push of 
     }
     await until('every slow push runs or waits', areThere)
     expect(await git(dir, 'push', 'origin', 'HEAD:refs/heads/work')).toMatchObject({ ok: true })
-    // The server cuts stalled pushes in the end: the other one did not wait for that.
+    // The server cuts stalled pushes eventually; the other push did not wait for that.
     expect(await areThere()).toBeTrue()
   } finally {
     for (const socket of held) socket.destroy()

@@ -82,7 +82,7 @@ describe('a user', () => {
   test('takes a large clone as slowly as they like: what they do not read yet waits in git, not in the server', async () => {
     const { project, repo } = await app.managedProject()
     const bytes = 64 * 1024 * 1024
-    // Noise cannot be made smaller, and trying takes a busy machine its time.
+    // Random bytes do not compress, and trying slows a busy machine down.
     await gitText(repo, 'config', 'core.compression', '0')
     const head = await commit(repo, 'main', { 'large.bin': randomBytes(bytes) })
     const lines = [`command=fetch`, 'object-format=sha1']
@@ -108,7 +108,7 @@ describe('a user', () => {
       ].join('\r\n'),
     )
     await began.promise
-    // Long enough for all of it, were there nobody to hold it back.
+    // Long enough for all of it if nothing held it back.
     for (let n = 0; n < 50; n++) await gitText(repo, 'rev-parse', 'main')
     expect(read).toBeLessThan(8 * 1024 * 1024)
     expect(process.memoryUsage().rss - before).toBeLessThan(48 * 1024 * 1024)
@@ -194,14 +194,46 @@ describe('a user', () => {
   })
 
   test.each([
-    ['another user name', () => urlOf(app.project, app.ownerToken, 'owner')],
-    ['the token as user name', () => urlOf(app.project, '', app.ownerToken)],
+    ['a password that is no token', () => urlOf(app.project, 'secret', app.ownerToken)],
+    ['a user name that is no token, and no password', () => urlOf(app.project, '', 'owner')],
     ['a token with a wrong checksum', () => urlOf(app.project, `${app.ownerToken.slice(0, -1)}!`)],
     ['no credential', () => urlOf(app.project, '').replace('x-access-token:@', '')],
   ])('with %s is nobody', async (_, url) => {
     const { ok, said } = await git(home, 'ls-remote', url())
     expect(ok).toBeFalse()
     expect(said).not.toContain('refs/heads')
+  })
+
+  test.each([
+    ['any user name', () => urlOf(app.project, app.ownerToken, 'owner')],
+    ['an empty user name', () => urlOf(app.project, app.ownerToken, '')],
+    ['the token as user name, and no password', () => urlOf(app.project, '', app.ownerToken)],
+    ['the token as user name, and x-oauth-basic', () => urlOf(app.project, 'x-oauth-basic', app.ownerToken)],
+  ])('with %s reads and pushes as the owner of the token', async (form, url) => {
+    const dir = await workTree(app.ownerToken)
+    const branch = `by-${form.replaceAll(/\W+/g, '-')}`
+    expect(await git(dir, 'push', url(), `HEAD:refs/heads/${branch}`)).toMatchObject({ ok: true })
+    const { ok, said } = await git(home, 'ls-remote', url(), branch)
+    expect([ok, said.split('\t')[0]]).toEqual([true, (await tip(branch)) ?? ''])
+  })
+
+  test('takes no token by Bearer, nor one beside another password', async () => {
+    const path = `/v1/projects/${app.project.project_id}/git/info/refs?service=git-upload-pack`
+    const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`
+    for (const authorization of [
+      `Bearer ${app.ownerToken}`,
+      basic(app.ownerToken),
+      basic(`${app.ownerToken}:x`),
+      basic(`${app.ownerToken}:x-oauth-basic:`),
+      basic(':'),
+      basic('x-oauth-basic:'),
+      basic(':x-oauth-basic'),
+      `Digest ${basic(`x-access-token:${app.ownerToken}`)}`,
+      `${basic(`x-access-token:${app.ownerToken}`)} x`,
+      'Basic',
+      'Basic !!!',
+    ])
+      expect((await app.request('GET', path, { token: null, headers: { authorization } })).status).toBe(401)
   })
 
   test('pushes to the host of an external project through the gateway, except to its default branch', async () => {
@@ -214,7 +246,7 @@ describe('a user', () => {
     const refused = await git(dir, 'push', 'origin', 'HEAD:refs/heads/main')
     expect(refused.said).toContain('svc cr open')
     expect(await repo.tip('main')).toBe(main)
-    // What came onto the host by another way is there at the next fetch.
+    // Commits that reached the host in another way arrive with the next fetch.
     const newer = await commit(repo, 'main', { 'b.txt': 'b\n' })
     await git(dir, 'fetch', 'origin')
     expect((await git(dir, 'rev-parse', 'origin/main')).said.trim()).toBe(newer)
@@ -292,6 +324,38 @@ describe('an agent', () => {
       expect(await refs()).toBe(before)
     }
   }, 120_000)
+
+  test('does not push to its own branch while that is the default branch', async () => {
+    const { project, repo } = await app.managedProject()
+    const path = `/v1/projects/${project.project_id}`
+    const { session_id: branch, token } = await app.makeSession(project)
+    await commit(repo, branch, { 'work.txt': 'work\n' })
+    const dir = await workTree(token, { project, branch })
+    const before = await tip(branch, project)
+    expect((await app.request('PATCH', path, { body: { default_branch: branch } })).status).toBe(200)
+    const { ok, said } = await git(dir, 'push', 'origin', `HEAD:refs/heads/${branch}`)
+    expect(ok).toBeFalse()
+    expect(said).toContain('svc cr open')
+    expect(await tip(branch, project)).toBe(before)
+    await app.request('PATCH', path, { body: { default_branch: 'main' } })
+    expect(await git(dir, 'push', 'origin', `HEAD:refs/heads/${branch}`)).toMatchObject({ ok: true })
+  })
+
+  test('keeps its branch from becoming the default branch while its session is live', async () => {
+    const live = await app.running()
+    const edit = () =>
+      app.request<{ code: string; hint: string }>('PATCH', `/v1/projects/${app.project.project_id}`, {
+        body: { default_branch: live.branch_name },
+      })
+    const { status, body } = await edit()
+    expect([status, body.code]).toEqual([409, 'conflict'])
+    expect(body.hint).toContain(`svc sessions stop ${live.session_id}`)
+    await app.request('POST', app.path(live.session_id, 'stop'))
+    await app.reaches(live.session_id, 'stopped')
+    expect((await edit()).status).toBe(200)
+    const back = { body: { default_branch: 'main' } }
+    expect((await app.request('PATCH', `/v1/projects/${app.project.project_id}`, back)).status).toBe(200)
+  })
 
   test('of another project reaches nothing here', async () => {
     const { project } = await app.managedProject()

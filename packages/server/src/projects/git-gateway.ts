@@ -1,4 +1,4 @@
-/** The git remote of every project: what a sandbox clones from and pushes to, and what a user's own git client may use. */
+/** The git remote of every project: sandboxes clone from it and push to it, and users may point their git clients at it. */
 import { cloneCredentialPrefix, readCredentialPrefix, ServiceError } from '@svc/contract'
 import {
   allowOnlyBranch,
@@ -28,11 +28,11 @@ import { getProject } from './store.ts'
 
 const services = { 'info/refs': 'GET', 'git-upload-pack': 'POST', 'git-receive-pack': 'POST' } as const
 
-/** What a push needs of resources that a project does not know. */
+/** What a push needs from resources that projects must not import. */
 export interface PushParts {
-  /** What is looked for in a push; secrets are not a project's to know. */
+  /** Searches a push for secrets, which projects may not read. */
   inspect: (project: AuthorizedProject, repository: Repository, sessionId: string | null) => PushInspector
-  /** How much of the store is unfinished work of sessions. */
+  /** Bytes of unfinished work in the store. */
   unfinishedBytes: (projectId: string) => Promise<number>
 }
 
@@ -51,18 +51,18 @@ export function gitGatewayRoutes(app: App, deps: Deps, parts: PushParts): void {
 async function serve(deps: Deps, c: AppContext, path: keyof typeof services, parts: PushParts): Promise<Response> {
   const url = new URL(c.req.url)
   const pushes = path === 'git-receive-pack' || url.searchParams.get('service') === 'git-receive-pack'
-  const password = passwordOf(c.req.header('authorization') ?? null)
-  if (password.startsWith(readCredentialPrefix)) return read(deps, c, { path, url, pushes, password })
-  const actor = await gitActor(deps, password)
+  const token = tokenOf(c.req.header('authorization') ?? null)
+  if (token.startsWith(readCredentialPrefix)) return read(deps, c, { path, url, pushes, token })
+  const actor = await gitActor(deps, token)
   refuseByPath(actor, c.req.path)
   const { project } = await allow(deps, {
     access: pushes ? 'project-write' : 'project-read',
     actor,
     projectId: c.req.param('projectId'),
-    // The gate judges its branches.
+    // The gate checks its branches.
     sessionId: null,
   })
-  if (project === null) throw unauthenticated('This needs a credential.')
+  if (project === null) throw unauthenticated('A credential is required.')
   const repository = await openRepository(deps, project)
   const quota =
     path === 'git-receive-pack' ? pushQuota(deps, project, await parts.unfinishedBytes(project.project_id)) : null
@@ -74,7 +74,7 @@ async function serve(deps: Deps, c: AppContext, path: keyof typeof services, par
   })
 }
 
-/** git shows its user what is in a report of its own, and of an answer with an error only the number. Other clients read the error. */
+/** git shows its users the text of a status report, but only the number of an HTTP error. Other clients read the error. */
 async function refuseBeforehand(
   deps: Pick<Deps, 'config'>,
   c: AppContext,
@@ -91,55 +91,59 @@ function gitRequest(c: AppContext, path: keyof typeof services, url: URL) {
   return { method: c.req.method, path, query: url.searchParams, headers, body, signal }
 }
 
-/** A sandbox that has no session yet fills itself: it reads one project, writes nothing, and is nobody. */
+/** A warm sandbox without a session: it reads one project, writes nothing, and acts for no user. */
 async function read(
   deps: Deps,
   c: AppContext,
-  asked: { path: keyof typeof services; url: URL; pushes: boolean; password: string },
+  request: { path: keyof typeof services; url: URL; pushes: boolean; token: string },
 ): Promise<Response> {
-  const projectId = await projectOfReadCredential(deps, asked.password)
+  const projectId = await projectOfReadCredential(deps, request.token)
   const project = projectId === c.req.param('projectId') ? await getProject(deps.db, projectId) : null
-  if (project === null || asked.pushes)
-    throw new ServiceError('forbidden', 'This credential reads the repository of one project and nothing else.')
-  const gate: PushGate = () => Promise.resolve('This credential only reads.')
-  return serveGateway(await openRepository(deps, project), gitRequest(c, asked.path, asked.url), gate, {})
+  if (project === null || request.pushes)
+    throw new ServiceError('forbidden', 'This credential only reads the repository of another project.')
+  const gate: PushGate = () => Promise.resolve('This credential is read-only.')
+  return serveGateway(await openRepository(deps, project), gitRequest(c, request.path, request.url), gate, {})
 }
 
-/** git sends Basic; the token is the password. */
-function passwordOf(authorization: string | null): string {
+const noPassword = ['', 'x-oauth-basic']
+
+/** git sends Basic. The token is the password, under any user name; or the user name without a password, as git hosts accept it. */
+function tokenOf(authorization: string | null): string {
   const match = authorization === null ? null : /^Basic ([A-Za-z0-9+/=]{1,2048})$/i.exec(authorization.trim())
-  if (match === null)
-    throw unauthenticated('git needs a credential here.', 'User name `x-access-token`, password your svc_pat_ token.')
-  const [username, password] = splitOnce(Buffer.from(match[1]!, 'base64').toString('utf8'))
-  if (username !== 'x-access-token')
+  const pair = match === null ? '' : Buffer.from(match[1]!, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  const [username, password] = [pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)]
+  const token = noPassword.includes(password) ? username : password
+  if (colon < 0 || token === '')
     throw unauthenticated(
-      'The user name has to be x-access-token.',
-      'User name `x-access-token`, password your svc_pat_ token.',
+      'git has to send a credential.',
+      'Use any user name, and your svc_pat_ token as the password.',
     )
-  return password
+  return token
 }
 
-async function gitActor(deps: Deps, password: string): Promise<Actor> {
-  return password.startsWith(cloneCredentialPrefix)
-    ? actorOfSandboxCredential(deps, 'clone', password)
-    : actorOfToken(deps, password)
+async function gitActor(deps: Deps, token: string): Promise<Actor> {
+  return token.startsWith(cloneCredentialPrefix)
+    ? actorOfSandboxCredential(deps, 'clone', token)
+    : actorOfToken(deps, token)
 }
 
-function splitOnce(text: string): [string, string] {
-  const colon = text.indexOf(':')
-  return colon < 0 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)]
-}
-
-/** An agent may create or fast-forward its session's branch and nothing else; a user every branch but the default one, which only a merge writes. */
+/** An agent may only create or fast-forward its session's branch; a user may write every branch. Only merges write the default branch, whoever pushes. */
 function gateFor(actor: Actor, project: AuthorizedProject, repository: Repository): PushGate {
-  if (actor.kind !== 'user' && actor.session_id !== null) return allowOnlyBranch(actor.session_id)
+  const main = `refs/heads/${project.default_branch}`
+  const mergedOnly = `${project.default_branch} is written by merged change requests only. Push another branch, then: svc cr open --title "..." --head <branch>`
+  if (actor.kind !== 'user' && actor.session_id !== null) {
+    const ownBranch = allowOnlyBranch(actor.session_id)
+    // A session's branch can become the default branch after the session started.
+    return (commands) => ownBranch(commands) ?? (commands.some(({ ref }) => ref === main) ? mergedOnly : null)
+  }
   return async (commands) => {
     for (const { ref } of commands) {
       if (!ref.startsWith('refs/heads/') && !ref.startsWith('refs/tags/'))
         return `${ref} is kept by the service; push to a branch.`
-      if (ref !== `refs/heads/${project.default_branch}`) continue
+      if (ref !== main) continue
       if (project.managed && (await isEmpty(repository))) continue
-      return `${project.default_branch} is written by merged change requests only. Push another branch, then: svc cr open --title "..." --head <branch>`
+      return mergedOnly
     }
     return null
   }
@@ -152,7 +156,7 @@ async function isEmpty(repository: Repository): Promise<boolean> {
   return tips.tips.size === 0
 }
 
-/** git asks for a credential only when it is told that Basic is the way. */
+/** git asks for a credential only after a challenge for Basic. */
 function challenge(response: Response): Response {
   if (response.headers.has('www-authenticate')) response.headers.set('www-authenticate', 'Basic realm="svc"')
   return response

@@ -18,7 +18,7 @@ import {
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { dumpDatabase, filesHolding, holds, keepLog, shapesOf, type Sighting, sightings } from './testing-canary.ts'
 
-// A busy machine makes git slow, and a test that only waits for it is no wrong one.
+// A busy machine makes git slow, which must not fail a test.
 setDefaultTimeout(60_000)
 
 type Answer = Project & ErrorBody & { session_id: string; branch_name: string }
@@ -51,7 +51,7 @@ describe('a private repository over a token, from the first look to a merge', ()
     app = await makeTestApp({ log: kept.log })
     host = await serveHttpBackend(origin.dir, {
       auth: { username: 'x-access-token', password },
-      // While the host is asked, whoever asks it lives.
+      // The git process exists while the host answers it.
       before: () => void seen.push(...sightings(shapes)),
     })
   }, 120_000)
@@ -102,7 +102,7 @@ describe('a private repository over a token, from the first look to a merge', ()
   })
 
   test('the token was in no command line, in no program but git, in no reply, log, file or row', async () => {
-    // Which shows that the search finds what is there.
+    // This shows that the search works.
     expect(seen.filter((one) => one.where === 'environ').length).toBeGreaterThan(0)
     expect(seen.filter((one) => one.where === 'cmdline' || !one.program.startsWith('git'))).toEqual([])
     expect(sightings(shapes)).toEqual([])

@@ -170,7 +170,7 @@ describe('a GitHub-style host that the project names', () => {
     const shared = await makeTestApp({ configure: { allowPrivateGitHosts: false } })
     try {
       const { project: managed } = await shared.managedProject()
-      // What was allowed when it was made.
+      // What was allowed when it was created.
       await shared.deps.db
         .updateTable('projects')
         .set({ managed: false, repo_url: 'https://192.88.98.1/acme/repo' })

@@ -14,7 +14,7 @@ test("the operator's token for a host serves projects of the first account there
       app.request<Project>('POST', '/v1/projects', { token, body })
     const made = await create({ repo_url: host.url })
     expect([made.status, made.body.default_branch]).toEqual([201, 'main'])
-    // It is the operator's, not the project's to keep.
+    // It belongs to the operator and is not stored with the project.
     const row = await app.deps.db.selectFrom('projects').select('git_token').executeTakeFirstOrThrow()
     expect(row.git_token).toBeNull()
     expect((await create({ repo_url: another.url })).status).toBe(400)

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import type { ErrorBody, Project } from '@svc/contract'
 import { makeTestApp, type TestApp } from '../testing.ts'
 
-/** Every address is refused before a name is looked up or a packet sent; the bait listens where most of them lead. */
+/** Every address is refused before a name is resolved or a packet sent; a listener waits where most of them lead. */
 
 setDefaultTimeout(120_000)
 

@@ -6,7 +6,7 @@ import {
   manifestPath,
   parseManifest,
 } from '@svc/contract'
-import { bringObjects, type CallOptions, readFileAt, readTips, type Repository } from '@svc/git'
+import { fetchObjects, type CallOptions, readFileAt, readTips, type Repository } from '@svc/git'
 import { LRUCache } from 'lru-cache'
 import type { Deps } from '../deps.ts'
 import { openRepository, unreachable } from './repository.ts'
@@ -19,7 +19,7 @@ export interface ManifestFile {
   raw: string | null
 }
 
-/** By commit, so that nothing here can be out of date. A raw text can be 256 KiB, hence the limit by size. */
+/** Keyed by commit, so entries never go stale. A raw text can be 256 KiB, hence the limit by size. */
 const parsed = new LRUCache<string, ManifestFile>({
   max: 1000,
   maxSize: 32 * 1024 * 1024,
@@ -27,7 +27,7 @@ const parsed = new LRUCache<string, ManifestFile>({
 })
 const noFile: ManifestFile = { manifest: emptyManifest, issues: [], raw: null }
 
-/** The manifest of the default branch as it is now. A repository without one, or without a commit, has an empty one. */
+/** The manifest of the default branch's tip; empty for a repository without one, or without a commit. */
 export async function readManifest(
   deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
   project: ProjectRow,
@@ -39,7 +39,7 @@ export async function readManifest(
   return sha === undefined ? emptyManifest : readManifestAt(repository, sha)
 }
 
-/** The manifest in one commit, brought here if it is not yet. What is broken in it is left out: a broken manifest stops nobody from working on it. */
+/** The manifest in one commit, which is fetched if needed. Broken parts are left out, so that a broken manifest does not block work on it. */
 export async function readManifestAt(repository: Repository, sha: string): Promise<Manifest> {
   return (await readManifestFileAt(repository, sha)).manifest
 }
@@ -52,8 +52,8 @@ export async function readManifestFileAt(
   const key = `${repository.dir} ${sha}`
   const known = parsed.get(key)
   if (known !== undefined) return known
-  const brought = await bringObjects(repository, [sha], options)
-  if (brought.kind === 'unreachable') throw unreachable(brought.reason)
+  const fetched = await fetchObjects(repository, [sha], options)
+  if (fetched.kind === 'unreachable') throw unreachable(fetched.reason)
   const found = await readFileAt(repository, { sha, path: manifestPath, bytesMax: manifestBytesMax + 1 }, options)
   const raw = found.kind === 'file' ? Buffer.from(found.content).toString('utf8') : null
   const file = raw === null ? noFile : { ...parseManifest(raw), raw }

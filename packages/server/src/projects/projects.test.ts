@@ -28,7 +28,7 @@ async function host(options: Parameters<typeof serveHttpBackend>[1] = {}, dir = 
 const create = (body: object, token?: string) =>
   app.request<Project & ErrorBody>('POST', '/v1/projects', { body, ...(token ? { token } : {}) })
 
-/** Rows and folders: what a refused project must leave none of. */
+/** Rows and folders, which a refused project must not leave behind. */
 async function footprint(): Promise<string> {
   const rows = await app.deps.db.selectFrom('projects').select('project_id').execute()
   const folders = ['repositories', 'mirrors'].map((name) => join(app.deps.config.dataDir, name))
@@ -83,13 +83,14 @@ describe('a managed project', () => {
     expect((await create({ git_token: 'x' })).status).toBe(400)
   })
 
-  test('gone is gone with its folder', async () => {
+  test('that is purged is gone with its folder', async () => {
     const before = await footprint()
     const { body } = await create({})
-    expect((await app.request('DELETE', `/v1/projects/${body.project_id}`)).body).toEqual({ ok: true })
+    const path = `/v1/projects/${body.project_id}`
+    expect((await app.request('DELETE', `${path}?purge=true`)).body).toEqual({ ok: true, purge_at: null })
     expect(await footprint()).toBe(before)
-    expect((await app.request('GET', `/v1/projects/${body.project_id}`)).status).toBe(404)
-    expect((await app.request('DELETE', `/v1/projects/${body.project_id}`)).status).toBe(404)
+    expect((await app.request('GET', path)).status).toBe(404)
+    expect((await app.request('DELETE', path)).status).toBe(404)
   })
 })
 
@@ -322,7 +323,7 @@ describe('editing a project', () => {
     const { url } = await host({ auth: { username: 'x-access-token', password: 'right' } })
     const external = (await create({ repo_url: url, git_token: 'right' })).body
     expect((await edit(external, { git_token: 'wrong' })).body.code).toBe('repository_refused')
-    // The old one is still in force.
+    // The old one is still in use.
     expect((await app.request('GET', `/v1/projects/${external.project_id}/change-requests`)).status).toBe(200)
     expect((await app.request('GET', `/v1/projects/${external.project_id}/secrets`)).status).toBe(200)
     expect((await edit(external, { git_token: 'right' })).status).toBe(200)

@@ -9,7 +9,7 @@ import { type Repository, storeBytes } from '@svc/git'
 import { clientAt } from '@svc/git/testing-client'
 import { buildApp } from '../app.ts'
 import { gitText, testProject } from '../change-requests/testing.ts'
-import { DiskWatch } from '../disk-watch.ts'
+import { DiskWatch } from '../storage/disk-watch.ts'
 import { Listener } from '../listen.ts'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 
@@ -65,7 +65,7 @@ async function cloneOf({ project }: Made) {
     await client.run('add', '--all')
     await client.run('commit', '--quiet', '-m', name)
   }
-  /** A commit with a file of so many random bytes, pushed to a branch of its own. */
+  /** A commit with a file of that many random bytes, pushed to its own branch. */
   const push = async (branch: string, size: number) => {
     await client.run('checkout', '--quiet', '-B', branch, 'origin/main')
     await file(`${branch}.bin`, randomBytes(size))
@@ -74,7 +74,7 @@ async function cloneOf({ project }: Made) {
   return { dir, client, file, push }
 }
 
-/** Nothing of a refused push is left over. */
+/** A refused push leaves nothing behind. */
 async function isClean({ repo }: Made): Promise<void> {
   expect((await readdir(repo.dir)).filter((name) => name.startsWith('svc-scratch'))).toEqual([])
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
@@ -123,7 +123,7 @@ describe('pushes over a quota', () => {
     } as never)
     expect(storage.repository_bytes).toBeGreaterThan(2.6 * mebibyte)
 
-    // Lowered below what is used: over it for good.
+    // Lowered below the current usage, so it stays exceeded.
     const settings = { quota_repository_bytes: mebibyte }
     const path = `/v1/projects/${made.project.project_id}`
     expect((await app.request('PATCH', path, { body: { settings } })).status).toBe(200)
@@ -136,7 +136,7 @@ describe('pushes over a quota', () => {
     await clone.client.run('fetch', '--quiet', 'origin')
     expect(await clone.client.run('push', 'origin', 'origin/main:refs/heads/known')).toMatchObject({ code: 0 })
     expect(await clone.client.run('push', 'origin', '--delete', 'fill-1')).toMatchObject({ code: 0 })
-    // Another project goes on as ever.
+    // Another project is unaffected.
     expect(await (await cloneOf(others)).push('work', 900 * kibibyte)).toMatchObject({ code: 0 })
   }, 60_000)
 

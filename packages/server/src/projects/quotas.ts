@@ -1,4 +1,4 @@
-/** The quotas of a project, and the refusal of a push that does not fit. */
+/** The quotas of a project, and the refusal of a push that exceeds one. */
 import { type Quotas, quotaSettings, type QuotaSetting, ServiceError, sizeText } from '@svc/contract'
 import type { OverQuota, PushQuota } from '@svc/git'
 import type { Config } from '../config.ts'
@@ -7,7 +7,7 @@ import type { ProjectRow } from './store.ts'
 
 const names = Object.keys(quotaSettings) as QuotaSetting[]
 
-/** The lower of the operator's quota and the project's, each. */
+/** For each quota, the lower of the operator's and the project's. */
 export function quotasOf({ quotas }: Pick<Config, 'quotas'>, { settings }: Pick<ProjectRow, 'settings'>): Quotas {
   const own = settings as Partial<Record<QuotaSetting, number | null>>
   const pairs = names.map((name) => {
@@ -26,13 +26,13 @@ export function requireLowerQuotas(
     if ((settings[name] ?? 0) <= max) continue
     const message = `is at most ${max} (${sizeText(max)}), the quota of this server`
     throw new ServiceError('invalid', `settings.${name} ${message}.`, {
-      hint: 'The operator of the server can raise it; see docs/operate/quotas.md.',
+      hint: "The server's operator can raise it; see docs/operate/quotas.md.",
       detail: { issues: [{ path: `settings.${name}`, message }] },
     })
   }
 }
 
-/** `unfinishedBytes` lie in the same store and have a quota of their own. */
+/** `unfinishedBytes` are in the same store but have a quota of their own. */
 export function pushQuota(
   deps: Pick<Deps, 'config' | 'disk'>,
   project: ProjectRow,
@@ -48,7 +48,7 @@ export function pushQuota(
   }
 }
 
-/** One line each: git shows it behind `remote:` and in the report of the refs. */
+/** One line each: git shows it after `remote:` and in its status report. */
 function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas, 'repositoryBytes' | 'pushBytes'>) {
   const used = `The repository uses ${sizeText(over.usedBytes)} of its ${sizeText(repositoryBytes)}`
   switch (over.kind) {
@@ -64,9 +64,9 @@ function refusalOf(over: OverQuota, { repositoryBytes, pushBytes }: Pick<Quotas,
 }
 
 export const diskLow =
-  'The disk of this server is almost full, so it takes no new work. Nothing was changed; try again when its operator has made room.'
+  'The disk of this server is almost full, so it takes no new work. Nothing was changed; try again when its operator has freed space.'
 
-/** A push whose size is known from its headers, for a client that reads HTTP answers. */
+/** For a push whose headers tell its size, and a client that reads HTTP answers. */
 export function quotaExceeded(over: OverQuota, quotas: Quotas): ServiceError {
   return new ServiceError('quota_exceeded', refusalOf(over, quotas).replace(/^quota_exceeded: t/, 'T'), {
     detail: {

@@ -1,4 +1,4 @@
-/** A host that hands out what is refused is fetched from once, not once for everybody who looks. */
+/** A host that serves refused data is fetched from once, not once per reader. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Project } from '@svc/contract'
 import { commit, type HttpBackend, makeRepo, serveHttpBackend, type TestRepository } from '@svc/git/testing'
@@ -12,7 +12,7 @@ let origin: TestRepository
 let host: HttpBackend
 let at: string
 let logged: { msg: string; project_id?: string; reason?: string }[] = []
-/** To git's own client: who asks for the tips alone is answered. */
+/** Only git's own client fails; polls of the tips are answered. */
 let isAway = false
 
 beforeAll(async () => {
@@ -52,14 +52,14 @@ async function branchOfRefused(branch: string): Promise<void> {
 }
 
 const look = (branch: string) => app.request<{ error: string }>('GET', `${at}/tree?ref=${branch}`)
-/** How often git's own client began to fetch while `work` went on. */
+/** How often git's own client started to fetch during `work`. */
 async function fetchesOf(work: () => Promise<unknown>): Promise<number> {
   const count = () => host.requests.filter((line) => line === 'GET /repo.git/info/refs?service=git-upload-pack').length
   const before = count()
   await work()
   return count() - before
 }
-const told = () => logged.filter(({ msg }) => msg === 'what a git host sent was refused')
+const told = () => logged.filter(({ msg }) => msg === 'refused data from a git host')
 
 test('whoever looks is told the same, and the log tells it once', async () => {
   await branchOfRefused('work')

@@ -5,9 +5,9 @@ import { LRUCache } from 'lru-cache'
 import { firstOwner } from '../accounts/store.ts'
 import type { Deps } from '../deps.ts'
 import { withholding } from '../redaction/withhold.ts'
-import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './git-access.ts'
-import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './github.ts'
-import { type Asked, judgeAddress } from './judge-address.ts'
+import { accessFromSealed, defaultUsername, type GitAccess, requireFitting } from './hosts/git-access.ts'
+import { apiOfProject, appToken, gitHubApiOf, type HostSettings } from './hosts/github.ts'
+import { type AddressRequest, judgeAddress } from './hosts/judge-address.ts'
 import type { ProjectRow } from './store.ts'
 
 type RepositoryDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
@@ -20,23 +20,23 @@ export function mirrorDir(deps: Pick<Deps, 'config'>, projectId: string): string
   return join(deps.config.dataDir, 'mirrors', `${projectId}.git`)
 }
 
-/** How long an address found by name is used: long enough to keep lookups off every read, short enough to follow a host that moves. */
+/** How long a resolved address is used: long enough to keep lookups off every read, short enough to follow a host that moves. */
 const judgedMs = 30_000
 const judged = new LRUCache<string, Remote>({ max: 1000, ttl: judgedMs })
 
-/** The repository of a project, ready for the git engine: a bare folder, and for an external one the remote it mirrors, with its address checked and pinned. */
+/** Opens the repository of a project for the git engine: a bare folder, and for an external one the remote it mirrors, with its address checked and pinned. */
 export async function openRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   for (let tries = 1; ; tries++) {
     const repository = await openRepositoryQuietly(deps, project)
-    // The first use after a long time may come in the very moment in which another server empties the mirror.
+    // The first use after a long time may coincide with another server emptying the mirror.
     if (repository.remote === null || (await markUsed(repository.dir)) || tries === openTriesMax) return repository
   }
 }
 
-/** The exchange of a mirror is two renames. */
+/** A mirror is replaced by two renames. */
 const openTriesMax = 10
 
-/** The same without taking note that it is used, for who only looks whether it is. */
+/** Opens it without marking it as used, for callers that only measure it. */
 export async function openRepositoryQuietly(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   const located = await locateRepository(deps, project)
   const { dir, remote } = located
@@ -44,8 +44,8 @@ export async function openRepositoryQuietly(deps: RepositoryDeps, project: Proje
 }
 
 /**
- * The same for who asks the host alone, as a look at the tips does. The mirror need not be there, and is not waited for:
- * readers of one project would open it one after the other, and behind a fetch.
+ * For callers that only ask the host, such as a poll of the tips. Does not wait for the mirror: concurrent readers of
+ * a project would open it one after another, and behind a fetch.
  */
 export async function locateRepository(deps: RepositoryDeps, project: ProjectRow): Promise<Repository> {
   const known = locatedRepository(deps, project)
@@ -57,13 +57,13 @@ export async function locateRepository(deps: RepositoryDeps, project: ProjectRow
     settings: projectSettings.parse(project.settings),
   })
   const { project_id } = project
-  remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'what a git host sent was refused')
-  // A path is judged at every use: it can become a link at any time.
+  remote.refused = (reason) => deps.log.warn({ project_id, reason }, 'refused data from a git host')
+  // A path is checked at every use: it can become a link at any time.
   if (!remote.allowProtocols.includes('file')) judged.set(judgedKey(project), remote)
   return { dir: mirrorDir(deps, project.project_id), remote, group: project.account_id }
 }
 
-/** The same where nobody has to be asked; null: the address was not judged yet, or too long ago. */
+/** Without any lookup. Null: the address was not checked yet, or too long ago. */
 export function locatedRepository(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository | null {
   const { project_id, account_id: group } = project
   if (project.managed) return { dir: managedDir(deps, project_id), remote: null, group }
@@ -73,10 +73,10 @@ export function locatedRepository(deps: Pick<Deps, 'config'>, project: ProjectRo
 
 const judgedKey = (project: ProjectRow) => `${project.project_id} ${project.updated_at}`
 
-/** A remote whose address was checked, with the access that was given, or the one of the operator's GitHub App. */
+/** A remote with a checked address, and with the given access or that of the operator's GitHub App. */
 export async function judgeRemote(
   deps: Pick<Deps, 'config' | 'db'>,
-  input: Asked & { access: GitAccess | null; settings?: HostSettings },
+  input: AddressRequest & { access: GitAccess | null; settings?: HostSettings },
 ): Promise<Remote> {
   const { url, pin, allowProtocols, allowPrivate } = await judgeAddress(deps, input)
   const { access, accountId } = input
@@ -91,7 +91,7 @@ export async function judgeRemote(
   const sent = [remote.credential?.password, remote.ssh?.key].filter((each) => each !== undefined)
   if (sent.length > 0) remote.guard = withholding(sent, withheldText)
   if (access === null) {
-    // What the App or the operator's token gave is for the API its operator named, and never for one a project names.
+    // The App's or the operator's token is used only with the API its operator configured, never with one a project names.
     const apiUrl = input.settings?.git_host === 'plain' ? null : gitHubApiOf(deps.config, url)
     if (apiUrl !== null) remote.github = { apiUrl }
     return remote
@@ -101,8 +101,8 @@ export async function judgeRemote(
   return remote
 }
 
-/** Meets an ssh host for the first time: from then on it is known by the key it shows now. */
-export async function meetHost(remote: Remote): Promise<Remote> {
+/** The first contact with an ssh host records the key that identifies it from then on. */
+export async function pinHostKey(remote: Remote): Promise<Remote> {
   const { ssh } = remote
   if (ssh === undefined || ssh.knownHosts !== null) return remote
   const met = await learnHostKey({ ...remote, ssh })
@@ -132,8 +132,9 @@ async function appCredential(
 }
 
 /**
- * The operator's own token for a host. It reaches whatever they reach there, and the server cannot tell who of its users may,
- * so it serves the first account alone, as the App does. Never over plain http, except where private hosts are allowed.
+ * The operator's own token for a host. It reaches everything the operator can, and the server cannot tell which users
+ * may, so it serves the first account only, as the App does. Never over plain http, except where private hosts are
+ * allowed.
  */
 async function hostCredential(
   deps: Pick<Deps, 'config' | 'db'>,
@@ -173,6 +174,6 @@ export function sealGitToken(
 
 export function unreachable(reason: string): ServiceError {
   return new ServiceError('repository_unreachable', `The repository cannot be reached: ${reason}`, {
-    hint: 'Check that its address is right, that its host is up and lets the project in (`svc projects info` shows a key the server made), then try again.',
+    hint: "Check its address, that its host is up, and that it accepts the project's credential (`svc projects info` shows a key the server made), then try again.",
   })
 }

@@ -7,6 +7,7 @@ import {
   listCommitsRoute,
   listProjectsRoute,
   listTreeRoute,
+  restoreProjectRoute,
   updateProjectRoute,
   hasErrors,
   parseManifest,
@@ -16,11 +17,12 @@ import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { shortCredential } from '../redaction/short-credential.ts'
-import { branchesOf, commitsOf, compareRefs, treeOf } from './browse.ts'
+import { branchesOf, commitsOf, compareRefs, treeOf } from './browse/browse.ts'
 import { createProject } from './create.ts'
 import { editProject } from './edit.ts'
-import { fileOf } from './file.ts'
-import { listProjectsOfUser, presentProject } from './store.ts'
+import { fileOf } from './browse/file.ts'
+import { restoreProject } from './restore.ts'
+import { listDeletedProjects, listProjectsOfUser, presentProject } from './store.ts'
 import { withinTime } from './within-limits.ts'
 
 export function projectRoutes(deps: Deps): Mounted[] {
@@ -32,7 +34,10 @@ export function projectRoutes(deps: Deps): Mounted[] {
       return presentProject(deps.config, created)
     }),
     handle(listProjectsRoute, async ({ query, caller }) => {
-      const { rows, next } = await listProjectsOfUser(deps.db, caller.actor.user_id, query)
+      const { user_id: userId } = caller.actor
+      const { rows, next } = await (query.deleted === 'true'
+        ? listDeletedProjects(deps.db, userId, { ...query, now: deps.now() })
+        : listProjectsOfUser(deps.db, userId, query))
       return new Page(
         rows.map((row) => presentProject(deps.config, row)),
         next,
@@ -45,6 +50,9 @@ export function projectRoutes(deps: Deps): Mounted[] {
         request.warnings.push(...shortCredential('The git access token', body.git_token))
       return presentProject(deps.config, edited)
     }),
+    handle(restoreProjectRoute, async ({ project, caller }) =>
+      presentProject(deps.config, await restoreProject(deps, { project, caller })),
+    ),
     handle(validateManifestRoute, async ({ body }) => {
       const { issues } = parseManifest(body.raw)
       return { valid: !hasErrors(issues), issues }

@@ -1,6 +1,7 @@
 import type { Project } from '@svc/contract'
 import { projectSettings } from '@svc/contract'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import pg from 'pg'
 import { isUuid } from '../auth/allow.ts'
 import type { Config } from '../config.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
@@ -14,7 +15,7 @@ export function presentProject(config: Pick<Config, 'publicUrl'>, row: ProjectRo
   return {
     project_id: row.project_id,
     account_id: row.account_id,
-    slug: row.slug,
+    slug: row.deleted_slug ?? row.slug,
     name: row.name,
     repo_url: row.managed ? gitUrl : row.repo_url,
     git_url: gitUrl,
@@ -25,10 +26,18 @@ export function presentProject(config: Pick<Config, 'publicUrl'>, row: ProjectRo
     settings: projectSettings.parse(row.settings),
     created_at: row.created_at,
     updated_at: row.updated_at,
+    ...(row.deleted_at === null ? {} : { deleted_at: row.deleted_at, purge_at: row.purge_at! }),
   }
 }
 
+/** Null for a deleted one. */
 export async function getProject(db: DbOrTransaction, projectId: string): Promise<ProjectRow | null> {
+  const project = await getProjectOrDeleted(db, projectId)
+  return project?.deleted_at === null ? project : null
+}
+
+/** Includes deleted ones: for jobs that maintain a project's work and storage until it is restored or purged. */
+export async function getProjectOrDeleted(db: DbOrTransaction, projectId: string): Promise<ProjectRow | null> {
   return (await db.selectFrom('projects').selectAll().where('project_id', '=', projectId).executeTakeFirst()) ?? null
 }
 
@@ -44,13 +53,11 @@ export async function listProjectsOfUser(
     .where('account_id', 'in', (members) =>
       members.selectFrom('account_members').select('account_id').where('user_id', '=', userId),
     )
+    .where('deleted_at', 'is', null)
     .orderBy('created_at', 'desc')
     .orderBy('project_id', 'desc')
     .limit(page.limit + 1)
-  if (page.account_id !== undefined)
-    query = isUuid(page.account_id)
-      ? query.where('account_id', '=', page.account_id)
-      : query.where(({ lit }) => lit(false))
+  if (page.account_id !== undefined) query = query.where(inAccount(page.account_id))
   if (after !== null)
     query = query.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('created_at', 'project_id'), '<', tuple(after[0], after[1])),
@@ -58,7 +65,41 @@ export async function listProjectsOfUser(
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.project_id])
 }
 
-/** Null when the slug is taken in that account. A retry with the same id finds the row of the first try. */
+/** Those the user can restore now, last deleted first. */
+export async function listDeletedProjects(
+  db: DbOrTransaction,
+  userId: string,
+  page: { limit: number; cursor?: string | undefined; account_id?: string | undefined; now: Date },
+) {
+  const after = readIdCursor(page.cursor)
+  let query = db
+    .selectFrom('projects')
+    .selectAll()
+    .where('account_id', 'in', (members) =>
+      members
+        .selectFrom('account_members')
+        .select('account_id')
+        .where('user_id', '=', userId)
+        .where('role', 'in', ['owner', 'admin']),
+    )
+    .where('purge_at', '>', page.now.toISOString())
+    .whereRef('purge_at', '>', 'deleted_at')
+    .orderBy('deleted_at', 'desc')
+    .orderBy('project_id', 'desc')
+    .limit(page.limit + 1)
+  if (page.account_id !== undefined) query = query.where(inAccount(page.account_id))
+  if (after !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('deleted_at', 'project_id'), '<', tuple(after[0], after[1])),
+    )
+  return cutPage(await query.execute(), page.limit, (last) => [last.deleted_at!, last.project_id])
+}
+
+/** A value that is no id names no account. */
+const inAccount = (accountId: string) =>
+  isUuid(accountId) ? sql<boolean>`account_id = ${accountId}::uuid` : sql<boolean>`false`
+
+/** Null when the slug is taken in that account. A retry with the same id returns the existing row. */
 export async function insertProject(db: DbOrTransaction, row: NewRow<'projects'>): Promise<ProjectRow | null> {
   const inserted = await db
     .insertInto('projects')
@@ -95,22 +136,187 @@ export async function updateProject(
     .executeTakeFirstOrThrow()
 }
 
-export async function deleteProjectRow(db: DbOrTransaction, projectId: string): Promise<void> {
-  await db.deleteFrom('projects').where('project_id', '=', projectId).execute()
+export async function isBranchOfLiveSession(db: DbOrTransaction, projectId: string, branch: string): Promise<boolean> {
+  const session = await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('project_id', '=', projectId)
+    .where('branch_name', '=', branch)
+    .where('status', 'not in', ['stopped', 'failed', 'completed'])
+    .executeTakeFirst()
+  return session !== undefined
 }
 
-/** Those of the given projects that were deleted here, and are not only unknown: an older backup of the database does not know them either. */
-export async function deletedAmong(db: DbOrTransaction, projectIds: string[]): Promise<string[]> {
+/** Prevents deleting, restoring and purging until the transaction ends. */
+export async function lockProject(trx: DbOrTransaction, projectId: string): Promise<void> {
+  await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forUpdate().execute()
+}
+
+/** Prevents deleting until the transaction ends. False when it is deleted or gone. */
+export async function holdLiveProject(trx: DbOrTransaction, projectId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('projects')
+    .select('project_id')
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .forShare()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Frees its slug: until it is restored its own id is its slug. Null when it is deleted already, or gone. */
+export async function markDeleted(
+  db: DbOrTransaction,
+  projectId: string,
+  set: { at: Date; by: string; purgeAt: Date },
+): Promise<ProjectRow | null> {
+  const row = await db
+    .updateTable('projects')
+    .set({
+      deleted_at: set.at,
+      deleted_by: set.by,
+      deleted_slug: sql`slug`,
+      slug: sql`project_id::text`,
+      purge_at: set.purgeAt,
+    })
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Makes it impossible to restore: `purge_at` becomes `deleted_at`, which every server reads alike however their
+ * clocks differ. Null when it is not deleted, or not due by the given time.
+ */
+export async function markPurging(
+  db: DbOrTransaction,
+  projectId: string,
+  { dueBy }: { dueBy: Date | null },
+): Promise<ProjectRow | null> {
+  let query = db
+    .updateTable('projects')
+    .set({ purge_at: sql`deleted_at` })
+    .where('project_id', '=', projectId)
+    .where('deleted_at', 'is not', null)
+  if (dueBy !== null) query = query.where('purge_at', '<=', dueBy.toISOString())
+  return (await query.returningAll().executeTakeFirst()) ?? null
+}
+
+/** Whether a deleted project cannot be restored any more. */
+export function isPurging(row: Pick<ProjectRow, 'deleted_at' | 'purge_at'>, now: Date): boolean {
+  if (row.deleted_at === null || row.purge_at === null) return false
+  return Date.parse(row.purge_at) <= Math.max(now.getTime(), Date.parse(row.deleted_at))
+}
+
+/** Null when it is not deleted, when its time is over, or when the slug is taken. Runs in its own transaction: of two that take one slug at once, the later one fails. */
+export async function markRestored(
+  db: DbOrTransaction,
+  projectId: string,
+  set: { slug: string; at: Date },
+): Promise<ProjectRow | null> {
+  const none = { deleted_at: null, deleted_by: null, deleted_slug: null, purge_at: null }
+  const row = await db
+    .updateTable('projects')
+    .set({ ...none, slug: set.slug, restored_at: set.at, updated_at: set.at })
+    .where('project_id', '=', projectId)
+    .where('purge_at', '>', set.at.toISOString())
+    .whereRef('purge_at', '>', 'deleted_at')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('projects as other')
+            .select('other.project_id')
+            .whereRef('other.account_id', '=', 'projects.account_id')
+            .where('other.slug', '=', set.slug),
+        ),
+      ),
+    )
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Whether another project took the slug first. */
+export function isSlugTaken(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.constraint === 'projects_account_id_slug_key'
+}
+
+/** Deleted projects whose time to restore is over. */
+export async function projectsToPurge(db: DbOrTransaction, now: Date, limit: number): Promise<ProjectRow[]> {
+  return db
+    .selectFrom('projects')
+    .selectAll()
+    .where('purge_at', '<=', now.toISOString())
+    .orderBy('purge_at')
+    .limit(limit)
+    .execute()
+}
+
+/** When it was last restored; work that was due before that is not made up for. */
+export async function restoredAt(db: DbOrTransaction, projectId: string): Promise<Date | null> {
+  const row = await db
+    .selectFrom('projects')
+    .select('restored_at')
+    .where('project_id', '=', projectId)
+    .executeTakeFirst()
+  return row?.restored_at == null ? null : new Date(row.restored_at)
+}
+
+/** Only during its purge. False when another server was first. */
+export async function deleteProjectRow(db: DbOrTransaction, projectId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('projects')
+    .where('project_id', '=', projectId)
+    .whereRef('purge_at', '<=', 'deleted_at')
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** The given projects that were purged here. Unknown ones do not count: an older backup of the database does not know them either. */
+export async function purgedAmong(db: DbOrTransaction, projectIds: string[]): Promise<string[]> {
   if (projectIds.length === 0) return []
   const known = await db.selectFrom('projects').select('project_id').where('project_id', 'in', projectIds).execute()
   const isKnown = new Set(known.map((row) => row.project_id))
   const unknown = projectIds.filter((id) => !isKnown.has(id))
   if (unknown.length === 0) return []
-  const deleted = await db
+  const purged = await db
     .selectFrom('audit_events')
     .select('object_id')
     .where('project_id', 'in', unknown)
-    .where('action', '=', 'project.delete')
+    .where('action', 'in', ['project.purge', 'project.delete'])
     .execute()
-  return deleted.map((row) => row.object_id)
+  return purged.map((row) => row.object_id)
+}
+
+export async function bumpSecretsRevision(db: DbOrTransaction, projectId: string): Promise<void> {
+  await db
+    .updateTable('projects')
+    .set((eb) => ({ secrets_revision: eb('secrets_revision', '+', 1) }))
+    .where('project_id', '=', projectId)
+    .execute()
+}
+
+/** The part of a statement that takes the project's next change request number, as column `number`. */
+export function takeChangeRequestNumber(projectId: string): RawBuilder<{ number: number }> {
+  return sql`update projects set next_cr_number = next_cr_number + 1
+    where project_id = ${projectId} returning next_cr_number - 1 as number`
+}
+
+/** Does nothing when another server has replaced the key already. */
+export async function replaceDataKey(
+  trx: DbOrTransaction,
+  key: { projectId: string; before: Buffer; after: Buffer; wrappedBy: string },
+): Promise<void> {
+  await trx
+    .updateTable('projects')
+    .set({ data_key: key.after, data_key_wrapped_by: key.wrappedBy })
+    .where('project_id', '=', key.projectId)
+    .where('data_key', '=', key.before)
+    .execute()
+}
+
+export async function setConfigDir(db: DbOrTransaction, projectId: string, configDir: string): Promise<void> {
+  await db.updateTable('projects').set({ config_dir: configDir }).where('project_id', '=', projectId).execute()
 }

@@ -1,37 +1,26 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { removeOrphanedLocks, sweepScratch } from '@svc/git'
 import type { Deps } from '../deps.ts'
-import { deletedAmong } from './store.ts'
+import { storedRepositories } from './mirrors/stored-repositories.ts'
+import { purgedAmong } from './store.ts'
 
-/** A job: a server or machine that went down in the middle of a merge leaves its scratch folders and git's lock files, which nobody else would ever remove. */
+/** The job. A server or machine that dies during a merge leaves scratch folders and git's lock files, which only this removes. */
 export async function sweepRepositories(deps: Pick<Deps, 'db' | 'config' | 'log'>, signal: AbortSignal): Promise<void> {
-  for (const folder of ['repositories', 'mirrors']) {
-    const dir = join(deps.config.dataDir, folder)
-    const names = await readdir(dir).catch(whenAbsent)
-    const gone = new Set(await deletedAmong(deps.db, names.flatMap(projectOf)))
-    for (const name of names) {
+  for (const folder of ['repositories', 'mirrors'] as const) {
+    const stored = await storedRepositories(deps, folder)
+    const ids = stored.map(({ projectId }) => projectId).filter((id) => id !== null)
+    const purged = new Set(await purgedAmong(deps.db, ids))
+    for (const { dir, projectId } of stored) {
       if (signal.aborted) return
-      // Its row went first, and then the server did.
-      if (projectOf(name).some((id) => gone.has(id))) {
-        await rm(join(dir, name), { recursive: true, force: true })
-        deps.log.info({ folder, name }, 'the repository of a deleted project was removed')
+      // The server died after deleting the row and before deleting the repository.
+      if (projectId !== null && purged.has(projectId)) {
+        await rm(dir, { recursive: true, force: true })
+        deps.log.info({ folder, project_id: projectId }, 'removed the repository of a purged project')
         continue
       }
-      await sweepScratch(join(dir, name))
-      const removed = await removeOrphanedLocks(join(dir, name))
-      if (removed.length > 0) deps.log.warn({ removed }, 'lock files of a git that is gone were removed')
+      await sweepScratch(dir)
+      const removed = await removeOrphanedLocks(dir)
+      if (removed.length > 0) deps.log.warn({ removed }, 'removed lock files of a dead git process')
     }
   }
-}
-
-function projectOf(name: string): string[] {
-  const id = /^([0-9a-f-]{36})\.git$/.exec(name)?.[1]
-  return id === undefined ? [] : [id]
-}
-
-/** Before the first project there is no folder. */
-function whenAbsent(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return []
-  throw error
 }

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import pino, { type Logger } from 'pino'
 import type { TestApp } from '../test-app.ts'
 
-/** A value, and the shapes in which it would turn up where it must not be. */
+/** A value, and the encoded forms in which it could leak. */
 export function shapesOf(value: string, username = 'x-access-token'): Buffer[] {
   const pair = `${username}:${value}`
   const texts = [value, Buffer.from(value).toString('base64'), Buffer.from(value).toString('hex')]
@@ -22,7 +22,7 @@ export interface Sighting {
   program: string
 }
 
-/** Every process of the machine that carries the value in its command line or its environment now. */
+/** Every process on the machine with the value in its command line or environment. */
 export function sightings(shapes: Buffer[]): Sighting[] {
   const found: Sighting[] = []
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -30,7 +30,7 @@ export function sightings(shapes: Buffer[]): Sighting[] {
       try {
         return readFileSync(`/proc/${pid}/${name}`)
       } catch {
-        // Gone, or somebody else's.
+        // It has ended, or belongs to another user.
         return Buffer.alloc(0)
       }
     }
@@ -40,7 +40,7 @@ export function sightings(shapes: Buffer[]): Sighting[] {
   return found
 }
 
-/** Files below a folder that hold the value. */
+/** Files below a folder that contain the value. */
 export function filesHolding(dir: string, shapes: Buffer[]): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -67,7 +67,7 @@ export async function dumpDatabase(app: TestApp): Promise<string> {
   return dump.join('\n')
 }
 
-/** A logger that keeps everything it is told, the finest included. */
+/** A logger that keeps everything at every level. */
 export function keepLog(): { log: Logger; text(): string } {
   const lines: string[] = []
   const sink = new Writable({

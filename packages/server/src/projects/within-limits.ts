@@ -1,12 +1,13 @@
 import { ServiceError } from '@svc/contract'
 import { GitError } from '@svc/git'
+import { withDeadline } from '../deadline.ts'
 
-/** The longest one answer takes: callers give up soon after, and what they wait for may never end. */
+/** The time limit of one answer: clients give up soon after, and the work may never end. */
 export const answerMsMax = 9_000
 
-/** An answer that is being worked on. */
+/** An answer in progress. */
 interface Answer {
-  /** The refusal when its time is up; null once its commits are here, for then their content is what takes so long. */
+  /** The refusal when its time is up. Null once its commits are present: from then on the content is what takes time. */
   late: (() => ServiceError) | null
 }
 
@@ -17,7 +18,7 @@ export function answerOf(signal: AbortSignal): Answer | undefined {
   return answers.get(signal)
 }
 
-/** Content can be made so that git would need more time or memory than one request may have: then it ends with a refusal, and not as a mistake of ours. */
+/** Content can be crafted so that git needs more time or memory than one request may use: that is refused, and is not an internal error. */
 export async function withinLimits<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -27,50 +28,42 @@ export async function withinLimits<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What is left for the rest of an answer at least, however long its beginning took. */
+/** The least time for the rest of an answer, however long its start took. */
 const restMsMin = 2_000
 
 /**
- * The answer of `work`, or a refusal once it is late; `spentMs` of its time are gone. The signal ends what is done for
- * this request alone; what others share goes on within limits of its own.
+ * Resolves as `work` does, or rejects once the answer is late; `spentMs` counts against its time. The signal stops
+ * what runs for this request alone; shared work goes on within limits of its own.
  */
 export async function withinTime<T>(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
   { spentMs = 0 }: { spentMs?: number } = {},
 ): Promise<T> {
-  const late = new AbortController()
-  const over = Promise.withResolvers<never>()
+  const failed = new AbortController()
   const answer: Answer = { late: slowRepository }
-  const timer = setTimeout(
-    () => {
-      over.reject(answer.late?.() ?? tooMuch())
-      late.abort()
-    },
-    Math.max(restMsMin, answerMsMax - spentMs),
-  )
-  const ended = AbortSignal.any([signal, late.signal])
+  const ended = AbortSignal.any([signal, failed.signal])
   answers.set(ended, answer)
-  const working = withinLimits(work(ended))
-  // Once the time is up nobody waits for this any more, so its end must not count as unhandled.
-  working.catch(() => {})
   try {
-    return await Promise.race([working, over.promise])
-  } finally {
-    clearTimeout(timer)
+    return await withDeadline(withinLimits(work(ended)), Math.max(restMsMin, answerMsMax - spentMs), () => {
+      throw answer.late?.() ?? tooMuch()
+    })
+  } catch (error) {
+    failed.abort()
+    throw error
   }
 }
 
 function slowRepository(): ServiceError {
-  return new ServiceError('unavailable', 'The repository does not answer in time.', {
+  return new ServiceError('unavailable', 'The repository did not answer in time.', {
     hint: 'Nothing was changed. Try again in a moment.',
     detail: { retry_after_seconds: 5 },
   })
 }
 
 function tooMuch(cause?: GitError): ServiceError {
-  return new ServiceError('unprocessable', 'What is asked of this repository takes more than one request may use.', {
-    hint: `${cause === undefined ? '' : `${cause.message} `}Its content is too large or too costly to look at here. For a change request: merge the base into the head branch by hand and push it, or split the change.`,
+  return new ServiceError('unprocessable', 'This request needs more time or memory than one request may use.', {
+    hint: `${cause === undefined ? '' : `${cause.message} `}The content is too large or too costly to process here. For a change request: merge the base into the head branch by hand and push it, or split the change.`,
     ...(cause === undefined ? {} : { cause }),
   })
 }

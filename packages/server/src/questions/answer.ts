@@ -1,9 +1,9 @@
-/** A person answers an agent: the runtime's own questions, and connector calls that need approval. */
+/** Answers the questions of agents: those of the runtime, and connector calls that need approval. */
 import { type Question, ServiceError } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import { boundSession, type Caller } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
-import { decide } from '../connectors/approvals.ts'
+import { decideApproval } from '../connectors/calls/approvals.ts'
 import { getProject } from '../projects/store.ts'
 import { redactorOfSession } from '../secrets/redactor-for.ts'
 import type { Deps } from '../deps.ts'
@@ -12,7 +12,7 @@ import { auditOf } from '../sessions/audit.ts'
 import { answerOpen, getQuestion, presentQuestion, type QuestionRow } from '../sessions/questions/store.ts'
 import type { SessionRow } from '../sessions/store.ts'
 
-type AnswerDeps = Pick<Deps, 'db' | 'keeper' | 'now' | 'keyring' | 'redaction'>
+type AnswerDeps = Pick<Deps, 'db' | 'sessions' | 'now' | 'keyring' | 'redaction'>
 
 interface Answering {
   project: ProjectRow
@@ -22,7 +22,7 @@ interface Answering {
   answer: string
 }
 
-/** An agent that grants its own request has asked for nothing, so no token of a sandbox answers: not its own questions, and not those of sessions it started. */
+/** No token of a sandbox may answer, or an agent could approve its own requests and those of sessions it started. */
 export async function answerQuestion(deps: AnswerDeps, input: Answering): Promise<Question> {
   const { session, caller, questionId } = input
   refuseAgents(caller)
@@ -38,16 +38,16 @@ export async function answerQuestion(deps: AnswerDeps, input: Answering): Promis
 
 function refuseAgents(caller: Caller): void {
   if (boundSession(caller.actor) !== null)
-    throw new ServiceError('forbidden', 'An agent does not answer the questions of agents.', {
+    throw new ServiceError('forbidden', 'An agent cannot answer the questions of agents.', {
       hint: 'A person answers them: `svc sessions questions`.',
     })
 }
 
 async function answerAgent(deps: AnswerDeps, input: Answering, found: QuestionRow): Promise<void> {
   const { session, caller } = input
-  // A project token is for programs; a permission is given by a person.
+  // A project token is for programs, and only a person may grant a permission.
   if (caller.actor.kind !== 'user')
-    throw new ServiceError('forbidden', 'A project token does not answer the questions of agents.', {
+    throw new ServiceError('forbidden', 'A project token cannot answer the questions of agents.', {
       hint: 'Sign in as a person: `svc login`.',
     })
   const values = optionsOf(found)
@@ -62,7 +62,7 @@ async function answerAgent(deps: AnswerDeps, input: Answering, found: QuestionRo
     const after = { question_id: row.question_id, kind: row.kind, ...(row.kind === 'permission' ? { answer } : {}) }
     await recordAudit(trx, caller, auditOf(session, 'answer', { after }))
   })
-  await deps.keeper.deliverAnswers(session.session_id)
+  await deps.sessions.deliverAnswers(session.session_id)
 }
 
 const decisions = {
@@ -77,13 +77,13 @@ async function decideCall(deps: AnswerDeps, input: Answering, found: QuestionRow
   if (!Object.hasOwn(decisions, answer)) throw notOffered(optionsOf(found))
   const decision = decisions[answer as keyof typeof decisions]
   if (found.status !== 'open') throw notOpen(found, deps.now())
-  await decide(deps, { project, caller, approvalId: found.question_id, ...decision })
+  await decideApproval(deps, { project, caller, approvalId: found.question_id, ...decision })
 }
 
 const optionsOf = (row: QuestionRow) => (row.options as Question['options']).map(({ value }) => value)
 
 function notOffered(values: string[]): ServiceError {
-  return new ServiceError('invalid', 'That answer is not one of the options.', {
+  return new ServiceError('invalid', 'The answer is not one of the options.', {
     hint: `Answer with one of: ${values.join(', ')}`,
     detail: { issues: [{ path: 'answer', message: `is not one of ${values.join(', ')}` }] },
   })

@@ -227,7 +227,7 @@ describe('questions the agent asks', () => {
     const asked = (await openOf(session, 3)).toReversed()
     expect(asked.map(({ kind, title, detail }) => [kind, title, detail])).toEqual([
       ['question', 'Which colour?', 'Red: Warm\nBlue: Cold'],
-      ['question', 'Which ones?', 'Red: Warm\nBlue: Cold\nSeveral answers are possible, one a line.'],
+      ['question', 'Which ones?', 'Red: Warm\nBlue: Cold\nSeveral answers are possible, one per line.'],
       ['question', 'Why?', ''],
     ])
     const [one, ones, why] = asked.map(({ question_id }) => question_id) as [string, string, string]
@@ -285,7 +285,7 @@ describe('a question that goes without an answer', () => {
     // An aborted turn withdraws its questions without an event.
     agentOf(session).withdraw()
     expect(await settled(session, question.question_id)).toMatchObject({
-      ...{ status: 'expired', reason: 'The agent no longer asks.' },
+      ...{ status: 'expired', reason: 'The agent withdrew the question.' },
     })
   })
 
@@ -296,7 +296,7 @@ describe('a question that goes without an answer', () => {
         where session_id = ${session.session_id}`.execute(app.deps.db)
     await age(89)
     await sweepIdleSessions(app.deps)
-    await app.deps.keeper.settle(session.session_id)
+    await app.deps.sessions.reconcile(session.session_id)
     expect((await app.session(session.session_id)).status).toBe('running')
     await age(91)
     await sweepIdleSessions(app.deps)
@@ -353,6 +353,30 @@ describe('open questions', () => {
       'the session waits no more',
       (event) => event.type === 'session' && event.session.waiting_for === null,
     )
+    await events.close()
+  })
+
+  test('come after what the agent said before it asked', async () => {
+    const session = await app.running()
+    const { publicUrl } = app.deps.config
+    const events = readEvents(
+      await buildApp(app.deps).request(publicUrl + app.path(session.session_id, 'events'), {
+        headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
+      }),
+    )
+    app.driver.options.onStream = async function* ({ sandboxId }) {
+      yield 'Let me do that.'
+      await app.driver.questions(sandboxId).askPermission(bash)
+      yield ' Done.'
+    }
+    await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text: 'publish it' } })
+    const asked = await events.find('the question', (event) => event.type === 'question')
+    delete app.driver.options.onStream
+    const before = events.seen
+      .slice(0, events.seen.indexOf(asked))
+      .flatMap((event) => (event.type === 'message' && event.message.role === 'assistant' ? event.message.parts : []))
+    // The last word of a text that may still grow is not shown yet.
+    expect(before.at(-1)).toMatchObject({ type: 'text', text: 'Let me do ' })
     await events.close()
   })
 

@@ -1,23 +1,23 @@
 /**
- * Aho-Corasick over UTF-16 code units, in flat arrays: every pattern is looked for at once, each character is looked at once.
- * What npm has of it searches whole strings; this one is stepped, so that a text may come in any pieces.
+ * Aho-Corasick over UTF-16 code units in flat arrays: it finds all patterns in one pass. npm's implementations search
+ * whole strings; this one takes a text in pieces.
  */
 
 export class Automaton {
-  /** Nodes; 0 is the root. Children of a node are a list by `first` and `next`. */
+  /** Nodes; 0 is the root. `first` and `next` form the list of a node's children. */
   #codes = new Uint16Array(64)
   #first = new Int32Array(64)
   #next = new Int32Array(64)
   #fail = new Int32Array(64)
-  /** The longest pattern that ends in a node, plus one; 0 for none. */
+  /** The longest pattern that ends at a node, plus one; 0 for none. */
   #ends = new Int32Array(64)
   #size = 1
-  /** Children of the root: those of the first page at once, the others by their code. */
+  /** Children of the root: an array for the first 256 codes, a map for others. */
   readonly #roots = new Int32Array(256)
   readonly #otherRoots = new Map<number, number>()
   readonly #lengths: number[] = []
 
-  /** Of patterns that are there twice, the first counts. */
+  /** The first of equal patterns wins. */
   constructor(patterns: readonly string[]) {
     for (const [index, pattern] of patterns.entries()) {
       this.#lengths.push(pattern.length)
@@ -38,7 +38,7 @@ export class Automaton {
     return this.#rootOf(code)
   }
 
-  /** Index of the longest pattern that ends here, or -1. */
+  /** The index of the longest pattern that ends here, or -1. */
   endOf(state: number): number {
     return this.#ends[state]! - 1
   }
@@ -89,7 +89,7 @@ export class Automaton {
     this.#ends = wider(this.#ends, new Int32Array(size))
   }
 
-  /** By breadth: what a node falls back to is nearer to the root, so it is linked already. */
+  /** Breadth first, so that the shorter fallback of each node is already linked. */
   #link(): void {
     const queue = new Int32Array(this.#size)
     let length = 0

@@ -1,8 +1,8 @@
 import type { SandboxDriver } from '@svc/sandbox'
 import type { Redaction } from './redaction.ts'
 
-/** A driver after whose stop the keys of that sandbox are looked for no more: they ended with it. */
-export function forgettingKeys(driver: SandboxDriver, redaction: Redaction): SandboxDriver {
+/** Forgets the keys of a sandbox when it stops, because they expire with it. */
+export function withKeyCleanup(driver: SandboxDriver, redaction: Redaction): SandboxDriver {
   return {
     ...driver,
     async stop(sandboxId) {

@@ -1,26 +1,26 @@
-/** Turns values into patterns: each in every encoding, and the shapes of this service's own tokens. */
+/** Builds patterns from values in every encoding, and from the formats of this service's own tokens. */
 import {
   cloneCredentialPrefix,
   modelKeyPrefix,
   readCredentialPrefix,
   sandboxKeyPrefix,
   tokenPrefix,
-} from '@svc/contract/token-format'
+} from '@svc/contract/schemas/token-format'
 import { base64At, type Encoding, encodings } from '../secrets/forms.ts'
 import { acrossLines, exactly, type Matcher, type Pattern, type TokenShape, tokensOf } from './matcher.ts'
 
-/** Shorter values are words, numbers and names of regions: a text full of marks tells nobody anything. */
+/** Shorter values are ordinary words, numbers and names; redacting them would make text unreadable. */
 export const redactedCharsMin = 8
-/** Of a value longer than that only the beginning is looked for in encodings: one project's values are no way to a server's memory. */
+/** Longer values are matched in encodings only by their start, so that one project cannot exhaust the server's memory. */
 const encodedCharsMax = 4096
 const encodedCharsOfAllMax = 64 * 1024
 const encodedBeginning = 256
-/** Nodes of one automaton take 22 bytes each. */
+/** A node of the automaton takes 22 bytes. */
 const patternCharsMax = 4_000_000
 
 /**
- * A growing text is searched for long patterns piece by piece, so that a constant number of characters held back covers
- * every pattern (`heldBackChars`). Pieces overlap, which makes one find of neighbors.
+ * In a growing text, long patterns are matched in pieces, so that holding back a constant number of characters
+ * (`heldBackChars`) covers each. Pieces overlap, which joins neighboring finds.
  */
 const pieceChars = 128
 const pieceOverlap = 16
@@ -28,9 +28,9 @@ const pieceOverlap = 16
 const brokenIntoLines = new Set<Encoding>(['base64', 'hex'])
 
 export interface MatcherOptions {
-  /** For texts that grow: no pattern is longer than a piece. */
+  /** For growing text: no pattern is longer than a piece. */
   inPieces?: boolean
-  /** Shorter lines of a value of several lines are not patterns of their own. */
+  /** The minimum length of a line in a multi-line value to be a pattern of its own. */
   lineCharsMin?: number
 }
 
@@ -71,7 +71,7 @@ function piecesOf(text: string): string[] {
   return [...pieces, text.slice(-pieceChars)]
 }
 
-/** A value of several lines is printed in part, indented, or with other line ends. */
+/** A multi-line value may appear partially, indented or with other line endings. */
 function partsOf(value: string, lineCharsMin: number): string[] {
   const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : []
   const ownLines = lines.filter((line) => line.length >= lineCharsMin && !/^-----[A-Z ]+-----$/.test(line))
@@ -85,7 +85,7 @@ const prefixes: [prefix: string, chars: number][] = [
   [readCredentialPrefix, 40],
   [modelKeyPrefix, 40],
 ]
-/** A token that was cut short is one still. What documents show of one, `svc_pat_…`, is not. */
+/** A truncated token still counts; a placeholder like `svc_pat_…` does not. */
 const tokenCharsMin = 20
 
 function shapesOf([prefix, chars]: [string, number]): TokenShape[] {

@@ -1,4 +1,4 @@
-/** Lines of a program without the secrets in them, also those that are spread over several lines. */
+/** Redacts secrets from the lines of a program, including secrets that span lines. */
 import type { Redactor } from './redaction.ts'
 import { heldBackChars, type StreamRedactor } from './stream.ts'
 
@@ -10,11 +10,11 @@ interface Line {
 
 interface Held {
   stream: StreamRedactor
-  /** Of what is looked for; another one, another stream. */
+  /** Identifies the set of patterns; a different one starts a new stream. */
   state: object
-  /** The released beginning of a line whose end stays back. */
+  /** The released start of a line whose end is held back. */
   line: string
-  /** Of the text so far, and where in it each line ends whose end stays back. */
+  /** The length of the text so far, and the ends of the lines that are held back. */
   length: number
   ends: { end: number; at: string }[]
 }
@@ -27,12 +27,12 @@ export class RedactedLines<L extends Line> {
     this.#redactor = redactor
   }
 
-  /** Whether the last lines stay back: a fixed number of characters does until more follow, or `rest` says that none do. */
+  /** Whether lines are held back, until more follow or `rest` ends the text. */
   get isHolding(): boolean {
     return this.#held.size > 0
   }
 
-  /** Those that are certain by now. */
+  /** Returns the lines that are final. */
   take(lines: L[]): Pick<L, keyof Line>[] {
     return lines.flatMap(({ at, stream, text }) => {
       const before = this.#held.get(stream)
@@ -49,7 +49,7 @@ export class RedactedLines<L extends Line> {
     })
   }
 
-  /** Nothing follows, or not soon. */
+  /** Returns the held lines when no more follow soon. */
   rest(): Pick<L, keyof Line>[] {
     return [...this.#held].flatMap(([stream, held]) => this.#end(stream, held))
   }
@@ -59,7 +59,7 @@ export class RedactedLines<L extends Line> {
     return this.#release(stream, held, held.stream.end(), held.length)
   }
 
-  /** Each with its own time; a find that spans several lines makes one of them, with the time of its end. */
+  /** Each line keeps its own time. A find over several lines makes them one line with the time of the last. */
   #release(stream: L['stream'], held: Held, released: string, upTo: number): Pick<L, keyof Line>[] {
     const parts = (held.line + released).split('\n')
     held.line = parts.pop() ?? ''

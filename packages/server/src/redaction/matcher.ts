@@ -1,11 +1,11 @@
-/** What is looked for, and where in a text it is looked at. */
+/** Matchers find patterns in a text. */
 import { Automaton } from './automaton.ts'
 
 export interface Matcher {
   watch(found: (from: number, to: number, name: string) => void): Watch
 }
 
-/** One text's way through a matcher. */
+/** The progress of a matcher in one text. */
 export interface Watch {
   step(code: number, at: number): void
 }
@@ -15,7 +15,7 @@ export interface Pattern {
   text: string
 }
 
-/** Values as they stand there. */
+/** Matches values literally. */
 export function exactly(patterns: readonly Pattern[]): Matcher {
   const automaton = new Automaton(patterns.map(({ text }) => text))
   return {
@@ -35,7 +35,7 @@ export function exactly(patterns: readonly Pattern[]): Matcher {
 const newLine = 10
 const carriageReturn = 13
 
-/** Encodings that programs break into lines: `base64` does after 76 characters. */
+/** Matches encodings across line breaks: `base64` wraps after 76 characters. */
 export function acrossLines(patterns: readonly Pattern[]): Matcher {
   const automaton = new Automaton(patterns.map(({ text }) => text))
   const longest = patterns.reduce((most, { text }) => Math.max(most, text.length), 1)
@@ -60,13 +60,13 @@ export function acrossLines(patterns: readonly Pattern[]): Matcher {
 }
 
 export interface TokenShape extends Pattern {
-  /** What may follow the beginning, and how much of it has to, and can, be of the token. */
+  /** The characters that may follow the prefix, and the minimum and maximum count. */
   follows: RegExp
   min: number
   max: number
 }
 
-/** Tokens nobody has to know: their beginning tells them. */
+/** Matches tokens by their prefix, so that they need not be known. */
 export function tokensOf(shapes: readonly TokenShape[]): Matcher {
   const automaton = new Automaton(shapes.map(({ text }) => text))
   const allowed = shapes.map(({ follows }) =>
@@ -75,7 +75,7 @@ export function tokensOf(shapes: readonly TokenShape[]): Matcher {
   return {
     watch(found) {
       let state = 0
-      /** Few at a time: a token's beginning is eight characters at least. */
+      /** Never many, because a prefix has at least eight characters. */
       let open: { shape: number; from: number; taken: number }[] = []
       return {
         step(code, at) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { makeToken } from '@svc/contract/token-format'
+import { makeToken } from '@svc/contract/schemas/token-format'
 import { makeKeyring } from '../keyring/keyring.ts'
 import { canaries, encodingsOfACanary } from './testing-canaries.ts'
 import { RedactedLines } from './lines.ts'
@@ -21,7 +21,7 @@ describe('a value', () => {
       for (const around of [text, `before ${text} after`, `${text}${text}`, `KEY='${text}'\n`]) {
         const said = redactor.text(around)
         expect(`${as}: ${said}`).toContain(`[redacted ${name}]`)
-        // Of base64 the characters that its neighbours take part in may stay.
+        // Base64 characters that also encode a neighbor may remain.
         expect(said.replaceAll(`[redacted ${name}]`, '')).not.toContain(text.slice(3, -3))
       }
     }
@@ -65,7 +65,7 @@ describe('tokens of ours', () => {
     const token = makeToken((count) => randomBytes(count))
     const redactor = of({})
     for (const [, text] of encodingsOfACanary(token)) {
-      // To its last character, in whatever encoding.
+      // Up to its last character, in any encoding.
       expect(redactor.text(`TOKEN=${text} `)).toBe('TOKEN=[redacted svc_pat_ token] ')
     }
     expect(redactor.text('svc_pat_… and svc_pat_<token>')).toBe('svc_pat_… and svc_pat_<token>')
@@ -288,7 +288,7 @@ describe('lines of a program', () => {
     const { lines } = begin()
     expect(lines.take([said('one\n'), said(''), said(one)])).toEqual([])
     expect(lines.rest()).toEqual([said('one'), said(''), said(''), said(one)])
-    // Whatever comes later begins anew.
+    // Later text starts over.
     expect(lines.take([said(two)])).toEqual([])
     expect(lines.rest()).toEqual([said(two)])
   })

@@ -1,7 +1,7 @@
 /**
- * Takes secrets out of what is kept, shown and logged. Text of an agent meets a matcher that holds what the sandboxes of
- * its session were given and nothing else, so what is replaced tells its readers nothing the agent does not have
- * (docs/decisions/0026). The server's own log, which no route hands out, is searched for every value the process knows.
+ * Redacts secrets in stored, shown and logged text. Text of an agent is matched only against what its session's
+ * sandboxes received, so a redaction reveals nothing the agent does not have (docs/decisions/0026). The server's own
+ * log, which no route returns, is matched against every known value.
  */
 import { matchersOf, redactedCharsMin, tokenMatcher } from './known.ts'
 import type { Matcher } from './matcher.ts'
@@ -9,19 +9,19 @@ import { heldBackChars, StreamRedactor } from './stream.ts'
 import { emptySet, type ValueSet, ValueSets } from './value-set.ts'
 
 export interface Redactor {
-  /** Of a complete text. */
+  /** For a complete text. */
   text(text: string): string
-  /** Of a text that grows: the part before `released`, and how far that is. */
+  /** For a growing text: returns the redacted text up to `released`, and its new value. */
   growing(text: string, so: { released: number; isQuiet: boolean }): { text: string; released: number }
   stream(): StreamRedactor
-  /** Another one once what is looked for has changed. */
+  /** A different object after the patterns changed. */
   readonly state: object
 }
 
-/** What the sandboxes of one session were given; an app's or a check's sandbox is a session of its own here. */
+/** The values that the sandboxes of a session received. The sandbox of an app or check counts as a session of its own. */
 interface KnownSession {
   secrets: ValueSet
-  /** Keys of its sandbox generations: apart from the secrets, so that a start costs the same however many those are. */
+  /** The keys of its sandbox generations, separate from the secrets, so that the cost of a start does not depend on the secrets. */
   keys: ValueSet
   sandboxes: Set<string>
 }
@@ -32,7 +32,7 @@ interface KnownProject {
   credential: { value: string; matchers: Matcher[] } | null
 }
 
-/** Forgotten again, the longest unused first: a start gives a session's values anew, whoever opens a project's secrets brings them back. */
+/** The least recently used are dropped. Starting a session or opening a project's secrets adds them again. */
 const projectsMax = 500
 const sessionsMax = 2_000
 const keysMax = 30
@@ -45,18 +45,18 @@ export class Redaction {
   readonly #ofOperator = new Map<string, string>()
   #operator: Matcher[] = []
 
-  /** What the operator configured: keys of upstreams and git hosts, the database's password. For the log alone. */
+  /** Values the operator configured: keys of upstreams and git hosts and the database password. Only for the log. */
   constructor(operator: Record<string, string | null> = {}) {
     this.learnOperator(operator)
   }
 
-  /** Beside what is known: a key that was replaced may still come up. */
+  /** Keeps earlier values, because a replaced key may still appear. */
   learnOperator(operator: Record<string, string | null>): void {
     for (const [name, value] of Object.entries(operator)) if (value !== null) this.#ofOperator.set(value, name)
     this.#operator = matchersOf([...this.#ofOperator].map(([value, name]) => [name, value] as const))
   }
 
-  /** All secrets of a project as they are at that revision. An older revision changes nothing. */
+  /** Sets the secrets of a project at a revision. An older revision is ignored. */
   learn(projectId: string, revision: string | number | bigint, secrets: Record<string, string>): void {
     const known = this.#project(projectId)
     if (BigInt(revision) < known.revision) return
@@ -64,14 +64,14 @@ export class Redaction {
     known.secrets = this.#sets.with(emptySet, Object.entries(secrets))
   }
 
-  /** What the server itself reaches the project's repository with. For the log alone. */
+  /** The server's own credential for the repository. Only for the log. */
   learnCredential(projectId: string, credential: string): void {
     const known = this.#project(projectId)
     if (known.credential?.value !== credential)
       known.credential = { value: credential, matchers: matchersOf([['git credential', credential]]) }
   }
 
-  /** A sandbox of this session begins, with keys of its own. */
+  /** Adds the keys of a new sandbox. */
   sandboxBegins(sessionId: string, sandboxId: string, keys: Record<string, string>): void {
     const known = this.#session(sessionId)
     known.keys = this.#sets.with(known.keys.values.size > keysMax ? emptySet : known.keys, Object.entries(keys))
@@ -84,13 +84,13 @@ export class Redaction {
     this.#sessionOf.delete(sandboxId)
   }
 
-  /** Secrets a sandbox of this session was given, or is about to be. They are looked for from here on. */
+  /** Adds secrets that a sandbox of this session received or is about to receive. */
   given(sessionId: string, secrets: Iterable<readonly [name: string, value: string]>): void {
     const known = this.#session(sessionId)
     known.secrets = this.#sets.with(known.secrets, secrets)
   }
 
-  /** For text of this session's agent, or text it can have a part in. Null: of no session, so only tokens of the service. */
+  /** For text that this session's agent may have written. Null means no session: only tokens of the service are matched. */
   of(sessionId: string | null): Redactor {
     const known = () => this.#sessions.get(sessionId ?? '')
     return {
@@ -103,15 +103,15 @@ export class Redaction {
     }
   }
 
-  /** For the answer to a person about their own request. No agent reads it, and no text of an agent belongs in it. */
+  /** For the response to a user's own request. No agent reads it, and it contains no text of an agent. */
   ofProject(projectId: string): Pick<Redactor, 'text'> {
     return { text: (text) => redact([...(this.#projects.get(projectId)?.secrets.whole ?? []), tokenMatcher], text) }
   }
 
-  /** For the server's own log, which is about every project. */
+  /** For the server's own log, which covers every project. */
   everything(text: string): string {
     const projects = [...this.#projects.values()]
-    // Keys of sandboxes are tokens of the service, which are found without being known.
+    // Sandbox keys are tokens of the service, which match by their format.
     const sets = new Set([...this.#sessions.values(), ...projects].map(({ secrets }) => secrets))
     const credentials = projects.flatMap(({ credential }) => credential?.matchers ?? [])
     return redact([...[...sets].flatMap(({ whole }) => whole), ...credentials, ...this.#operator, tokenMatcher], text)
@@ -130,7 +130,7 @@ export class Redaction {
   }
 }
 
-/** The newest is last. One too many: the oldest that may go does. */
+/** Inserts an entry as the newest and drops the oldest droppable one beyond the limit. */
 function putNewest<T>(into: Map<string, T>, key: string, value: T, max: number, mayGo: (value: T) => boolean): void {
   into.delete(key)
   into.set(key, value)
@@ -149,9 +149,9 @@ function growingMatchers(known: KnownSession | undefined): Matcher[] {
 function growing(matchers: Matcher[], text: string, { released, isQuiet }: { released: number; isQuiet: boolean }) {
   const stream = new StreamRedactor(matchers, text.length)
   stream.push(text)
-  // A quiet end is shown up to its last word: most secrets hold no space, and one may have come in half.
+  // At a pause, the text is shown up to its last word: most secrets contain no space, and one may be incomplete.
   const place = Math.max(released, text.length - heldBackChars, isQuiet ? lastWordAt(text) : 0)
-  // Never between the halves of a surrogate pair.
+  // Never splits a surrogate pair.
   const upTo = /[\ud800-\udbff]/.test(text.charAt(place - 1)) ? place - 1 : place
   return { text: stream.upTo(upTo), released: upTo }
 }

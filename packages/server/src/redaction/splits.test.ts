@@ -1,4 +1,4 @@
-/** The whole of it is `npm run torture -- redaction`. */
+/** The complete run is `npm run torture -- redaction`. */
 import { expect, test } from 'bun:test'
 import { seeded, trySplits } from './testing-splits.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Replaces what matchers find in a text that comes in pieces. The last characters stay back until more follow or the text
- * ends. How many they are is a constant: were it the longest prefix of a secret, each chunk would answer whether the text
- * so far begins one, and an agent that reads its own session could ask (docs/decisions/0026).
+ * Redacts a text that arrives in pieces. The last characters are held back until more follow or the text ends. Their
+ * number is constant: if it were the longest prefix of a secret, each chunk would reveal whether the text so far
+ * starts one, which an agent could exploit in its own session (docs/decisions/0026).
  */
 import type { Matcher, Watch } from './matcher.ts'
 
@@ -9,23 +9,23 @@ interface Run {
   from: number
   to: number
   name: string
-  /** End of the find that gave the name: of those that begin together the longest does. */
+  /** The end of the find that set the name: the longest of those with the same start. */
   namedTo: number
 }
 
 export const markOf = (name: string) => `[redacted ${name}]`
 
-/** Longer than any pattern that a growing text is searched for, with the line breaks that a tool puts into one (known.ts). */
+/** Longer than any pattern for growing text, with the line breaks that tools insert (known.ts). */
 export const heldBackChars = 160
 
 export class StreamRedactor {
   readonly #watches: Watch[]
   readonly #heldBack: number
-  /** What is not released yet: it begins at `#base` of the whole text. */
+  /** The unreleased text, which starts at `#base` of the whole text. */
   #pending = ''
   #base = 0
   #length = 0
-  /** In order, none overlapping another; the first may have begun, and been marked, before `#base`. */
+  /** Ordered and disjoint. The first may start before `#base` and be marked already. */
   #runs: Run[] = []
   #isMarked = false
 
@@ -34,7 +34,7 @@ export class StreamRedactor {
     this.#watches = matchers.map((matcher) => matcher.watch((from, to, name) => this.#cover(from, to, name)))
   }
 
-  /** The text up to a fixed distance from its end. */
+  /** Returns the text up to a fixed distance from its end. */
   push(chunk: string): string {
     this.#pending += chunk
     for (let at = 0; at < chunk.length; at++) {
@@ -45,7 +45,7 @@ export class StreamRedactor {
     return this.upTo(this.#length - this.#heldBack)
   }
 
-  /** What is left of the text before this place. */
+  /** Returns the remaining text before this position. */
   upTo(place: number): string {
     return this.#release(Math.max(this.#base, Math.min(place, this.#length)))
   }
@@ -54,9 +54,9 @@ export class StreamRedactor {
     return this.#release(this.#length)
   }
 
-  /** Every character of every find is replaced; finds that overlap are one. */
+  /** Redacts every character of every find; overlapping finds merge. */
   #cover(start: number, to: number, name: string): void {
-    // A token goes on for as long as its characters do, so its beginning may be released already.
+    // A token continues while its characters do, so its start may be released already.
     const from = Math.max(start, this.#isMarked ? 0 : this.#base)
     let run: Run = { from, to, name, namedTo: to }
     for (let last = this.#runs.at(-1); last !== undefined && last.to > from; last = this.#runs.at(-1)) {
@@ -76,7 +76,7 @@ export class StreamRedactor {
       if (run.from >= certain) break
       if (index > 0 || !this.#isMarked) out += this.#text(at, run.from) + markOf(run.name)
       at = Math.max(at, Math.min(run.to, certain))
-      // One that ends just here may still grow: a token goes on for as long as its characters do.
+      // A find that ends here may still grow: a token continues while its characters do.
       if (run.to < certain) done++
       this.#isMarked = run.to >= certain
     }

@@ -1,4 +1,4 @@
-/** Secrets of every kind, and a canary's look in encodings made by other means than the ones that are tested. */
+/** Secrets of every kind, and their encodings, computed independently of the code under test. */
 
 export const canaries = {
   PLAIN: 'canary-plain-3f9d2c71',

@@ -1,5 +1,5 @@
-/** Texts full of secrets, whole and almost, cut at random; and what should come of them, found the slow and plain way. */
-import { makeToken } from '@svc/contract/token-format'
+/** Random texts with whole and partial secrets, cut at random positions, and a slow reference implementation. */
+import { makeToken } from '@svc/contract/schemas/token-format'
 import { encodings } from '../secrets/forms.ts'
 import { matchersOf, redactedCharsMin, tokenMatcher } from './known.ts'
 import { markOf, StreamRedactor } from './stream.ts'
@@ -7,7 +7,7 @@ import { canaries } from './testing-canaries.ts'
 
 export type Random = () => number
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Mulberry32: a seed always gives the same numbers. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -23,7 +23,7 @@ const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(rando
 const secrets: Record<string, string> = {
   ...canaries,
   LONG: canaries.LONG.slice(0, 120),
-  // Some that overlap one another and themselves.
+  // Values that overlap each other and themselves.
   ABA: 'abaabaab',
   INNER: canaries.SLASHES.slice(4, 20),
   TAIL: canaries.HEX.slice(-12),
@@ -36,15 +36,15 @@ export interface Disagreement {
   meant: string
 }
 
-/** One text, cut into pieces that many times, against the oracle. Null when they agree. */
+/** Compares one text, cut into pieces `times` times, with the reference. Null when they agree. */
 export function trySplits(random: Random, times: number): Disagreement | null {
   const names = Object.keys(secrets).filter(() => random() < 0.4)
   const values = names.map((name) => [name, secrets[name]!] as const)
   const matchers = [...matchersOf(values), tokenMatcher]
-  // As long as the longest pattern with a line break after each of its characters.
+  // The longest pattern with a line break after each character.
   const heldBack = 2 * Math.max(160, ...values.flatMap(([, value]) => encodings(value).map(([, form]) => form.length)))
   let text = makeText(random, values)
-  // Most of it is released before its end.
+  // Long enough that most of it is released before its end.
   while (text.length < 2 * heldBack) text += makeText(random, values)
   const meant = slowly(values, text)
   for (let time = 0; time < times; time++) {
@@ -74,7 +74,7 @@ function makeText(random: Random, values: (readonly [string, string])[]): string
       const [, value] = pick(random, values)
       const [as, encoded] = pick(random, encodings(value))
       const broken = (as === 'base64' || as === 'hex') && random() < 0.5 ? encoded.replace(/.{9}/g, '$&\n') : encoded
-      // Often whole, sometimes cut at either end.
+      // Often whole, sometimes truncated at either end.
       const cut = Math.floor(random() * 6)
       text += random() < 0.6 ? broken : broken.slice(random() < 0.5 ? cut : 0, random() < 0.5 ? undefined : -cut - 1)
     }
@@ -89,7 +89,7 @@ interface Find {
   rank: number
 }
 
-/** Every place of every form of every value, one after the other. */
+/** Finds every form of every value, one after the other. */
 function slowly(values: (readonly [string, string])[], text: string): string {
   const finds: Find[] = []
   const unbroken = text.replace(/[\r\n]/g, '')

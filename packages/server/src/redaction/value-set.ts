@@ -1,4 +1,4 @@
-/** Values with the matchers made of them. Sessions that were given the same values share one set: it can be large. */
+/** Values with their matchers. Sessions with equal values share one set, because sets can be large. */
 import { createHash } from 'node:crypto'
 import { matchersOf, redactedCharsMin } from './known.ts'
 import type { Matcher } from './matcher.ts'
@@ -8,7 +8,7 @@ export class ValueSet {
   #whole: Matcher[] | null = null
   #growing: Matcher[] | null = null
 
-  /** By value, with the name that replaces it. */
+  /** Maps each value to the name that replaces it. */
   constructor(values: ReadonlyMap<string, string>) {
     this.values = values
   }
@@ -18,7 +18,7 @@ export class ValueSet {
     return (this.#whole ??= matchersOf(this.#named()))
   }
 
-  /** For texts that grow. */
+  /** For growing texts. */
   get growing(): Matcher[] {
     return (this.#growing ??= matchersOf(this.#named(), { inPieces: true }))
   }
@@ -33,13 +33,13 @@ export const emptySet = new ValueSet(new Map())
 export class ValueSets {
   readonly #sets = new Map<string, WeakRef<ValueSet>>()
 
-  /** These values beside those of `before`; the same set where all of them are in it. */
+  /** Adds values to a set. Returns the same set if it has them all. */
   with(before: ValueSet, added: Iterable<readonly [name: string, value: string]>): ValueSet {
     const values = new Map<string, string>()
     for (const [name, value] of added)
       if (value.length >= redactedCharsMin && !before.values.has(value) && !values.has(value)) values.set(value, name)
     if (values.size === 0) return before
-    // The newest first: of more than a matcher holds, the oldest are left out.
+    // Newest first, because a full matcher drops the oldest.
     for (const [value, name] of before.values) values.set(value, name)
     const key = keyOf(values)
     const known = this.#sets.get(key)?.deref()

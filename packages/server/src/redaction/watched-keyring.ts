@@ -1,7 +1,7 @@
 import type { Keyring } from '../keyring/keyring.ts'
 import type { Redaction } from './redaction.ts'
 
-/** A keyring that tells what it opens: the credential of a git host is looked for in that host's words, and everywhere else. */
+/** A keyring that registers each opened git credential for redaction. */
 export function watchedKeyring(keyring: Keyring, redaction: Redaction): Keyring {
   return {
     get rootKeyId() {
@@ -18,7 +18,7 @@ export function watchedKeyring(keyring: Keyring, redaction: Redaction): Keyring 
   }
 }
 
-/** A token is sealed as it is, a key together with the hosts it may be shown to. */
+/** Git tokens are sealed as they are, SSH keys together with their known hosts. */
 function secretIn(sealed: string): string {
   try {
     const { ssh_key: key } = JSON.parse(sealed) as { ssh_key?: unknown }

@@ -1,11 +1,11 @@
-/** Complete texts of a server that was sent a credential: a text that holds it, in any encoding, is not shown at all. */
+/** Withholds a complete text of a server that received a credential if the text contains it in any encoding. */
 import { matchersOf } from './known.ts'
 import type { Matcher } from './matcher.ts'
 
-/** A line of a private key this long is one nobody guesses. */
+/** A line of a private key this long cannot be guessed. */
 const lineCharsMin = 32
 
-/** Whole values alone: a text that holds a part of one passes, so an answer never says how much of a guess is right. */
+/** Matches only whole values: a text with a part of one passes, so a response never reveals how much of a guess is right. */
 export function withholding(credentials: readonly string[], sentence: string): (text: string) => string {
   let matchers: Matcher[] | null = null
   return (text) => {

@@ -6,13 +6,13 @@ export interface Job {
   name: string
   everyMs: number
   run(signal: AbortSignal): Promise<void>
-  /** Resolves when nothing that a run began goes on any more. */
+  /** Resolves when nothing that a run started is still going on. */
   ended?(): Promise<void>
 }
 
 type LoopDeps = Pick<Deps, 'log' | 'metrics'>
 
-/** Runs each job for ever, one run of it at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
+/** Runs each job for ever, one run at a time. A failed run is logged and the next one comes as usual. Returns when all have ended. */
 export async function runJobs(jobs: Job[], signal: AbortSignal, deps: LoopDeps): Promise<void> {
   const trouble = new JobTrouble(deps.log)
   await Promise.all(jobs.map((job) => runForEver(job, signal, { ...deps, trouble })))

@@ -22,10 +22,10 @@ test('a failure is said once, again after a minute or when it is another, and wh
   trouble.worked('sweep')
   trouble.worked('sweep')
   expect(said).toEqual([
-    'sweep a job failed; it runs again',
-    'sweep 60 a job failed; it runs again',
-    'sweep a job failed; it runs again',
-    'sweep a job that failed works again',
+    'sweep a job failed; retrying',
+    'sweep 60 a job failed; retrying',
+    'sweep a job failed; retrying',
+    'sweep a failed job succeeded',
   ])
 })
 
@@ -33,13 +33,13 @@ test('a database that is away is said once for all jobs, and once when it is bac
   const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
   for (let look = 0; look < 10; look++) {
     for (const job of ['fire', 'settle', 'send']) trouble.failed(job, away)
-    // It needs none, so it proves nothing.
+    // It needs no database, so it proves nothing.
     trouble.worked('read')
     clock.ms += 500
   }
   for (const job of ['settle', 'fire', 'send', 'read']) trouble.worked(job)
   expect(said).toEqual([
-    'fire the database does not answer; the jobs try again until it does',
-    '5000 the database answers again',
+    'fire the database is unavailable; jobs retry until it is back',
+    '5000 the database is available again',
   ])
 })

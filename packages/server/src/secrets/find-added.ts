@@ -1,4 +1,4 @@
-/** Where commits add values of a project's secrets: refused in a push, told at a change request. */
+/** Finds secrets in the added text of commits. A push with one is refused, a change request shows it. */
 import { type RefUpdate, scanAddedText, type Repository, type Sha } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
@@ -15,17 +15,17 @@ export interface Finding {
 
 export type Findings = { kind: 'found'; findings: Finding[] } | { kind: 'too-large' }
 
-/** Never the value. */
-export function findingWords({ path, line, name, as }: Finding): string {
+/** Never contains the value. */
+export function findingLabel({ path, line, name, as }: Finding): string {
   return `${path}:${line} adds the value of the secret ${name}${as === 'it is' ? '' : ` as ${as}`}`
 }
 
-/** The first `max` of them. */
+/** Returns at most `max` findings. */
 export async function findAddedSecrets(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   input: {
     project: ProjectRow
-    /** A push by a session's token is searched for what its sandboxes were given: a refusal tells its agent nothing new. */
+    /** A push by a session's token is searched only for what its sandboxes received, so that a refusal reveals nothing new to its agent. */
     sessionId: string | null
     repository: Repository
     updates: RefUpdate[]
@@ -47,7 +47,7 @@ export async function findAddedSecrets(
     ({ bytes, placeOf }) => {
       for (const { offset, form } of placesOf(bytes, forms, input.max)) {
         const finding = { ...placeOf(offset), name: form.name, as: form.as }
-        // The same line again is another encoding of it, or the part where two blocks overlap.
+        // A second find in a line is another encoding, or the overlap of two blocks.
         const key = `${finding.path}:${finding.line} ${finding.name}`
         if (found.size < input.max && !found.has(key)) found.set(key, finding)
       }

@@ -4,13 +4,13 @@ import type { ProjectRow } from '../projects/store.ts'
 import { openAll, openSealed } from './change.ts'
 import { insertGiven, sealedGiven } from './given-store.ts'
 
-/** Of one session. Each that is pushed to a sandbox counts, so replacing secrets in a loop cannot grow a matcher forever. */
+/** Each secret pushed to a sandbox counts, so that replacing secrets in a loop cannot grow a matcher forever. */
 const givenMax = 2_000
 
 /**
- * The project's secrets as a sandbox of this session gets them: all but the credentials of its connectors. The server adds
- * those to the calls that need them, so no agent can read or lose them. The names are listed all the same. What a sandbox
- * gets is recorded before the sandbox has it, and the session's text is searched for it from here on.
+ * The secrets that a sandbox of this session receives: all except its connectors' credentials, which the server adds
+ * to calls, so that no agent can leak them. Their names are listed. The set is recorded before the sandbox gets it,
+ * and the session's text is redacted by it from then on.
  */
 export async function secretsForSandbox(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
@@ -29,7 +29,7 @@ export async function secretsForSandbox(
   }
 }
 
-/** Every value that a sandbox of this session was given, in any generation. */
+/** Every value that a sandbox of this session received, in any generation. */
 export async function givenSecrets(
   deps: Pick<Deps, 'db' | 'keyring'>,
   project: ProjectRow,

@@ -1,8 +1,8 @@
-/** How a secret looks where it leaked: as it is, and in the encodings in which programs pass text on. */
+/** The forms in which a secret may leak: as it is, and in encodings that programs commonly produce. */
 
-/** Shorter values are words, numbers and names of regions: they stand in files by right. */
+/** Shorter values are ordinary words, numbers and names, which files legitimately contain. */
 export const guardedCharsMin = 16
-/** The beginning of a long value is enough to know it by, and keeps what a reader has to remember small. */
+/** The start of a long value identifies it and limits a reader's memory. */
 export const formBytesMax = 256
 
 export interface SecretForm {
@@ -24,7 +24,7 @@ export function formsOf(name: string, value: string): SecretForm[] {
     )
 }
 
-/** A key of several lines may be written with other line ends, or indented. */
+/** A multi-line key may appear with other line endings or indented. */
 function longLines(value: string): string[] {
   if (!value.includes('\n')) return []
   return value
@@ -64,7 +64,7 @@ export function encodings(value: string): [Encoding, string][] {
   ]
 }
 
-/** Some encoders leave only letters, digits and -._~ as they are. */
+/** Some encoders leave only letters, digits and -._~ unescaped. */
 function strictPercent(percent: string): string {
   return percent.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -74,7 +74,7 @@ function ascii(json: string): string {
   return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The part of a base64 text that is the same whatever stands before and after the value, `before` bytes into a group of three. */
+/** The part of a base64 text that does not depend on the surrounding bytes, for a value `before` bytes into a group of three. */
 export function base64At(bytes: Buffer, before: number): string {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')

@@ -1,4 +1,4 @@
-/** SQL on the values that sandboxes of sessions were given. */
+/** SQL on the values that sandboxes received. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
@@ -9,7 +9,7 @@ export interface SealedSecret {
   sealed: Buffer
 }
 
-/** One statement: a value is never given without being kept. */
+/** A single statement, so that a value is never used without a record. */
 export async function insertGiven(
   db: DbOrTransaction,
   of: { projectId: string; sessionId: string },
@@ -41,7 +41,7 @@ function givenTo(db: DbOrTransaction, sessionId: string) {
     .where('session_id', '=', sessionId)
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: number): Promise<SealedSecret[]> {
   return givenTo(db, sessionId)
     .select(['name', 'version', 'sealed'])
@@ -51,13 +51,13 @@ export async function sealedGiven(db: DbOrTransaction, sessionId: string, max: n
     .execute()
 }
 
-/** Names of the secrets that the session was given in any version. */
+/** Names of the secrets that the session received in any version. */
 export async function namesGiven(db: DbOrTransaction, sessionId: string): Promise<Set<string>> {
   const rows = await givenTo(db, sessionId).select('name').distinct().execute()
   return new Set(rows.map(({ name }) => name))
 }
 
-/** The job: what sessions were given that are gone, and values no session was given. A day is more than any start takes. */
+/** The job. Deletes records of deleted sessions, and values that no session received. A start takes less than a day. */
 export async function forgetGivenSecrets(db: Db): Promise<void> {
   await sql`
     delete from given_secrets g where given_at < now() - interval '1 day'

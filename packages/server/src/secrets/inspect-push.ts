@@ -1,8 +1,8 @@
-/** A push that adds the value of a secret is refused while it waits, before any ref has moved. */
+/** Refuses a push that adds the value of a secret, before any ref moves. */
 import { type PushInspector, readTips, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import type { ProjectRow } from '../projects/store.ts'
-import { findAddedSecrets, findingWords } from './find-added.ts'
+import { findAddedSecrets, findingLabel } from './find-added.ts'
 
 export function inspectPushes(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
@@ -17,10 +17,8 @@ export function inspectPushes(
     }
     const outcome = await findAddedSecrets(deps, { project, sessionId, repository: repo, updates, known, max: 1 })
     if (outcome.kind === 'too-large')
-      return 'This push adds more than can be searched for the values of secrets. Push it in smaller parts.'
+      return 'This push adds too much to search it for secret values. Push it in smaller parts.'
     const [first] = outcome.findings
-    return first === undefined
-      ? null
-      : `${findingWords(first)}. Take it out of every commit that is not pushed yet, and push again.`
+    return first === undefined ? null : `${findingLabel(first)}. Remove it from every unpushed commit, then push again.`
   }
 }

@@ -5,7 +5,7 @@ import type { Redactor } from '../redaction/redaction.ts'
 import { openSecrets } from './change.ts'
 import { givenSecrets } from './for-sandbox.ts'
 
-/** For text that this caller wrote and reads again: an agent's is searched for what its session was given, a person's for the project's secrets. */
+/** For text that this caller wrote and reads again: an agent's is matched against what its session received, a user's against the project's secrets. */
 export async function redactorFor(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
@@ -19,7 +19,7 @@ export async function redactorFor(
   return redactorOfSession(deps, project, sessionId)
 }
 
-/** For text of a session that may be kept by another server, so that this one may not know its values yet. */
+/** For text of a session that another server may have stored, so that this one may not know its values yet. */
 export async function redactorOfSession(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,
@@ -29,7 +29,7 @@ export async function redactorOfSession(
   return deps.redaction.of(sessionId)
 }
 
-/** For text of a session that a person may have typed, such as a prompt: what the session was given and what this caller may know. */
+/** For text of a session that a user may have typed, such as a prompt: matches what the session received and what this caller may know. */
 export async function redactorOfPrompts(
   deps: Pick<Deps, 'db' | 'keyring' | 'redaction'>,
   project: ProjectRow,

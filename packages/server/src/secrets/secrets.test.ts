@@ -125,7 +125,7 @@ describe('a name or a value that is refused', () => {
     )
     expect(replies.filter((reply) => reply.status === 200)).toHaveLength(8)
     expect(replies.filter((reply) => reply.status === 400)).toHaveLength(4)
-    // Replacing one counts its new size, not both.
+    // Replacing a secret counts only its new size.
     const [name] = (await list(path)).items.map((item) => item.name)
     expect((await set(name!, 'y'.repeat(64 * 1024), path)).status).toBe(200)
   })
@@ -143,7 +143,7 @@ describe('who may', () => {
 
 describe('values at rest', () => {
   const canary = 'canary:Ünïcode/plus+slash?&=0123456789'
-  /** How a value could lie in a dump without being itself. */
+  /** The indirect forms of a value in a dump. */
   const encodings = (value: string): string[] => {
     const bytes = Buffer.from(value)
     return [
@@ -155,7 +155,7 @@ describe('values at rest', () => {
       bytes.toString('utf16le'),
       Buffer.from(value, 'utf16le').toString('hex'),
       [...value].toReversed().join(''),
-      // Base64 at each of the three places a value can begin at, less the characters its neighbours take part in.
+      // Base64 at each of the three offsets, without the characters shared with neighbors.
       ...[0, 1, 2].flatMap((shift) => {
         const padded = Buffer.concat([Buffer.alloc(shift), bytes])
         return [padded.toString('base64').slice(4, -4), padded.toString('base64url').slice(4, -4)]
@@ -222,7 +222,7 @@ describe('values at rest', () => {
       await put(ids[0]!, 'A', { sealed: other.sealed })
       await expect(openSecrets(app.deps, await row(one))).rejects.toThrow()
     }
-    // An old value put back under the new version, and the right value under another version.
+    // An old value under the new version, and the right value under another version.
     await put(ids[0]!, 'A', { ...original, version: original.version + 1 })
     await expect(openSecrets(app.deps, await row(one))).rejects.toThrow()
     await put(ids[0]!, 'A', original)

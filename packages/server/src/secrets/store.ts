@@ -1,4 +1,5 @@
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
+import { lockProject } from '../projects/store.ts'
 
 const shown = ['name', 'created_at', 'updated_at', 'created_by'] as const
 
@@ -15,13 +16,13 @@ export async function sealedSecrets(db: DbOrTransaction, projectId: string) {
     .execute()
 }
 
-/** The version the next value of a secret has, and the size of all the others; the project's row stays locked until the transaction ends. */
+/** Returns the next version of a secret and the size of all others. Locks the project's row until the transaction ends. */
 export async function lockForChange(
   db: DbOrTransaction,
   projectId: string,
   name: string,
 ): Promise<{ nextVersion: number; otherBytes: number }> {
-  await db.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forUpdate().execute()
+  await lockProject(db, projectId)
   const rows = await db
     .selectFrom('secrets')
     .select(['name', 'version', 'value_bytes'])
@@ -55,12 +56,4 @@ export async function deleteSecretRow(db: DbOrTransaction, projectId: string, na
     .where('name', '=', name)
     .executeTakeFirst()
   return numDeletedRows > 0n
-}
-
-export async function bumpRevision(db: DbOrTransaction, projectId: string): Promise<void> {
-  await db
-    .updateTable('projects')
-    .set((eb) => ({ secrets_revision: eb('secrets_revision', '+', 1) }))
-    .where('project_id', '=', projectId)
-    .execute()
 }

@@ -1,31 +1,25 @@
-/** SQL on when sessions and their sandboxes were last in use. */
+/** SQL on the activity of sessions: turns, idle time and stop reasons. */
 import { sql } from 'kysely'
 import type { Db, DbOrTransaction } from '../db/schema.ts'
-import { abortedCode, type TurnFailure } from './conversation.ts'
+import { abortedCode, type TurnFailure } from './conversation/assemble.ts'
 import { isWaiting } from './questions/store.ts'
-import { tellSession } from './tell.ts'
+import { recordSessionEvent } from './record-event.ts'
 
-/** Says at a running session what is wrong with it, or that nothing is any more. */
-export async function noteTrouble(
+export async function setSessionError(
   db: DbOrTransaction,
   sessionId: string,
   generation: number,
-  what: string | null,
+  error: string | null,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
-    .set({ error: what, updated_at: new Date() })
-    .where('session_id', '=', sessionId)
-    .where('generation', '=', generation)
-    .where('status', '=', 'running')
+    .set({ error, updated_at: new Date() })
+    .where((eb) => eb.and({ session_id: sessionId, generation, status: 'running' }))
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
-/**
- * Whether the agent is at work now, and the turns that ended since it was said last, each with what went wrong in it. A
- * turn ends with its generation too, whoever is left to say so.
- */
+/** Records whether the agent is busy, and the turns that ended since the last call, each with its failure. */
 export async function setBusy(
   db: Db,
   { sessionId, generation }: { sessionId: string; generation: number },
@@ -35,17 +29,16 @@ export async function setBusy(
     const session = await trx
       .updateTable('project_sessions')
       .set({ is_busy: isBusy, last_active_at: new Date(), ...turnsEnded(ended, at) })
-      .where('session_id', '=', sessionId)
-      .where('generation', '=', generation)
-      .where('status', '=', 'running')
+      .where((eb) => eb.and({ session_id: sessionId, generation, status: 'running' }))
       .returningAll()
       .executeTakeFirst()
     if (session !== undefined)
-      for (const failure of ended) await tellSession(trx, 'session.turn_ended', session, failure?.message ?? null)
+      for (const failure of ended)
+        await recordSessionEvent(trx, 'session.turn_ended', session, failure?.message ?? null)
   })
 }
 
-/** An aborted turn leaves the error of the one before as it is. */
+/** An aborted turn keeps the error of the turn before it. */
 function turnsEnded(ended: (TurnFailure | null)[], at: Date) {
   const [first] = ended
   if (first === undefined) return {}
@@ -60,23 +53,22 @@ function turnsEnded(ended: (TurnFailure | null)[], at: Date) {
   }
 }
 
-/**
- * How long a session rests before it is stopped. An agent that waits for an answer stays
- * busy until one comes, so it has a limit of its own.
- */
-export interface Rest {
+/** How long a session is idle before it stops. An agent that waits for an answer is busy, so it has its own limit. */
+interface IdleLimit {
   kind: 'idle' | 'waiting'
   minutes: number
 }
 
-/** One whose newest work is not kept waits for a person. `idleMinutes` is for projects whose manifest says nothing else in `[sandbox] idle_minutes`. */
+/** Excludes sessions with unsaved work. `idleMinutes` applies without `[sandbox] idle_minutes`. An invalid manifest does not affect running sessions. */
 export async function idleSessions(
   db: DbOrTransaction,
   { idleMinutes, waitingMinutes }: { idleMinutes: number; waitingMinutes: number },
-): Promise<({ session_id: string } & Rest)[]> {
-  const { rows } = await sql<{ session_id: string } & Rest>`
+): Promise<({ session_id: string } & IdleLimit)[]> {
+  const { rows } = await sql<{ session_id: string } & IdleLimit>`
     select session_id, kind, minutes from project_sessions s
     left join default_branches d on d.project_id = s.project_id
+    left join lateral (select in_force from session_sandboxes made
+      where made.session_id = s.session_id and made.generation = s.generation) sandbox on true
     cross join lateral (
       select exists (select 1 from session_questions q where q.session_id = s.session_id
         and q.status = 'open' and q.answer is null and (q.expires_at is null or q.expires_at > now())) as waits)
@@ -84,15 +76,17 @@ export async function idleSessions(
     cross join lateral (
       select case when waits then 'waiting' else 'idle' end as kind,
         case when waits then ${waitingMinutes}::integer
-          else coalesce((d.manifest->'sandbox'->>'idle_minutes')::integer, ${idleMinutes}::integer) end as minutes) limits
+          else coalesce((case when d.issues @> '[{"severity": "error"}]' and sandbox.in_force is not null
+            then sandbox.in_force->>'idle_minutes' else d.manifest->'sandbox'->>'idle_minutes' end)::integer,
+            ${idleMinutes}::integer) end as minutes) limits
     where status = 'running' and desired = 'running' and (waits or not is_busy)
       and unkept_work is null and last_active_at < now() - make_interval(mins => minutes)
     limit 100`.execute(db)
   return rows
 }
 
-/** Marks a session that rested for that long for stopping, unless something came in since it was looked at. */
-export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, minutes }: Rest): Promise<boolean> {
+/** Requests the stop of a session that was idle that long, unless it became active meanwhile. */
+export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, minutes }: IdleLimit): Promise<boolean> {
   const hours = Math.round(minutes / 60)
   const long = hours < 2 ? `${minutes} minutes` : `${hours} hours`
   const { numUpdatedRows } = await db
@@ -105,8 +99,7 @@ export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, m
           : `Stopped after ${long} without activity. The next prompt starts it again.`,
       updated_at: new Date(),
     })
-    .where('session_id', '=', sessionId)
-    .where('status', '=', 'running')
+    .where((eb) => eb.and({ session_id: sessionId, status: 'running' }))
     .where((eb) => (kind === 'waiting' ? isWaiting(eb) : eb('is_busy', '=', false)))
     .where('unkept_work', 'is', null)
     .where('last_active_at', '<', sql<string>`now() - make_interval(mins => ${minutes})`)
@@ -124,16 +117,7 @@ export async function markIdle(db: DbOrTransaction, sessionId: string, { kind, m
   return numUpdatedRows > 0n
 }
 
-export async function archiveSandboxes(db: DbOrTransaction, endedBefore: Date): Promise<void> {
-  await db
-    .updateTable('session_sandboxes')
-    .set({ status: 'archived' })
-    .where('status', 'in', ['stopped', 'error'])
-    .where('updated_at', '<', endedBefore.toISOString())
-    .execute()
-}
-
-/** Marks a session that runs for stopping, with what it is to say of that. */
+/** Requests the stop of a running session with a reason that the session shows. */
 export async function stopForReason(
   db: DbOrTransaction,
   session: { session_id: string; generation: number },
@@ -142,8 +126,7 @@ export async function stopForReason(
   const { numUpdatedRows } = await db
     .updateTable('project_sessions')
     .set({ desired: 'stopped', stop_reason: reason, updated_at: new Date() })
-    .where('session_id', '=', session.session_id)
-    .where('generation', '=', session.generation)
+    .where((eb) => eb.and({ session_id: session.session_id, generation: session.generation }))
     .where('status', 'in', ['provisioning', 'running'])
     .where('desired', '=', 'running')
     .executeTakeFirst()

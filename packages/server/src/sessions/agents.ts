@@ -1,20 +1,18 @@
 import { ServiceError } from '@svc/contract'
-import { modelInFrontMatter } from '@svc/contract/front-matter'
+import { modelInFrontMatter } from '@svc/contract/manifest/front-matter'
 import { listTree, readFileAt, type Repository } from '@svc/git'
 import type { Deps } from '../deps.ts'
 import { readManifestAt } from '../projects/manifest.ts'
 import { openRepository } from '../projects/repository.ts'
 import { getProject } from '../projects/store.ts'
-import { baseTip } from './branch.ts'
+import { baseTip } from './create/branch.ts'
 import type { SessionWithSandbox } from './store.ts'
 
 export const defaultAgent = 'build'
 
-/** Agents the runtime brings along. */
 const builtIn = new Set([defaultAgent, 'plan'])
 
 const agentFileBytesMax = 256 * 1024
-/** Names of agents in an error. */
 const namedMax = 20
 
 /** `null` and "default" are the default agent. */
@@ -22,7 +20,7 @@ export function agentNamed(name: string | null | undefined): string {
   return name == null || name === 'default' ? defaultAgent : name
 }
 
-/** Refuses an agent that neither the runtime nor the default branch, at `sha`, knows. Answers with the model that its file chooses. */
+/** Throws unless the runtime or the default branch at `sha` has the agent. Returns the model of its file. */
 export async function requireAgent(
   repository: Repository,
   input: { sha: string; configDir: string; agentName: string },
@@ -35,15 +33,15 @@ export async function requireAgent(
     'agent_not_found',
     `There is no agent ${JSON.stringify(agentName)}: ${configDir}/agents/${agentName}.md is not on the default branch.`,
     {
-      hint: `Agents reach sessions once a change request that adds their file is merged. There are: ${agents.join(', ')}.`,
+      hint: `Merge a change request that adds its file, or choose another agent: ${agents.join(', ')}.`,
       detail: { agents, issues: [{ path: 'agent_name', message: 'is not known' }] },
     },
   )
 }
 
 /**
- * Refuses to start a session whose agent left the default branch, and names the agents that can take its place. When the
- * repository cannot be read, the start goes on and fails with the reason.
+ * Throws when the agent of a session is no longer on the default branch, and lists the available agents. When the
+ * repository cannot be read, the start continues and fails with that reason.
  */
 export async function requireAgentToStart(
   deps: Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>,
@@ -80,12 +78,12 @@ async function agentsOfProject(
     return { isKnown: false, agents: await agentsAt(repository, at) }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    deps.log.debug({ err: error, project_id: projectId }, 'the agent of a session could not be checked')
+    deps.log.debug({ err: error, project_id: projectId }, 'checking the agent of a session failed')
     return null
   }
 }
 
-/** The model that the agent's file chooses; null for an agent that neither the runtime nor the repository has. */
+/** The model of the agent's file; null when neither the runtime nor the repository has the agent. */
 async function knownAgent(
   repository: Repository,
   { sha, configDir, agentName }: { sha: string; configDir: string; agentName: string },
@@ -93,7 +91,7 @@ async function knownAgent(
   const path = `${configDir}/agents/${agentName}.md`
   const file = await readFileAt(repository, { sha, path, bytesMax: agentFileBytesMax })
   if (file.kind === 'file') return { model: modelInFrontMatter(Buffer.from(file.content).toString('utf8')) }
-  // A project may write a file of its own for one of these.
+  // A file of the project overrides a built-in agent.
   return builtIn.has(agentName) ? { model: null } : null
 }
 

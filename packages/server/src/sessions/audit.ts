@@ -1,7 +1,6 @@
 import type { AuditEvent } from '../audit/record.ts'
 import type { SessionRow } from './store.ts'
 
-/** The audit event of something done to a session. */
 export function auditOf(
   session: Pick<SessionRow, 'account_id' | 'project_id' | 'session_id'>,
   action:
@@ -13,6 +12,7 @@ export function auditOf(
     | 'answer'
     | 'stop'
     | 'restart'
+    | 'refresh'
     | 'delete'
     | 'save'
     | 'recover'

@@ -1,4 +1,4 @@
-/** How many sessions of an account live at once. */
+/** The limit of live sessions per account. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorBody, Session } from '@svc/contract'
 import { sql } from 'kysely'

@@ -1,35 +1,150 @@
+/** Deletes projects, which a restore can undo for a while, and purges them for good. */
 import { rm } from 'node:fs/promises'
+import { deletedDaysKept } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
+import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { managedDir, mirrorDir } from '../projects/repository.ts'
-import { deleteProjectRow, type ProjectRow } from '../projects/store.ts'
-import { deleteSession } from './stop.ts'
-import { listSessions } from './store.ts'
+import {
+  deleteProjectRow,
+  getProjectOrDeleted,
+  lockProject,
+  markDeleted,
+  markPurging,
+  type ProjectRow,
+  projectsToPurge,
+} from '../projects/store.ts'
+import { deleteSession, stopSession } from './lifecycle/stop.ts'
+import { listSessions, unstoppedOfDeleted } from './store.ts'
 
-/** Sandboxes, then the row with all that hangs on it, then the files: whatever is left when we die in between, a second try ends. */
-export async function deleteProject(deps: Deps, input: { project: ProjectRow; caller: Caller }): Promise<void> {
-  const { project, caller } = input
+const dayMs = 86_400_000
+const stopsAtOnce = 8
+const purgesMax = 20
+
+interface OnProject {
+  project: ProjectRow
+  caller: Caller
+}
+
+export function purgeAtOf(deletedAt: Date): Date {
+  return new Date(deletedAt.getTime() + deletedDaysKept * dayMs)
+}
+
+/**
+ * Marks the project, which makes it unreachable at once, then stops its sessions, which saves their unfinished work. After
+ * a crash in between, `endDeletedProjects` finishes.
+ */
+export async function deleteProject(deps: Deps, { project, caller }: OnProject): Promise<{ purgeAt: Date }> {
+  const { project_id: projectId } = project
+  const purgeAt = await deps.db.transaction().execute(async (trx) => {
+    const marked = await markProject(deps, trx, { project, caller })
+    await failpoint('project.delete.before_row')
+    const now = marked ?? (await getProjectOrDeleted(trx, projectId))
+    return now?.purge_at == null ? purgeAtOf(deps.now()) : new Date(now.purge_at)
+  })
+  await failpoint('project.delete.after_row')
+  await stopAll(deps, { projectId, caller })
+  await deps.warm.dropProject(projectId)
+  return { purgeAt }
+}
+
+async function markProject(
+  deps: Pick<Deps, 'now'>,
+  trx: DbOrTransaction,
+  { project, caller }: OnProject,
+): Promise<ProjectRow | null> {
+  const { project_id: projectId } = project
+  const at = deps.now()
+  const marked = await markDeleted(trx, projectId, { at, by: caller.actor.user_id, purgeAt: purgeAtOf(at) })
+  if (marked !== null)
+    await recordAudit(trx, caller, {
+      account_id: project.account_id,
+      project_id: projectId,
+      action: 'project.delete',
+      object_type: 'project',
+      object_id: projectId,
+      before: { slug: project.slug, repo_url: project.repo_url, managed: project.managed },
+      after: { purge_at: marked.purge_at },
+    })
+  return marked
+}
+
+async function stopAll(deps: Deps, { projectId, caller }: { projectId?: string; caller?: Caller }): Promise<void> {
+  const sessions = await unstoppedOfDeleted(deps.db, projectId ?? null)
+  await Promise.all(
+    Array.from({ length: stopsAtOnce }, async () => {
+      for (let next = sessions.shift(); next !== undefined; next = sessions.shift()) {
+        const { deleted_by, ...session } = next
+        await stopSession(deps, { session, caller: caller ?? itself(session.project_id, deleted_by) })
+      }
+    }),
+  )
+}
+
+/**
+ * Deletes the sandboxes, then the row with everything that refers to it, then the files; after a crash the jobs finish.
+ * `dueBy` purges only a project that is still deleted and due by then. False when this call purged nothing.
+ */
+export async function purgeProject(
+  deps: Deps,
+  { project, caller, dueBy = null }: OnProject & { dueBy?: Date | null },
+): Promise<boolean> {
+  const { project_id: projectId } = project
+  const marked = await deps.db.transaction().execute(async (trx) => {
+    await lockProject(trx, projectId)
+    if (dueBy === null) await markProject(deps, trx, { project, caller })
+    return markPurging(trx, projectId, { dueBy })
+  })
+  if (marked === null) return false
+  await failpoint('project.purge.after_mark')
   for (;;) {
-    const { rows } = await listSessions(deps.db, project.project_id, { limit: 100, status: 'all' })
+    const { rows } = await listSessions(deps.db, projectId, { limit: 100, status: 'all' })
     if (rows.length === 0) break
     for (const session of rows) await deleteSession(deps, { session, caller })
   }
-  await deps.warm.dropProject(project.project_id)
-  await failpoint('project.delete.before_row')
-  await deps.db.transaction().execute(async (trx) => {
-    await deleteProjectRow(trx, project.project_id)
+  await deps.warm.dropProject(projectId)
+  await failpoint('project.purge.before_row')
+  const isPurged = await deps.db.transaction().execute(async (trx) => {
+    if (!(await deleteProjectRow(trx, projectId))) return false
     await recordAudit(trx, caller, {
       account_id: project.account_id,
-      project_id: project.project_id,
-      action: 'project.delete',
+      project_id: projectId,
+      action: 'project.purge',
       object_type: 'project',
-      object_id: project.project_id,
-      before: { slug: project.slug, repo_url: project.repo_url, managed: project.managed },
+      object_id: projectId,
+      before: { slug: marked.deleted_slug, repo_url: project.repo_url, managed: project.managed },
     })
+    return true
   })
-  await failpoint('project.delete.after_row')
-  await rm(managedDir(deps, project.project_id), { recursive: true, force: true })
-  await rm(mirrorDir(deps, project.project_id), { recursive: true, force: true })
+  await failpoint('project.purge.after_row')
+  if (!isPurged) return false
+  await rm(managedDir(deps, projectId), { recursive: true, force: true })
+  await rm(mirrorDir(deps, projectId), { recursive: true, force: true })
+  return true
+}
+
+/** A job: stops sessions that an interrupted deletion left running, and purges projects that are due. */
+export async function endDeletedProjects(deps: Deps, signal: AbortSignal): Promise<void> {
+  await stopAll(deps, {})
+  const dueBy = deps.now()
+  for (const project of await projectsToPurge(deps.db, dueBy, purgesMax)) {
+    if (signal.aborted) return
+    const { project_id, deleted_by } = project
+    try {
+      const isPurged = await purgeProject(deps, { project, caller: itself(project_id, deleted_by), dueBy })
+      if (isPurged) deps.log.info({ project_id }, 'a deleted project was purged')
+    } catch (error) {
+      deps.log.warn({ err: error, project_id }, 'purging a deleted project failed; retrying')
+    }
+  }
+}
+
+function itself(projectId: string, userId: string | null): Caller {
+  return {
+    actor: { kind: 'service', user_id: userId ?? projectId, project_id: projectId, session_id: null },
+    requestId: `deleted project ${projectId}`,
+    address: 'service',
+  }
 }

@@ -1,9 +1,9 @@
-/** Whatever dies: a session ends up running, stopped or failed with the true reason, and nothing of it is left behind. */
+/** After any crash, a session ends up running, stopped or failed with the true reason, and leaves nothing behind. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Session } from '@svc/contract'
 import { sql } from 'kysely'
-import { Pulse } from '../scheduler/pulse.ts'
-import { archiveOldSandboxes, settleSessions, sweepIdleSessions } from './jobs.ts'
+import { Heartbeat } from '../scheduler/heartbeat.ts'
+import { archiveOldSandboxes, reconcileSessions, sweepIdleSessions } from './jobs.ts'
 import { letDie, letLive, makeSessionApp, type SecondServer, secondServer, type SessionApp, until } from './testing.ts'
 
 let app: SessionApp
@@ -45,7 +45,7 @@ describe('a sandbox that cannot be made', () => {
       app.path(body.session_id, 'timeline'),
     )
     expect(timeline.phases.at(-1)).toMatchObject({ name: 'sandbox', error: expect.any(String) })
-    // The prompt was never said, so the next start says it.
+    // The prompt was never delivered, so the next start delivers it.
     expect((await app.request('POST', app.path(body.session_id, 'restart'))).status).toBe(202)
     const again = await app.reaches(body.session_id, 'running')
     await until('it is said', () => promptsOf(app, again).length === 1)
@@ -111,7 +111,7 @@ describe('a sandbox that ends by itself', () => {
   test('and is looked at before the driver has told why: it fails with that reason all the same', async () => {
     const session = await app.running()
     const told = app.driver.crash(session.sandbox!.sandbox_id, 'It ended while somebody looked.')
-    await app.deps.keeper.settle(session.session_id)
+    await app.deps.sessions.reconcile(session.session_id)
     await told
     expect((await app.reaches(session.session_id, 'failed')).error).toBe('It ended while somebody looked.')
   })
@@ -183,7 +183,7 @@ describe('a server that died', () => {
       return found.sandbox !== null && (await app.driver.find(found.sandbox.sandbox_id)) ? found : null
     })
     await kill(begun)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     const running = await onSecond(body.session_id, 'running')
     expect(running.sandbox?.generation).toBe(2)
     await until('the prompt is said', () => promptsOf(second, running).length === 1)
@@ -194,9 +194,9 @@ describe('a server that died', () => {
   test('while a session ran: it is stopped, with the reason, and its credentials ended', async () => {
     const session = await app.running()
     await kill(session)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     const stopped = await onSecond(session.session_id, 'stopped')
-    expect(stopped.error).toMatch(/server that kept this sandbox stopped/)
+    expect(stopped.error).toMatch(/server that ran this sandbox stopped/)
     expect(stopped.sandbox?.status).toBe('error')
     expect(await whoAmI(session.env.SVC_CLI_TOKEN!)).toBe(401)
     expect(await livingCredentials(session.session_id)).toBe(0)
@@ -206,9 +206,9 @@ describe('a server that died', () => {
     const session = await app.running()
     app.driver.options.bootMs = Number.MAX_SAFE_INTEGER
     await prompt(session.session_id, 'still owed')
-    await app.deps.keeper.settle(session.session_id)
+    await app.deps.sessions.reconcile(session.session_id)
     await kill(session)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     const running = await until('the second server runs it', async () => {
       const found = await app.session(session.session_id)
       return found.status === 'running' && found.sandbox?.generation === 2 ? found : null
@@ -225,7 +225,7 @@ describe('a server that died', () => {
       .where('session_id', '=', session.session_id)
       .execute()
     await kill(session)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     expect((await onSecond(session.session_id, 'stopped')).error).toBeNull()
     expect(await livingCredentials(session.session_id)).toBe(0)
   })
@@ -246,7 +246,7 @@ describe('a server that died', () => {
         app.deps.db,
       )
     await sql`update project_sessions set generation = 3 where session_id = ${body.session_id}`.execute(app.deps.db)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     expect((await onSecond(body.session_id, 'failed')).error).toBe('The start was interrupted 3 times.')
   })
 
@@ -255,7 +255,7 @@ describe('a server that died', () => {
     const { body } = await app.create()
     await until('its sandbox is claimed', async () => (await app.session(body.session_id)).sandbox !== null)
     await letDie(app.deps)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     const running = await onSecond(body.session_id, 'running')
     const token = second.driver.seen(running.sandbox!.sandbox_id)!.spec.env.SVC_CLI_TOKEN!
     // The first server wakes and finishes its start of a generation that is over.
@@ -284,36 +284,36 @@ describe('two servers that live', () => {
 
   test('leave each other’s sessions alone, whoever is asked for a prompt', async () => {
     const session = await app.running()
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     const reply = await second.request<{ status: string }>('POST', app.path(session.session_id, 'prompt'), {
       body: { text: 'through the other door' },
     })
     expect([reply.status, reply.body.status]).toEqual([202, 'accepted'])
-    await second.deps.keeper.settle(session.session_id)
+    await second.deps.sessions.reconcile(session.session_id)
     expect(await app.session(session.session_id)).toMatchObject({ status: 'running', sandbox: { generation: 1 } })
-    await app.deps.keeper.deliverPrompts(session.session_id)
+    await app.deps.sessions.deliverPrompts(session.session_id)
     expect(promptsOf(app, session)).toEqual(['through the other door'])
   })
 
   test('do not take each other for dead because the database was away from both', async () => {
     const clock = { ms: 0 }
-    const pulse = new Pulse(() => clock.ms)
-    const third = await secondServer(app, {}, { pulse })
+    const heartbeat = new Heartbeat(() => clock.ms)
+    const third = await secondServer(app, {}, { heartbeat })
     const session = await app.running()
     const looked = async () => {
-      await settleSessions(third.deps)
-      await third.deps.keeper.settle(session.session_id)
+      await reconcileSessions(third.deps)
+      await third.deps.sessions.reconcile(session.session_id)
       return (await app.session(session.session_id)).status
     }
     clock.ms += 600_000
     await letDie(app.deps)
     expect(await looked()).toBe('running')
     // It is back, and so is the heartbeat of the one; the other has as long for that as ever.
-    pulse.beaten()
+    heartbeat.recorded()
     expect(await looked()).toBe('running')
     for (let beats = 0; beats < 4; beats++) {
       clock.ms += 5_000
-      pulse.beaten()
+      heartbeat.recorded()
     }
     expect(await looked()).toBe('stopped')
     await third.close()
@@ -322,7 +322,7 @@ describe('two servers that live', () => {
   test('make a session once when both see it', async () => {
     for (let round = 0; round < 5; round++) {
       const { body } = await app.create()
-      await Promise.all([second.deps.keeper.settle(body.session_id), app.deps.keeper.settle(body.session_id)])
+      await Promise.all([second.deps.sessions.reconcile(body.session_id), app.deps.sessions.reconcile(body.session_id)])
       const running = await app.reaches(body.session_id, 'running')
       expect(running.sandbox?.generation).toBe(1)
       expect(running.error).toBeNull()
@@ -337,7 +337,7 @@ describe('two servers that live', () => {
       const session = await app.running()
       expect((await second.request(method, app.path(session.session_id, verb))).status).toBe(200)
       expect(await whoAmI(session.env.SVC_CLI_TOKEN!)).toBe(401)
-      await settleSessions(app.deps)
+      await reconcileSessions(app.deps)
       expect(await app.driver.find(session.sandbox!.sandbox_id)).toBeNull()
     }
   })
@@ -378,10 +378,10 @@ describe('the idle sweep', () => {
     expect((await prompt(session.session_id, 'do not sleep')).body.status).toBe('accepted')
     await age(session.session_id, 600)
     await sweepIdleSessions(app.deps)
-    await app.deps.keeper.settle(session.session_id)
+    await app.deps.sessions.reconcile(session.session_id)
     expect((await app.session(session.session_id)).status).toBe('running')
     delete app.driver.options.bootMs
-    await app.deps.keeper.deliverPrompts(session.session_id)
+    await app.deps.sessions.deliverPrompts(session.session_id)
     expect(promptsOf(app, session)).toEqual(['do not sleep'])
   })
 
@@ -389,10 +389,10 @@ describe('the idle sweep', () => {
     app.driver.options.onPrompt = () => new Promise<string>(() => {})
     const session = await app.running()
     await prompt(session.session_id, 'think long')
-    await until('it works', () => app.deps.keeper.turnOf(session.session_id) === 'busy')
+    await until('it works', () => app.deps.sessions.turnOf(session.session_id) === 'busy')
     await age(session.session_id, 600)
     await sweepIdleSessions(app.deps)
-    await app.deps.keeper.settle(session.session_id)
+    await app.deps.sessions.reconcile(session.session_id)
     expect((await app.session(session.session_id)).status).toBe('running')
     // Another server cannot see the turn, and knows it all the same.
     const other = await secondServer(app)
@@ -403,7 +403,7 @@ describe('the idle sweep', () => {
     })
     await age(session.session_id, 600)
     await sweepIdleSessions(other.deps)
-    await settleSessions(other.deps)
+    await reconcileSessions(other.deps)
     expect((await app.session(session.session_id)).status).toBe('running')
     await other.close()
     delete app.driver.options.onPrompt
@@ -426,7 +426,7 @@ describe('the idle sweep', () => {
         return rows.length > 0
       })
     })
-    app.deps.keeper.kick(session.session_id)
+    app.deps.sessions.enqueue(session.session_id)
     expect((await asked[0])!.status).toBe(202)
     const again = await until('it runs again', async () => {
       const found = await app.session(session.session_id)
@@ -445,7 +445,7 @@ describe('the idle sweep', () => {
     ])
     expect(replies.map((reply) => reply.status)).toEqual(sessions.map(() => 202))
     await until('every prompt is delivered', async () => {
-      await settleSessions(app.deps)
+      await reconcileSessions(app.deps)
       const { rows } = await sql`select 1 from session_prompts
         where status = 'accepted' and session_id = any(${sessions.map(({ session_id }) => session_id)})`.execute(
         app.deps.db,
@@ -473,10 +473,10 @@ test('a server that closes ends its sandboxes and leaves a session that was star
     first.driver.options.bootMs = 60_000
     const { body } = await first.create()
     await until('it starts', async () => (await first.session(body.session_id)).sandbox !== null)
-    await first.deps.keeper.close()
+    await first.deps.sessions.close()
     expect(await first.driver.list()).toEqual([])
     await letDie(first.deps)
-    await settleSessions(second.deps)
+    await reconcileSessions(second.deps)
     expect((await first.reaches(body.session_id, 'running')).sandbox?.generation).toBe(2)
     expect((await first.reaches(running.session_id, 'stopped')).error).toMatch(/stopped/)
   } finally {

@@ -1,4 +1,4 @@
-/** What the agent of one session can do to another: nothing, by any way into a session. Its own and those it started stay open to it. */
+/** The agent of one session cannot reach another session by any route. It can reach its own and those that it started. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -8,9 +8,9 @@ import type { ProjectEvent, Session } from '@svc/contract'
 import { buildApp } from '../app.ts'
 import { Listener } from '../listen.ts'
 import { connectGateway } from '../mcp/testing.ts'
-import { sandboxDoor } from './edge-upgrade.ts'
-import { previewDoor } from './preview.ts'
-import { terminalDoor } from './terminal.ts'
+import { sandboxIngress } from './edge/sandbox-url-upgrade.ts'
+import { previewIngress } from './edge/preview.ts'
+import { terminalIngress } from './edge/terminal.ts'
 import { makeSessionApp, type RunningSession, type SessionApp } from './testing.ts'
 import { type Family, makeFamily, tokenOf } from './testing-family.ts'
 import { sendRaw } from './testing-raw.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   port = await listener.onPort('127.0.0.1', 0)
   app.deps.config.publicUrl = `http://localhost:${port}`
   const served = buildApp(app.deps)
-  const doors = [previewDoor(app.deps), sandboxDoor(app.deps), terminalDoor(app.deps)]
+  const doors = [previewIngress(app.deps), sandboxIngress(app.deps), terminalIngress(app.deps)]
   listener.answerWith((request, env) => served.fetch(request, env as never), doors)
   for (const name of ['own', 'child', 'other'] as const) await tap(name, family[name])
 })
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 /** Stands where the daemon of a session is, and notes what comes. */
 async function tap(name: string, session: RunningSession): Promise<void> {
-  const daemon = app.deps.keeper.daemonOf(session.session_id)!
+  const daemon = app.deps.sessions.daemonOf(session.session_id)!
   daemon.socket = join(folder, `${name}.sock`)
   const note = (request: IncomingMessage) => {
     // The server has questions of its own to a daemon.
@@ -102,6 +102,7 @@ describe('the shell of another session', () => {
 
   test.each([
     ['its runtime’s address', (session: RunningSession) => `${edgeOf(session)}/session/ses_1/shell`],
+    ['its alias', (session: RunningSession) => `/v1/p/${session.session_id}/session/ses_1/shell`],
     ['a program’s port', (session: RunningSession) => `${edgeOf(session)}/proxy/3000/`],
     ['its terminal', (session: RunningSession) => app.path(session.session_id, 'terminal')],
   ])('is refused to an upgrade of %s', async (_, pathOf) => {
@@ -149,9 +150,9 @@ describe('a preview', () => {
     expect(reached).toEqual(['child'])
     await app.request('DELETE', `${minted}/${token.token_id}`)
     // The door remembers a viewer for some seconds; another server remembers none.
-    const fresh = previewDoor(app.deps)
+    const fresh = previewIngress(app.deps)
     const served = buildApp(app.deps)
-    listener.answerWith((request, env) => served.fetch(request, env as never), [fresh, sandboxDoor(app.deps)])
+    listener.answerWith((request, env) => served.fetch(request, env as never), [fresh, sandboxIngress(app.deps)])
     reached = []
     expect((await get('/', cookie)).status).not.toBe(200)
     expect(reached).toEqual([])

@@ -10,10 +10,10 @@ import { commit, makeRepo, type TestRepository } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { sweepIdleSessions } from './jobs.ts'
-import { pruneWip } from './prune-wip.ts'
-import { unfinishedBytesOf } from './snapshot-store.ts'
+import { pruneWip } from './unfinished-work/prune.ts'
+import { unfinishedBytesOf } from './unfinished-work/snapshot-store.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from './testing.ts'
-import { saveWip } from './wip.ts'
+import { saveWip } from './unfinished-work/wip.ts'
 
 const kibibyte = 1024
 const quotas = {
@@ -79,12 +79,12 @@ async function save({ session_id: sessionId }: RunningSession, size: number, isL
 const wip = async (session: RunningSession) =>
   (await app.request<{ commit: string; notes: string[] }>('GET', app.path(session.session_id, 'wip'))).body
 
-/** Two hours ago was the last time that somebody used it. */
+/** The last activity was two hours ago. */
 async function sweepIdle(session: RunningSession): Promise<string> {
   await sql`update project_sessions set is_busy = false, last_active_at = now() - interval '2 hours'
     where session_id = ${session.session_id}`.execute(app.deps.db)
   await sweepIdleSessions(app.deps)
-  await app.deps.keeper.settle(session.session_id)
+  await app.deps.sessions.reconcile(session.session_id)
   return (await app.session(session.session_id)).status
 }
 
@@ -95,13 +95,13 @@ describe('snapshots over the quota', () => {
     const kept = [await save(session, size), await save(session, size)]
     expect(kept.map(({ kind }) => kind)).toEqual(['saved', 'saved'])
     const filled = await save(session, 2 * size)
-    expect(filled.kind).toBe('no-room')
+    expect(filled.kind).toBe('no-space')
     const inStore = await storeBytes(app.repo.dir)
     expect(inStore).toBeLessThan(quotas.unfinishedWorkBytes * 2)
 
     expect((await wip(session)).commit).toBe(kept[1]!.commit)
-    expect((await wip(session)).notes).toEqual([expect.stringContaining('of the 290 KiB it may')])
-    expect((await app.session(session.session_id)).error).toContain('of the 290 KiB it may')
+    expect((await wip(session)).notes).toEqual([expect.stringContaining('of 290 KiB')])
+    expect((await app.session(session.session_id)).error).toContain('of 290 KiB')
     expect(await sweepIdle(session)).toBe('running')
 
     // Others are unharmed, and what is shown is what is kept.
@@ -130,17 +130,17 @@ describe('snapshots over the quota', () => {
   test('the last save of a sandbox that ends may take as much again, so that no work is lost', async () => {
     const session = await app.running()
     expect((await save(session, 100 * kibibyte)).kind).toBe('saved')
-    expect((await save(session, 150 * kibibyte)).kind).toBe('no-room')
+    expect((await save(session, 150 * kibibyte)).kind).toBe('no-space')
     const last = await save(session, 150 * kibibyte, true)
     expect([last.kind, (await wip(session)).commit]).toEqual(['saved', last.commit])
-    expect((await save(session, 500 * kibibyte, true)).kind).toBe('no-room')
+    expect((await save(session, 500 * kibibyte, true)).kind).toBe('no-space')
   })
 })
 
 describe('a transcript over the quota', () => {
   const transcript = async (session: RunningSession) =>
     (await app.request<{ messages: Message[] }>('GET', app.path(session.session_id, 'transcript'))).body.messages
-  const mark = 'The transcript is full (16 KiB). What follows is not kept; the session goes on.'
+  const mark = 'The transcript is full (16 KiB). Later messages are not stored; the session continues.'
 
   test('is cut with a mark, and the session goes on', async () => {
     const session = await app.running()
@@ -148,7 +148,7 @@ describe('a transcript over the quota', () => {
       const turns = (await app.session(session.session_id)).last_active_at
       expect((await app.request('POST', app.path(session.session_id, 'prompt'), { body: { text } })).status).toBe(202)
       await until('the turn is over', async () => {
-        if (app.deps.keeper.turnOf(session.session_id) !== 'idle') return null
+        if (app.deps.sessions.turnOf(session.session_id) !== 'idle') return null
         return (await app.session(session.session_id)).last_active_at === turns ? null : true
       })
     }

@@ -4,6 +4,7 @@ import {
   createSessionRoute,
   deleteProjectRoute,
   deleteSessionRoute,
+  getAttachmentRoute,
   getCloneCredentialRoute,
   getPreviewRoute,
   getSessionRoute,
@@ -15,7 +16,9 @@ import {
   listUnfinishedWorkRoute,
   promptSessionRoute,
   recoverUnfinishedWorkRoute,
+  refreshSessionRoute,
   restartSessionRoute,
+  type Route,
   saveUnfinishedWorkRoute,
   settleUnfinishedWorkRoute,
   stopSessionRoute,
@@ -26,37 +29,59 @@ import { recordAudit } from '../audit/record.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import { controlledOf } from '../auth/session-control.ts'
 import type { Deps } from '../deps.ts'
-import { handle, type Mounted } from '../http/mount.ts'
+import { handle, type Input, type Mounted } from '../http/mount.ts'
+import type { ProjectRow } from '../projects/store.ts'
 import { Page } from '../http/page.ts'
 import { redactorOfPrompts } from '../secrets/redactor-for.ts'
+import { serveAttachment } from './attachments/serve.ts'
+import { readAttachments } from './attachments/ingest.ts'
 import { auditOf } from './audit.ts'
-import { apiUrlInSandbox } from './boot-environment.ts'
-import { createSession } from './create.ts'
-import { mintCloneCredential } from './credentials.ts'
-import { deleteProject } from './delete-project.ts'
-import { streamSessionEvents } from './events.ts'
-import { presentInList } from './present-in-list.ts'
-import { openPreview } from './preview.ts'
-import { abortSession, promptSession } from './prompt.ts'
-import { listPrompts } from './prompt-store.ts'
-import { deleteSession, restartSession, stopSession } from './stop.ts'
-import { phasesOf } from './phases.ts'
-import { getSession, listSessions, presentSession, type SessionWithSandbox, updateSession } from './store.ts'
-import { recoverWip, saveWipNow, settleWip } from './recover.ts'
-import { readTranscript } from './transcript.ts'
-import { listWip, readWip, streamWip } from './wip.ts'
+import { apiUrlInSandbox } from './lifecycle/boot-environment.ts'
+import { createSession } from './create/create.ts'
+import { mintCloneCredential } from './lifecycle/credentials.ts'
+import { deleteProject, purgeProject } from './delete-project.ts'
+import { streamSessionEvents } from './conversation/events.ts'
+import { presentInList } from './present.ts'
+import { openPreview } from './edge/preview.ts'
+import { abortSession, promptSession } from './conversation/prompt.ts'
+import { listPrompts } from './conversation/prompt-store.ts'
+import { refreshSession } from './refresh/refresh.ts'
+import { deleteSession, restartSession, stopSession } from './lifecycle/stop.ts'
+import { phasesOf } from './lifecycle/store.ts'
+import { getSession, listSessions, type SessionWithSandbox, updateSession } from './store.ts'
+import { presentSession } from './present.ts'
+import { recoverWip, saveWipNow, markWipRecovered } from './unfinished-work/recover.ts'
+import { readTranscript } from './conversation/message-store.ts'
+import { listWip, readWip, streamWip } from './unfinished-work/wip.ts'
 
 export function sessionRoutes(deps: Deps): Mounted[] {
-  const find = async (projectId: string, sessionId: string): Promise<SessionWithSandbox> => {
-    const session = isUuid(sessionId) ? await getSession(deps.db, projectId, sessionId) : null
-    if (session === null) throw notFound('session')
-    return session
-  }
+  return [...lifecycleRoutes(deps), ...conversationRoutes(deps), ...unfinishedWorkRoutes(deps), ...accessRoutes(deps)]
+}
+
+/** Finds the session of the path first. */
+function sessionHandler(deps: Deps) {
+  return <R extends Route>(
+    route: R,
+    run: (input: Input<NoInfer<R>> & { session: SessionWithSandbox }) => ReturnType<Parameters<typeof handle<R>>[1]>,
+  ) =>
+    handle(route, async (input) => {
+      const { project, params } = input as unknown as { project: ProjectRow; params: { sessionId: string } }
+      const session = isUuid(params.sessionId) ? await getSession(deps.db, project.project_id, params.sessionId) : null
+      if (session === null) throw notFound('session')
+      return run({ ...input, session })
+    })
+}
+
+function lifecycleRoutes(deps: Deps): Mounted[] {
+  const onSession = sessionHandler(deps)
+  const present = (session: SessionWithSandbox) => presentSession(deps.config, session)
   return [
     handle(createSessionRoute, async ({ project, caller, body, request }) => {
-      const session = await createSession(deps, { ...body, project, caller, sessionId: request.resourceId })
-      deps.keeper.kick(session.session_id)
-      return presentSession(deps.config, session)
+      const attachments = readAttachments(deps, body?.attachments ?? [])
+      const made = { ...body, attachments, project, caller, sessionId: request.resourceId }
+      const session = await createSession(deps, made)
+      deps.sessions.enqueue(session.session_id)
+      return present(session)
     }),
     handle(listSessionsRoute, async ({ project, query, caller }) => {
       const { rows, next } = await listSessions(deps.db, project.project_id, query)
@@ -65,11 +90,8 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         next,
       )
     }),
-    handle(getSessionRoute, async ({ project, params, query }) =>
-      presentSession(deps.config, await find(project.project_id, params.sessionId), query.include),
-    ),
-    handle(updateSessionRoute, async ({ project, params, body, caller }) => {
-      const session = await find(project.project_id, params.sessionId)
+    onSession(getSessionRoute, async ({ session, query }) => presentSession(deps.config, session, query.include)),
+    onSession(updateSessionRoute, async ({ project, session, body, caller }) => {
       await deps.db.transaction().execute(async (trx) => {
         await updateSession(trx, session.session_id, {
           ...(body.name === undefined ? {} : { name: body.name }),
@@ -78,88 +100,102 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         const before = { name: session.name, metadata: session.metadata }
         await recordAudit(trx, caller, auditOf(session, 'update', { before, after: body }))
       })
-      return presentSession(deps.config, await find(project.project_id, params.sessionId))
+      return present((await getSession(deps.db, project.project_id, session.session_id)) ?? session)
     }),
-    handle(stopSessionRoute, async ({ project, params, caller }) =>
-      presentSession(
-        deps.config,
-        await stopSession(deps, { session: await find(project.project_id, params.sessionId), caller }),
-      ),
+    onSession(stopSessionRoute, async ({ session, caller }) => present(await stopSession(deps, { session, caller }))),
+    onSession(restartSessionRoute, async ({ session, body, caller }) =>
+      present(await restartSession(deps, { session, caller, agent: body?.agent })),
     ),
-    handle(restartSessionRoute, async ({ project, params, body, caller }) => {
-      const session = await find(project.project_id, params.sessionId)
-      return presentSession(deps.config, await restartSession(deps, { session, caller, agent: body?.agent }))
-    }),
-    handle(deleteSessionRoute, async ({ project, params, caller }) => {
-      await deleteSession(deps, { session: await find(project.project_id, params.sessionId), caller })
+    onSession(refreshSessionRoute, async ({ session, caller }) =>
+      present(await refreshSession(deps, { session, caller })),
+    ),
+    onSession(deleteSessionRoute, async ({ session, caller }) => {
+      await deleteSession(deps, { session, caller })
       return { ok: true }
     }),
-    handle(promptSessionRoute, async ({ project, params, body, caller, request }) =>
-      promptSession(deps, {
-        session: await find(project.project_id, params.sessionId),
-        caller,
-        promptId: request.resourceId,
-        text: body.text,
-      }),
-    ),
-    handle(listPromptsRoute, async ({ project, params, query, caller }) => {
-      const { session_id: sessionId } = await find(project.project_id, params.sessionId)
+    onSession(getTimelineRoute, async ({ session }) => ({
+      phases: await phasesOf(deps.db, session.session_id, session.generation),
+    })),
+    // Deleting a project ends its sandboxes first, so the route belongs to sessions.
+    handle(deleteProjectRoute, async ({ project, caller, query }) => {
+      if (query.purge === 'true') {
+        await purgeProject(deps, { project, caller })
+        return { ok: true as const, purge_at: null }
+      }
+      const { purgeAt } = await deleteProject(deps, { project, caller })
+      return { ok: true as const, purge_at: purgeAt.toISOString() }
+    }),
+  ]
+}
+
+function conversationRoutes(deps: Deps): Mounted[] {
+  const onSession = sessionHandler(deps)
+  return [
+    onSession(promptSessionRoute, async ({ session, body, caller, request }) => {
+      const attachments = readAttachments(deps, body.attachments ?? [])
+      return promptSession(deps, { session, caller, promptId: request.resourceId, text: body.text, attachments })
+    }),
+    onSession(getAttachmentRoute, async ({ project, session, params, caller }) => {
+      const { session_id: sessionId } = session
+      return serveAttachment(deps, { project, sessionId, attachmentId: params.attachmentId, caller })
+    }),
+    onSession(listPromptsRoute, async ({ project, session, query, caller }) => {
+      const { session_id: sessionId } = session
       const { prompts, next } = await listPrompts(deps.db, sessionId, query)
-      // One that waits is kept as it was typed.
+      // The texts of waiting prompts are not redacted yet.
       const redactor = await redactorOfPrompts(deps, project, { sessionId, caller })
-      const shown = prompts.map((prompt) => ({ ...prompt, text: redactor.text(prompt.text), attachments: [] }))
+      const shown = prompts.map((prompt) => ({
+        ...prompt,
+        text: redactor.text(prompt.text),
+        attachments: prompt.attachments.map((each) => ({ ...each, name: redactor.text(each.name) })),
+      }))
       return new Page({ prompts: shown }, next)
     }),
-    handle(abortSessionRoute, async ({ project, params, caller }) => {
-      await abortSession(deps, { session: await find(project.project_id, params.sessionId), caller })
+    onSession(abortSessionRoute, async ({ session, caller }) => {
+      await abortSession(deps, { session, caller })
       return { ok: true }
     }),
-    handle(getTranscriptRoute, async ({ project, params, query }) => {
-      const session = await find(project.project_id, params.sessionId)
+    onSession(getTranscriptRoute, async ({ session, query }) => {
       const { messages, next } = await readTranscript(deps.db, session.session_id, query)
       return new Page({ messages }, next)
     }),
-    handle(getTimelineRoute, async ({ project, params }) => {
-      const session = await find(project.project_id, params.sessionId)
-      return { phases: await phasesOf(deps.db, session.session_id, session.generation) }
-    }),
-    handle(streamSessionEventsRoute, async ({ project, params, query, request }) =>
-      streamSessionEvents(deps, await find(project.project_id, params.sessionId), {
+    onSession(streamSessionEventsRoute, async ({ session, query, request }) =>
+      streamSessionEvents(deps, session, {
         signal: request.signal,
         lastEventId: request.headers.get('last-event-id'),
         messages: query.messages,
       }),
     ),
-    handle(getUnfinishedWorkRoute, async ({ project, params }) =>
-      readWip(deps, await find(project.project_id, params.sessionId)),
+  ]
+}
+
+function unfinishedWorkRoutes(deps: Deps): Mounted[] {
+  const onSession = sessionHandler(deps)
+  return [
+    onSession(getUnfinishedWorkRoute, async ({ session }) => readWip(deps, session)),
+    onSession(saveUnfinishedWorkRoute, async ({ session, caller }) => saveWipNow(deps, { session, caller })),
+    onSession(bundleUnfinishedWorkRoute, async ({ project, session, query, request }) =>
+      streamWip(deps, { project, sessionId: session.session_id, ...query, signal: request.signal }),
     ),
-    handle(saveUnfinishedWorkRoute, async ({ project, params, caller }) =>
-      saveWipNow(deps, { session: await find(project.project_id, params.sessionId), caller }),
-    ),
-    handle(bundleUnfinishedWorkRoute, async ({ project, params, query, request }) => {
-      const { session_id } = await find(project.project_id, params.sessionId)
-      return streamWip(deps, { project, sessionId: session_id, ...query, signal: request.signal })
-    }),
-    handle(recoverUnfinishedWorkRoute, async ({ project, params, caller }) =>
-      recoverWip(deps, { session: await find(project.project_id, params.sessionId), caller }),
-    ),
-    handle(settleUnfinishedWorkRoute, async ({ project, params, body, caller }) => {
-      await settleWip(deps, { session: await find(project.project_id, params.sessionId), caller, commit: body.commit })
+    onSession(recoverUnfinishedWorkRoute, async ({ session, caller }) => recoverWip(deps, { session, caller })),
+    onSession(settleUnfinishedWorkRoute, async ({ session, body, caller }) => {
+      await markWipRecovered(deps, { session, caller, commit: body.commit })
       return { ok: true }
     }),
     handle(listUnfinishedWorkRoute, async ({ project, caller }) => {
       const rows = await listWip(deps, project)
-      const isControlled = await controlledOf(
-        deps.db,
-        caller.actor,
-        rows.map((row) => row.session_id),
-      )
+      const sessionIds = rows.map((row) => row.session_id)
+      const isControlled = await controlledOf(deps.db, caller.actor, sessionIds)
       return rows.filter((row) => isControlled(row.session_id))
     }),
-    handle(getPreviewRoute, async ({ project, params, query, caller }) => {
-      const { session_id: sessionId } = await find(project.project_id, params.sessionId)
+  ]
+}
+
+function accessRoutes(deps: Deps): Mounted[] {
+  return [
+    sessionHandler(deps)(getPreviewRoute, async ({ session, query, caller }) => {
       const { user_id: userId, token_id: tokenId } = caller.actor
-      return { url: await openPreview(deps, { sessionId, port: query.port, userId, tokenId }) }
+      return { url: await openPreview(deps, { sessionId: session.session_id, port: query.port, userId, tokenId }) }
     }),
     handle(getCloneCredentialRoute, async ({ project, caller }) => {
       const { token, expires_at } = await mintCloneCredential(deps, caller.actor)
@@ -168,11 +204,6 @@ export function sessionRoutes(deps: Deps): Mounted[] {
         auth: { type: 'basic' as const, username: 'x-access-token' as const, token },
         expires_at,
       }
-    }),
-    // A project goes after its sandboxes, so the room that knows sandboxes ends it.
-    handle(deleteProjectRoute, async ({ project, caller }) => {
-      await deleteProject(deps, { project, caller })
-      return { ok: true }
     }),
   ]
 }

@@ -153,7 +153,6 @@ describe('the environment of a sandbox', () => {
       SVC_ALT_API_KEY: env.SVC_LLM_API_KEY!,
       SVC_ALT_URL: 'http://127.0.0.1:61080/v1/llm',
       SVC_SANDBOX_GENERATION: '1',
-      SVC_WORKSPACE: '/workspace',
       SVC_CONFIG_DIR: '.svc/runtime',
     })
     expect((await app.request('GET', '/v1/token', { token: env.SVC_CLI_TOKEN! })).body).toMatchObject({
@@ -220,7 +219,7 @@ describe('a prompt', () => {
     const { body } = await prompt(session.session_id, 'only once')
     const where = app.deps.db.updateTable('session_prompts').where('prompt_id', '=', body.prompt_id)
     await where.set({ status: 'accepted', delivered_at: null }).execute()
-    await Promise.all([1, 2, 3].map(() => app.deps.keeper.deliverPrompts(session.session_id)))
+    await Promise.all([1, 2, 3].map(() => app.deps.sessions.deliverPrompts(session.session_id)))
     expect(promptsOf(session).map((each) => each.text)).toEqual(['only once'])
     const row = await app.deps.db
       .selectFrom('session_prompts')
@@ -289,10 +288,10 @@ describe('a prompt', () => {
     app.driver.options.onPrompt = () => new Promise<string>(() => {})
     const session = await app.running()
     await prompt(session.session_id, 'take for ever')
-    await until('the agent is at work', () => app.deps.keeper.turnOf(session.session_id) === 'busy')
+    await until('the agent is at work', () => app.deps.sessions.turnOf(session.session_id) === 'busy')
     await until('the turn has begun', async () => (await messages(session.session_id)).length === 2)
     expect((await app.request('POST', app.path(session.session_id, 'abort'))).body).toEqual({ ok: true })
-    await until('the turn is over', () => app.deps.keeper.turnOf(session.session_id) === 'idle')
+    await until('the turn is over', () => app.deps.sessions.turnOf(session.session_id) === 'idle')
     delete app.driver.options.onPrompt
     await until('it is told', async () => (await messages(session.session_id)).at(-1)?.error === 'Aborted')
     await app.request('POST', app.path(session.session_id, 'stop'))
@@ -337,7 +336,7 @@ describe('stopping', () => {
     app.driver.options.bootMs = 60_000
     let stopping: Promise<TestReply<Session>>
     await app.deps.db.transaction().execute(async (trx) => {
-      // Who starts it looks there whether another server has it, after it read that nobody wants it stopped.
+      // The start checks here whether another server runs the session, after it read the wanted state.
       await sql`lock table server_instances in access exclusive mode`.execute(trx)
       const { body } = await app.create()
       await until('the start looks', async () => {
@@ -433,7 +432,7 @@ describe('deleting', () => {
     expect(await gitText(app.repo, 'rev-parse', `refs/heads/${session.branch_name}`)).toBe(opened.body.head_commit_sha!)
   })
 
-  test('a project stops its sandboxes first and leaves nothing of it', async () => {
+  test('purging a project stops its sandboxes first and leaves nothing of it', async () => {
     const { project } = await app.managedProject()
     const path = `/v1/projects/${project.project_id}`
     const made = await Promise.all(
@@ -445,7 +444,7 @@ describe('deleting', () => {
     })
     expect(made).toHaveLength(3)
     const tokens = sandboxes.map((id) => app.driver.seen(id)!.spec.env.SVC_CLI_TOKEN!)
-    expect((await app.request('DELETE', path)).status).toBe(200)
+    expect((await app.request('DELETE', `${path}?purge=true`)).status).toBe(200)
     for (const id of sandboxes) expect(await app.driver.find(id)).toBeNull()
     for (const token of tokens) expect(await whoAmI(token)).toBe(401)
     const rows = app.deps.db.selectFrom('project_sessions').select('session_id')

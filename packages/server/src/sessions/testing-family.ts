@@ -1,4 +1,4 @@
-/** Three running sessions: one of a person, one that its agent started, and one that has nothing to do with them. */
+/** Three running sessions: one of a person, one that its agent started, and an unrelated one. */
 import type { Session } from '@svc/contract'
 import type { RunningSession, SessionApp } from './testing.ts'
 
@@ -21,10 +21,10 @@ export async function makeFamily(app: SessionApp): Promise<Family> {
 }
 
 /** A running session that the agent with this token started. */
-export async function runningChild(app: SessionApp, token: string, body: object = {}): Promise<RunningSession> {
+async function runningChild(app: SessionApp, token: string, body: object = {}): Promise<RunningSession> {
   const made = await app.create(body, { token })
   if (made.status !== 201) throw new Error(`The agent was refused a session: ${made.status} ${made.text}`)
   const found: Session = await app.reaches(made.body.session_id, 'running')
-  await app.deps.keeper.settle(found.session_id)
+  await app.deps.sessions.reconcile(found.session_id)
   return { ...found, env: app.driver.seen(found.sandbox?.sandbox_id ?? '')?.spec.env ?? {} }
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** What a port of this machine answers to exactly these bytes: its head, when it upgrades, or all until it ends. */
+/** Sends exactly these bytes to a local port and returns the reply: its head for an upgrade, otherwise everything. */
 export function sendRaw(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -10,7 +10,7 @@ export function sendRaw(port: number, bytes: string): Promise<string> {
       socket.destroy()
       resolve(answer)
     }
-    // A server that keeps silent about half a request is no finding: nothing of it got through.
+    // Silence after half a request is fine: the server accepted none of it.
     const timer = setTimeout(done, 10_000)
     socket.on('data', (chunk) => {
       answer += chunk.toString('latin1')

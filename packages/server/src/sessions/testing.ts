@@ -1,24 +1,24 @@
-/** A server with the fake driver, and what the tests of sessions say again and again. */
+/** A server with the fake driver, and helpers for the tests of sessions. */
 import { randomUUID } from 'node:crypto'
-import type { Project, Session, SessionEvent } from '@svc/contract'
+import { isAttachmentBody, type Project, type Session, type SessionEvent } from '@svc/contract'
 import type { Repository } from '@svc/git'
 import type { Files } from '@svc/git/testing'
 import { createFakeDriver, type FakeDriver, type FakeDriverOptions } from '@svc/sandbox/testing'
 import { createParser } from 'eventsource-parser'
 import { buildApp } from '../app.ts'
-import { AppKeeper } from '../apps/keeper.ts'
-import { CheckKeeper } from '../checks/keeper.ts'
+import { AppReconciler } from '../apps/reconciler.ts'
+import { CheckReconciler } from '../checks/reconciler.ts'
 import type { Config } from '../config.ts'
 import { LocalLocks } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
-import { EventWire } from '../events/wire.ts'
+import { EventNotifier } from '../events/notifier.ts'
 import { Redaction } from '../redaction/redaction.ts'
-import { registerInstance } from '../scheduler/instance.ts'
+import { insertInstance } from '../scheduler/instance-store.ts'
 import { letLive, makeTestApp, type TestApp, type TestReply, type TestRequest } from '../testing.ts'
 import { mintToken } from '../tokens/mint.ts'
-import { SessionFeed } from './feed.ts'
-import { SessionKeeper } from './keeper.ts'
-import { WarmPool } from './warm-pool.ts'
+import { SessionFeed } from './conversation/feed.ts'
+import { SessionReconciler } from './lifecycle/reconciler.ts'
+import { WarmPool } from './warm/pool.ts'
 
 export { letLive }
 
@@ -26,31 +26,35 @@ export interface SessionApp extends TestApp {
   driver: FakeDriver
   project: Project
   repo: Repository
-  /** Path of the project's sessions, of one of them, or of something of one. */
+  /** The path of the sessions of the project, of one session, or of an action on one. */
   path(sessionId?: string, verb?: string): string
   create(body?: object, options?: TestRequest): Promise<TestReply<Session & { code?: string }>>
-  /** A session that is running. */
+  /** Creates a session and waits until it runs. */
   running(body?: object): Promise<RunningSession>
   session(sessionId: string): Promise<Session>
-  /** The session as soon as it has that status. */
+  /** Waits until the session has the status. */
   reaches(sessionId: string, status: Session['status']): Promise<Session>
 }
 
 export interface RunningSession extends Session {
-  /** The environment its sandbox was made with. */
+  /** The environment of its sandbox. */
   env: Record<string, string>
 }
 
-/** Long enough for a machine that is busy with everything else, and shorter than a test may take. */
+/** Long enough for a busy machine, and shorter than the limit of a test. */
 const untilMsMax = 45_000
 
 export const testModel = { url: 'http://127.0.0.1:9/v1', key: 'upstream-key', name: 'test-model' }
+
+/** Like the daemon of a real sandbox. */
+const refuseAttachment = (body: Record<string, unknown>) =>
+  isAttachmentBody(body) ? null : { code: 'invalid', message: 'The file is not one that a sandbox takes.' }
 
 export async function makeSessionApp(
   options: FakeDriverOptions & { files?: Files; configure?: Partial<Config>; deps?: Partial<Deps> } = {},
 ): Promise<SessionApp> {
   const { files, configure, deps, ...driverOptions } = options
-  const driver = createFakeDriver(driverOptions)
+  const driver = createFakeDriver({ refuseAttachment, ...driverOptions })
   const app = await makeTestApp({ sandboxes: driver, configure: { model: testModel, ...configure }, ...deps })
   const { project, repo } = await app.managedProject(files)
   const path = (sessionId?: string, verb?: string) =>
@@ -77,8 +81,8 @@ export async function makeSessionApp(
       const made = await create(body)
       if (made.status !== 201) throw new Error(`The session was not made: ${made.status} ${made.text}`)
       const found = await reaches(made.body.session_id, 'running')
-      // The row says so first: what this server keeps of it, and what it still has to say about it, comes with it.
-      await app.deps.keeper.settle(found.session_id)
+      // The row changes before this server attaches to the sandbox.
+      await app.deps.sessions.reconcile(found.session_id)
       return { ...found, env: driver.seen(found.sandbox?.sandbox_id ?? '')?.spec.env ?? {} }
     },
     async close() {
@@ -95,13 +99,13 @@ export interface SecondServer {
   close(): Promise<void>
 }
 
-/** Another server on the same database, with sandboxes and locks of its own, as another process has them. */
+/** Another server on the same database, with its own sandboxes and locks. */
 export async function secondServer(
   app: SessionApp,
   options: FakeDriverOptions = {},
-  replaced: Partial<Pick<Deps, 'pulse'>> = {},
+  replaced: Partial<Pick<Deps, 'heartbeat'>> = {},
 ): Promise<SecondServer> {
-  const driver = createFakeDriver(options)
+  const driver = createFakeDriver({ refuseAttachment, ...options })
   const base = {
     ...app.deps,
     ...replaced,
@@ -109,13 +113,13 @@ export async function secondServer(
     instanceId: randomUUID(),
     localLocks: new LocalLocks(),
     feed: new SessionFeed(),
-    events: new EventWire(app.deps),
+    events: new EventNotifier(app.deps),
     sandboxes: driver,
   }
-  const withApps = { ...base, apps: new AppKeeper(base), checks: new CheckKeeper(base) }
+  const withApps = { ...base, apps: new AppReconciler(base), checks: new CheckReconciler(base) }
   const pooled = { ...withApps, warm: new WarmPool(withApps) }
-  const deps: Deps = { ...pooled, keeper: new SessionKeeper(pooled) }
-  await registerInstance(deps)
+  const deps: Deps = { ...pooled, sessions: new SessionReconciler(pooled) }
+  await insertInstance(deps.db, deps.instanceId)
   await letLive(deps)
   const served = buildApp(deps)
   return {
@@ -138,14 +142,14 @@ export async function secondServer(
     async close() {
       await deps.apps.close()
       await deps.checks.close()
-      await deps.keeper.close()
+      await deps.sessions.close()
       await deps.events.close()
       await driver.close()
     },
   }
 }
 
-/** As if the process of that server had been gone for a minute, until it is let live again. */
+/** Makes the server look dead for a minute, until `letLive`. */
 export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<void> {
   await deps.db
     .updateTable('server_instances')
@@ -154,20 +158,20 @@ export async function letDie(deps: Pick<Deps, 'db' | 'instanceId'>): Promise<voi
     .execute()
 }
 
-/** Waits for a condition and answers with what it found; the sentence is what a failure says. */
+/** Waits for a condition and returns its result. `what` completes the error message. */
 export async function until<T>(what: string, look: () => Promise<T | null | false> | T | null | false): Promise<T> {
   const deadline = Date.now() + untilMsMax
   for (;;) {
     const found = await look()
     if (found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`Waited ${untilMsMax / 1000} s in vain until ${what}.`)
+    if (Date.now() > deadline) throw new Error(`Timed out after ${untilMsMax / 1000} s, waiting until ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
 export interface EventReader {
   seen: SessionEvent[]
-  /** The first event, of those to come or seen already, that fits. */
+  /** The first past or future event that fits. */
   find(what: string, fits: (event: SessionEvent) => boolean): Promise<SessionEvent>
   close(): Promise<void>
 }
@@ -202,7 +206,7 @@ export function readEvents(response: Response): EventReader {
   }
 }
 
-/** A token as `mintToken` makes it, and as time or a person may have left it. */
+/** Mints a token, and optionally expires or revokes it. */
 export async function insertToken(app: TestApp, grant: Partial<TokenGrant>): Promise<string> {
   const { expires_at = null, revoked_at = null, ...rest } = grant
   const minted = await mintToken(app.deps, app.deps.db, {

@@ -1,4 +1,4 @@
-/** Space comes back, and nothing goes that a ref or a row leads to. */
+/** Space is reclaimed, and nothing is removed that a ref or a row references. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { readdir, utimes } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { gitText, testProject } from '../change-requests/testing.ts'
 import { makeTestApp, type TestApp } from '../testing.ts'
 import { reclaimStorage } from './reclaim.ts'
-import { rootColumns } from './roots.ts'
+import { rootColumns } from './root-queries.ts'
 
 const mebibyte = 1024 * 1024
 let app: TestApp
@@ -22,7 +22,7 @@ const reclaim = (at: Date) => reclaimStorage({ ...app.deps, now: () => at }, new
 const hours = (count: number) => new Date(Date.now() + count * 3_600_000)
 const large = (size: number) => randomBytes(size).toString('latin1')
 
-/** All in packs, as pushes leave it, that were last used just now. */
+/** Everything in packs, as pushes leave it, used just now. */
 async function settleDown(repo: Repository): Promise<void> {
   await gitText(repo, 'repack', '-d', '-q')
   const packs = join(repo.dir, 'objects/pack')
@@ -64,7 +64,7 @@ test('a deleted branch gives its space back after a day; what refs and change re
   expect(diff.body.files.map(({ path }) => path)).toEqual(['p.bin'])
   expect(await asideIn(repo)).toHaveLength(1)
 
-  // An hour later it is off the disk, too.
+  // An hour later it is deleted from the disk too.
   await reclaim(hours(27))
   expect(await asideIn(repo)).toEqual([])
   expect(await gitText(repo, 'fsck', '--full', '--no-dangling')).toBe('')
@@ -77,7 +77,7 @@ test('what was put aside comes back when something leads to it again', async () 
   await gitText(repo, 'update-ref', '-d', 'refs/heads/gone')
   await reclaim(hours(25))
   expect(await has(repo, gone)).toBeFalse()
-  // As a push that was under way all the time would leave it.
+  // As a push that ran all that time would leave it.
   await Bun.write(join(repo.dir, 'refs/heads/again'), `${gone}\n`)
   await reclaim(hours(27))
   expect([await has(repo, gone), await asideIn(repo)]).toEqual([true, []])
@@ -90,11 +90,11 @@ test('every column that names a commit is one of the roots, or known not to be',
     where table_schema = current_schema() and data_type = 'text'
       and column_name ~ '(^|_)(sha|commit|oid)$' order by 1`.execute(app.deps.db)
   const others = [
-    // Trees: a check makes the merge anew from its pair of commits.
+    // Trees: a check repeats the merge from its pair of commits.
     ...['change_request_trees.tree_sha', 'check_runs.tree_sha'],
-    // Of the default branch at that time, to see that it moved.
+    // The default branch at that time, to detect moves.
     ...['app_reconciliations.sha', 'connector_reconciliations.sha', 'trigger_reconciliations.sha'],
-    // Replaced snapshots are counted until they are gone.
+    // Replaced snapshots count until they are deleted.
     'session_snapshots.commit_sha',
   ]
   const roots = Object.entries(rootColumns).flatMap(([table, columns]) => columns.map((column) => `${table}.${column}`))

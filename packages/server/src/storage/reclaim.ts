@@ -3,35 +3,35 @@ import { LRUCache } from 'lru-cache'
 import { withLock } from '../db/lock.ts'
 import type { Deps } from '../deps.ts'
 import { quotasOf } from '../projects/quotas.ts'
-import { getProject, type ProjectRow } from '../projects/store.ts'
-import { projectsWithStore } from '../sessions/prune-wip.ts'
-import { unfinishedBytesOf } from '../sessions/snapshot-store.ts'
-import { storeOf } from '../sessions/wip.ts'
-import { rootsOf } from './roots.ts'
+import { getProjectOrDeleted, type ProjectRow } from '../projects/store.ts'
+import { projectsWithStore } from '../sessions/unfinished-work/prune.ts'
+import { unfinishedBytesOf } from '../sessions/unfinished-work/snapshot-store.ts'
+import { storeOf } from '../sessions/unfinished-work/wip.ts'
+import { rootsOf } from './root-queries.ts'
 
 type ReclaimDeps = Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'disk' | 'now' | 'log'>
 
-/** What was deleted by mistake can be taken out of the store for so long. */
+/** How long accidentally deleted objects can be recovered from the store. */
 const restMs = 86_400_000
-/** Where there is little room: longer than any request, push or merge. */
+/** While space is short: longer than any request, push or merge. */
 const shortRestMs = 3_600_000
-/** From here on there is little room. */
+/** The fill level from which space counts as short. */
 const fullPart = 0.8
 
-/** Walking through a store that did not change finds what it found before. */
+/** Stores already checked in this state: checking an unchanged store again finds nothing. */
 const looked = new LRUCache<string, string>({ max: 10_000 })
 
-/** A job: gives back the space of what nothing leads to any more. */
+/** The job. Reclaims the space of objects that nothing references any more. */
 export async function reclaimStorage(deps: ReclaimDeps, signal: AbortSignal): Promise<void> {
   for (const projectId of await projectsWithStore(deps)) {
     if (signal.aborted) return
-    const project = await getProject(deps.db, projectId)
+    const project = await getProjectOrDeleted(deps.db, projectId)
     if (project === null) continue
     try {
       await withLock(deps, `prune ${projectId}`, () => reclaimOne(deps, project, signal))
     } catch (error) {
-      // Nothing depends on it, and the next pass tries again.
-      deps.log.warn({ err: error, project_id: projectId }, 'the space of a repository could not be reclaimed')
+      // Nothing depends on it, and the next pass retries.
+      deps.log.warn({ err: error, project_id: projectId }, 'failed to reclaim the space of a repository')
     }
   }
 }
@@ -45,13 +45,13 @@ async function reclaimOne(deps: ReclaimDeps, project: ProjectRow, signal: AbortS
   const bytes = await storeBytes(store.dir)
   const isFull = await hasLittleRoom(deps, project, bytes)
   const before = new Date(now - (isFull ? shortRestMs : restMs))
-  // By the day, since what is too young for one pass is old enough for a later one.
+  // Includes the day, since objects that are too young for one pass are old enough for a later one.
   const state = `${bytes} ${roots.length} ${Math.floor(before.getTime() / (isFull ? shortRestMs : restMs))}`
   if (looked.get(store.dir) === state) return
   const freeBytes = deps.disk.freeBytes - deps.disk.minFreeBytes
   const outcome = await reclaimStore(store, { roots, before, freeBytes, signal })
   looked.set(store.dir, state)
-  if (outcome.kind !== 'nothing') deps.log.info({ project_id: projectId, ...outcome }, 'a repository was packed anew')
+  if (outcome.kind !== 'nothing') deps.log.info({ project_id: projectId, ...outcome }, 'repacked a repository')
 }
 
 async function hasLittleRoom(deps: ReclaimDeps, project: ProjectRow, bytes: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { MissingLimit } from '@svc/sandbox'
 import { healthRoute, readyRoute, ServiceError } from '@svc/contract'
-import { sql } from 'kysely'
+import { pingDatabase } from '../db/pool.ts'
 import type { Deps } from '../deps.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { modelCatalog } from '../model-catalog/catalog.ts'
@@ -11,7 +11,7 @@ export function systemRoutes(deps: Deps): Mounted[] {
     handle(healthRoute, async () => ({ status: 'ok' as const, version })),
     handle(readyRoute, async () => {
       try {
-        await sql`select 1`.execute(deps.db)
+        await pingDatabase(deps.db)
       } catch (error) {
         throw new ServiceError('unavailable', 'The database does not answer.', {
           hint: 'Try again in a moment.',

@@ -1,4 +1,4 @@
-/** Laundering: every route that mints a credential × every kind of token that may ask, and the end of each minter. */
+/** Token laundering: every route that mints a credential with every kind of token, and the end of each minting token. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { MintedToken } from '@svc/contract'
 import { startDashboardSession } from '../auth/dashboard-session.ts'
@@ -125,19 +125,19 @@ describe('the revocation of a token', () => {
 })
 
 describe('what a token opens in a browser', () => {
-  /** The cookie of the preview as its row: the door is tested in sessions/preview.test.ts. */
+  /** The preview cookie as its row; sessions/edge/preview.test.ts tests the route. */
   test.each([
     ['expires', (tokenId: string) => ({ tokenId, set: { expires_at: new Date(Date.now() - 1) } })],
     ['is revoked', (tokenId: string) => ({ tokenId, set: { revoked_at: new Date() } })],
   ])('ends when the token %s', async (_, end) => {
-    const { findGrant } = await import('../sessions/preview-store.ts')
-    const { findGrant: findAppGrant, grant } = await import('../apps/grants.ts')
+    const { findGrant } = await import('../sessions/edge/preview-store.ts')
+    const { findGrant: findAppGrant, grant } = await import('../apps/ingress/grant-store.ts')
     const minted = (await mint(projectTokens(), app.ownerToken)).body
     const asked = await app.request('GET', `${app.path(session.session_id, 'preview')}?port=3000`, {
       token: minted.secret_key,
     })
     expect(asked.status).toBe(200)
-    // The ticket as the cookie it becomes.
+    // Exchanges the ticket for its cookie.
     const [row] = await app.deps.db
       .updateTable('preview_grants')
       .set({ is_ticket: false })
@@ -159,7 +159,7 @@ describe('what a token opens in a browser', () => {
         live_deploy_id: null,
       })
       .execute()
-    const by = { userId: app.owner.user_id, tokenId: minted.token_id, isTicket: false }
+    const by = { userId: app.owner.user_id, tokenId: minted.token_id, ms: 60_000 }
     const appCookie = await grant(app.deps, ofApp, by)
     const seen = async () => [
       (await findGrant(app.deps.db, row!.sha256)) !== null,

@@ -1,13 +1,13 @@
 /**
- * Signing the client of a terminal in by a click. The page gives the terminal a code; only the terminal that began knows the
- * verifier that makes it worth something, so a code that was seen on the way is of no use. The code is exchanged for a token
- * of one minute, which mints the client's own by `POST /v1/accounts/tokens`, once, and is revoked by that.
+ * Signs in a terminal's client after a click on the page. The page gives the terminal a code, which is worthless
+ * without the verifier that only this terminal has. The code is exchanged for a token of one minute, which mints the
+ * client's own token with `POST /v1/accounts/tokens` once and is then revoked.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { base62, type MintedToken, ServiceError } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { recordAudit } from '../audit/record.ts'
-import type { Caller, UserActor } from '../auth/actor.ts'
+import { type Caller, type UserActor, userActor } from '../auth/actor.ts'
 import { sha256 } from '../auth/credentials.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestInfo } from '../http/request-info.ts'
@@ -22,9 +22,12 @@ export async function approveCliLogin(
   input: { challenge: string; name: string },
 ): Promise<{ code: string; expires_at: string }> {
   const { user_id, dashboard_session: session } = caller.actor
-  // A token must not beget another without anybody seeing it; whoever holds one needs no sign-in.
+  // A token must not create another one unseen; a token's holder needs no sign-in.
   if (session === undefined)
-    throw new ServiceError('forbidden', 'A sign-in of a terminal is approved in the dashboard, not with a token.')
+    throw new ServiceError(
+      'forbidden',
+      'A token cannot approve the sign-in of a terminal. Approve it in the dashboard.',
+    )
   const code = base62(32, deps.randomBytes)
   const now = deps.now()
   const expires = new Date(now.getTime() + codeMs)
@@ -49,7 +52,7 @@ export async function redeemCliLogin(
 ): Promise<MintedToken> {
   const now = deps.now()
   const minted = await deps.db.transaction().execute(async (trx) => {
-    // Used up by the first who shows it, whether or not the verifier fits: nobody tries twice.
+    // The first attempt uses up the code even if the verifier is wrong, so there is no second try.
     const row = await trx
       .updateTable('cli_logins')
       .set({ used_at: now })
@@ -58,8 +61,7 @@ export async function redeemCliLogin(
       .where('expires_at', '>', now.toISOString())
       .returning(['user_id', 'name', 'challenge'])
       .executeTakeFirst()
-    if (row === undefined || !fits(input.verifier, row.challenge)) return null
-    const actor = { kind: 'user', user_id: row.user_id, token_id: null, expires_at: null } as const
+    if (row === undefined || !isVerifierOf(input.verifier, row.challenge)) return null
     const token = await mintToken(deps, trx, {
       name: `sign-in of ${row.name}`.slice(0, 100),
       user_id: row.user_id,
@@ -69,7 +71,7 @@ export async function redeemCliLogin(
       expires_at: new Date(now.getTime() + tokenMs).toISOString(),
       mints_once: true,
     })
-    const caller = { actor, requestId: request.id, address: request.address }
+    const caller = { actor: userActor(row.user_id), requestId: request.id, address: request.address }
     await recordAudit(trx, caller, {
       ...(await onUser(trx, 'cli_login.redeem', row.user_id)),
       after: { name: row.name },
@@ -79,14 +81,14 @@ export async function redeemCliLogin(
   if (minted !== null) return minted
   throw new ServiceError(
     'unauthenticated',
-    'This sign-in was used already, has expired or belongs to another terminal.',
+    'This sign-in was already used, has expired or belongs to another terminal.',
     {
       hint: 'Start again with `svc login`.',
     },
   )
 }
 
-function fits(verifier: string, challenge: string): boolean {
+function isVerifierOf(verifier: string, challenge: string): boolean {
   const made = Buffer.from(createHash('sha256').update(verifier).digest('base64url'))
   const wanted = Buffer.from(challenge)
   return made.length === wanted.length && timingSafeEqual(made, wanted)

@@ -3,7 +3,7 @@ import type { ProjectActor, UserActor } from '../auth/actor.ts'
 import { sha256, unauthenticated } from '../auth/credentials.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { holdMinter, insertToken, spendMint } from './store.ts'
+import { lockMinter, insertToken, spendMint } from './store.ts'
 
 export interface TokenGrant {
   name: string
@@ -16,19 +16,18 @@ export interface TokenGrant {
   mints_once?: boolean
 }
 
-/** A new token; only its SHA-256 stays, so this answer is the only one that holds it. `secret` is given where a token is known beforehand. */
+/** Mints a token. Only its hash is stored, so only this result contains the token. `secret` sets a token known beforehand. */
 export async function mintToken(
   deps: Pick<Deps, 'newId' | 'randomBytes' | 'now'>,
   db: DbOrTransaction,
   grant: TokenGrant,
   secret = makeToken(deps.randomBytes),
 ): Promise<MintedToken> {
-  if (grant.expires_at !== null && Date.parse(grant.expires_at) <= deps.now().getTime())
-    throw invalidExpiry('expires_at lies in the past.', 'lies in the past')
   const { last_used_at: _, ...row } = await insertToken(db, {
     token_id: deps.newId(),
     sha256: sha256(secret),
     ...grant,
+    expires_at: grant.expires_at === null ? null : expiryOf(grant.expires_at, deps.now()),
     minted_by: grant.minted_by ?? null,
     revoked_at: null,
     last_used_at: null,
@@ -37,9 +36,9 @@ export async function mintToken(
 }
 
 /**
- * A token minted by a request. It never outlives the token that asks and never does more: it ends when that token ends or
- * is revoked, and a token of a project or session mints only tokens of the same project and session. A browser is bounded
- * by no token: a person sits at it, and sees the new token in the list.
+ * Mints a token on request. It never outlives the minting token and never allows more: it ends with that token, and a
+ * token of a project or session mints only for the same project and session. A browser has no such limit, because its
+ * user sees the new token in the list.
  */
 export async function mintFor(
   deps: Pick<Deps, 'newId' | 'randomBytes' | 'now'>,
@@ -48,13 +47,19 @@ export async function mintFor(
   input: { name: string; project_id: string | null; expires_at: string | null | undefined },
 ): Promise<MintedToken> {
   const bound = actor.kind === 'project' ? actor : { session_id: null, generation: null }
-  const grant = { name: input.name, user_id: actor.user_id, project_id: input.project_id, ...boundTo(bound) }
+  const grant = {
+    name: input.name,
+    user_id: actor.user_id,
+    project_id: input.project_id,
+    session_id: bound.session_id,
+    generation: bound.generation,
+  }
   if (actor.token_id === null) return mintToken(deps, trx, { ...grant, expires_at: input.expires_at ?? null })
-  const minter = await holdMinter(trx, { token_id: actor.token_id, session_id: bound.session_id })
-  // Revoked since the request was let in: a token minted now would outlive the revocation.
+  const minter = await lockMinter(trx, { token_id: actor.token_id, session_id: bound.session_id })
+  // Revoked since authentication: a token minted now would outlive the revocation.
   if (minter === null) throw unauthenticated('This token was revoked.')
   if (minter.mints_once && input.project_id === null) {
-    // The sign-in of a terminal, which a person approved in a browser: what it mints first takes its place.
+    // A terminal's sign-in token, which a user approved in a browser. The first token it mints replaces it.
     await spendMint(trx, actor.token_id)
     return mintToken(deps, trx, { ...grant, expires_at: input.expires_at ?? null })
   }
@@ -62,17 +67,21 @@ export async function mintFor(
   return mintToken(deps, trx, { ...grant, expires_at, minted_by: actor.token_id })
 }
 
-function boundTo({ session_id, generation }: Pick<ProjectActor, 'session_id' | 'generation'>) {
-  return { session_id, generation }
+/** In UTC, because the database supports fewer offsets than ISO 8601 and only years of four digits. */
+function expiryOf(text: string, now: Date): string {
+  const at = new Date(text)
+  if (at <= now) throw invalidExpiry('expires_at is in the past.', 'is in the past')
+  if (at.getUTCFullYear() > 9999) throw invalidExpiry('expires_at is beyond the year 9999.', 'is beyond the year 9999')
+  return at.toISOString()
 }
 
-/** The minter's own end unless an earlier one is asked for. An explicit null asks for a token that never ends. */
+/** The minting token's expiry unless an earlier one is requested. An explicit null requests a token without expiry. */
 function boundedExpiry(minter: string | null, wanted: string | null | undefined): string | null {
   if (minter === null) return wanted ?? null
   if (wanted === undefined) return minter
   if (wanted !== null && Date.parse(wanted) <= Date.parse(minter)) return wanted
   throw invalidExpiry(
-    `The token that asks ends at ${minter}; a token it mints cannot end later.`,
+    `The minting token expires at ${minter}, and a token it mints cannot expire later.`,
     `is later than ${minter}`,
     { expires_at_max: minter },
   )

@@ -2,6 +2,7 @@ import {
   approveCliLoginRoute,
   listProjectTokensRoute,
   listUserTokensRoute,
+  type MintedToken,
   mintProjectTokenRoute,
   mintUserTokenRoute,
   redeemCliLoginRoute,
@@ -11,10 +12,11 @@ import {
 } from '@svc/contract'
 import { onUser } from '../accounts/on-user.ts'
 import { accountsOfUser, getAccount, getUser } from '../accounts/store.ts'
-import { recordAudit } from '../audit/record.ts'
-import { boundSession } from '../auth/actor.ts'
+import { auditEvent, recordAudit } from '../audit/record.ts'
+import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { isUuid, notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
+import { getProject } from '../projects/store.ts'
 import { handle, type Mounted } from '../http/mount.ts'
 import { Page } from '../http/page.ts'
 import { approveCliLogin, redeemCliLogin } from './cli-login.ts'
@@ -32,19 +34,10 @@ export function tokenRoutes(deps: Deps): Mounted[] {
       session_id: boundSession(actor),
       expires_at: actor.expires_at,
     })),
-    handle(mintUserTokenRoute, async ({ caller, body }) =>
-      deps.db.transaction().execute(async (trx) => {
-        const { name, expires_at } = body
-        const minted = await mintFor(deps, trx, caller.actor, { name, project_id: null, expires_at })
-        await recordAudit(trx, caller, {
-          ...(await onUser(trx, 'token.create', caller.actor.user_id)),
-          object_type: 'token',
-          object_id: minted.token_id,
-          after: { name: minted.name, expires_at: minted.expires_at },
-        })
-        return minted
-      }),
-    ),
+    handle(mintUserTokenRoute, async ({ caller, body }) => {
+      const { account_id } = await onUser(deps.db, 'token.create', caller.actor.user_id)
+      return mint(deps, caller, { account_id, project_id: null }, body)
+    }),
     handle(listUserTokensRoute, async ({ caller, query }) => {
       const { rows, next } = await listTokens(deps.db, { userId: caller.actor.user_id }, query)
       return new Page(rows, next)
@@ -55,23 +48,8 @@ export function tokenRoutes(deps: Deps): Mounted[] {
     }),
     handle(approveCliLoginRoute, ({ caller, body }) => approveCliLogin(deps, caller, body)),
     handle(redeemCliLoginRoute, ({ body, request }) => redeemCliLogin(deps, body, request)),
-    handle(mintProjectTokenRoute, async ({ caller, body, project }) =>
-      deps.db.transaction().execute(async (trx) => {
-        const minted = await mintFor(deps, trx, caller.actor, {
-          name: body?.name ?? 'cli',
-          project_id: project.project_id,
-          expires_at: body?.expires_at,
-        })
-        await recordAudit(trx, caller, {
-          account_id: project.account_id,
-          project_id: project.project_id,
-          action: 'token.create',
-          object_type: 'token',
-          object_id: minted.token_id,
-          after: { name: minted.name, expires_at: minted.expires_at },
-        })
-        return minted
-      }),
+    handle(mintProjectTokenRoute, ({ caller, body, project }) =>
+      mint(deps, caller, project, { name: body?.name ?? 'cli', expires_at: body?.expires_at }),
     ),
     handle(listProjectTokensRoute, async ({ caller, query, project }) => {
       const { rows, next } = await listTokens(
@@ -94,6 +72,22 @@ export function tokenRoutes(deps: Deps): Mounted[] {
   ]
 }
 
+function mint(
+  deps: Deps,
+  caller: Caller<UserActor | ProjectActor>,
+  { account_id, project_id }: { account_id: string | null; project_id: string | null },
+  { name, expires_at }: { name: string; expires_at?: string | null | undefined },
+): Promise<MintedToken> {
+  return deps.db.transaction().execute(async (trx) => {
+    const minted = await mintFor(deps, trx, caller.actor, { name, project_id, expires_at })
+    await recordAudit(trx, caller, {
+      ...auditEvent({ account_id, project_id }, 'token.create', 'token', minted.token_id),
+      after: { name: minted.name, expires_at: minted.expires_at },
+    })
+    return minted
+  })
+}
+
 async function revoke(
   deps: Deps,
   caller: Parameters<typeof recordAudit>[1],
@@ -104,24 +98,24 @@ async function revoke(
   if (!isUuid(tokenId)) throw notFound('token')
   await deps.db.transaction().execute(async (trx) => {
     if (!(await revokeToken(trx, tokenId, owner, deps.now()))) throw notFound('token')
-    await recordAudit(trx, caller, {
-      account_id: accountId,
-      project_id: 'projectId' in owner ? owner.projectId : null,
-      action: 'token.revoke',
-      object_type: 'token',
-      object_id: tokenId,
-    })
+    await recordAudit(
+      trx,
+      caller,
+      auditEvent(
+        { account_id: accountId, project_id: 'projectId' in owner ? owner.projectId : null },
+        'token.revoke',
+        'token',
+        tokenId,
+      ),
+    )
   })
 }
 
 async function accountOf(deps: Deps, actor: { kind: 'user' | 'project'; user_id: string; project_id?: string }) {
   if (actor.kind === 'project' && actor.project_id !== undefined) {
-    const { account_id } = await deps.db
-      .selectFrom('projects')
-      .select('account_id')
-      .where('project_id', '=', actor.project_id)
-      .executeTakeFirstOrThrow()
-    return getAccount(deps.db, account_id)
+    const project = await getProject(deps.db, actor.project_id)
+    if (project === null) throw notFound('project')
+    return getAccount(deps.db, project.account_id)
   }
   const [account] = await accountsOfUser(deps.db, actor.user_id)
   if (account === undefined) throw notFound('account')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { DbOrTransaction, NewRow } from '../db/schema.ts'
+import { afterCursor } from '../db/after-cursor.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
 const shown = ['token_id', 'name', 'project_id', 'session_id', 'expires_at', 'created_at', 'last_used_at'] as const
@@ -8,11 +9,8 @@ export async function insertToken(db: DbOrTransaction, row: NewRow<'tokens'>) {
   return db.insertInto('tokens').values(row).returning(shown).executeTakeFirstOrThrow()
 }
 
-/**
- * The token that mints, if it still holds, and until the transaction ends. Whoever ends the tokens of its session waits at
- * the session's row, whoever revokes it waits at its own.
- */
-export async function holdMinter(
+/** Locks the minting token until the transaction ends; null if it is revoked. A stop of its session waits for the session's row, a revocation for its own. */
+export async function lockMinter(
   db: DbOrTransaction,
   token: { token_id: string; session_id: string | null },
 ): Promise<{ mints_once: boolean } | null> {
@@ -28,65 +26,67 @@ export async function holdMinter(
     .select('mints_once')
     .where('token_id', '=', token.token_id)
     .where('revoked_at', 'is', null)
-    // Two requests of a token that mints once take turns.
+    // Serializes requests of a token that mints once.
     .forUpdate()
     .executeTakeFirst()
   return row ?? null
 }
 
-/** From now on the token mints within its own bounds, as every other does. */
+/** From now on the token mints within its own limits. */
 export async function spendMint(trx: DbOrTransaction, tokenId: string): Promise<void> {
   await trx.updateTable('tokens').set({ mints_once: false }).where('token_id', '=', tokenId).execute()
 }
 
+export async function recordTokenUse(db: DbOrTransaction, tokenId: string, at: Date): Promise<void> {
+  await db.updateTable('tokens').set({ last_used_at: at }).where('token_id', '=', tokenId).execute()
+}
+
 type Owner = { userId: string } | { projectId: string; sessionId: string | null }
 
-/** Live tokens, newest first. A bound caller sees the tokens of its own session only. */
+function ofOwner(db: DbOrTransaction, owner: Owner) {
+  const query = db.selectFrom('tokens').where('revoked_at', 'is', null)
+  if ('userId' in owner) return query.where('user_id', '=', owner.userId).where('project_id', 'is', null)
+  const ofProject = query.where('project_id', '=', owner.projectId)
+  return owner.sessionId === null ? ofProject : ofProject.where('session_id', '=', owner.sessionId)
+}
+
+/** Valid tokens, newest first. A caller bound to a session sees only that session's tokens. */
 export async function listTokens(
   db: DbOrTransaction,
   owner: Owner,
   page: { limit: number; cursor?: string | undefined },
 ) {
-  const after = readIdCursor(page.cursor)
-  let query = db
-    .selectFrom('tokens')
+  const rows = await ofOwner(db, owner)
     .select(shown)
-    .where('revoked_at', 'is', null)
+    .where(afterCursor(['created_at', 'token_id'], 'desc', readIdCursor(page.cursor)))
     .orderBy('created_at', 'desc')
     .orderBy('token_id', 'desc')
     .limit(page.limit + 1)
-  if ('userId' in owner) query = query.where('user_id', '=', owner.userId).where('project_id', 'is', null)
-  else {
-    query = query.where('project_id', '=', owner.projectId)
-    if (owner.sessionId !== null) query = query.where('session_id', '=', owner.sessionId)
-  }
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('created_at', 'token_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.token_id])
+    .execute()
+  return cutPage(rows, page.limit, (last) => [last.created_at, last.token_id])
 }
 
-/** Whether a living token of that owner was revoked, and every token it minted with it. */
+/** Revokes a token of this owner and every token it minted. False when there is no valid one. */
 export async function revokeToken(trx: DbOrTransaction, tokenId: string, owner: Owner, at: Date): Promise<boolean> {
-  let query = trx
-    .selectFrom('tokens')
-    .select('token_id')
-    .where('token_id', '=', tokenId)
-    .where('revoked_at', 'is', null)
-  if ('userId' in owner) query = query.where('user_id', '=', owner.userId).where('project_id', 'is', null)
-  else {
-    query = query.where('project_id', '=', owner.projectId)
-    if (owner.sessionId !== null) query = query.where('session_id', '=', owner.sessionId)
-  }
-  if ((await query.forUpdate().executeTakeFirst()) === undefined) return false
+  const token = ofOwner(trx, owner).select('token_id').where('token_id', '=', tokenId).forUpdate()
+  if ((await token.executeTakeFirst()) === undefined) return false
   await revokeWithDescendants(trx, tokenId, at)
   return true
 }
 
+/** The caller holds the lock of the session, so that no token is minted meanwhile. */
+export async function revokeTokensOfSession(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
+  await trx
+    .updateTable('tokens')
+    .set({ revoked_at: at })
+    .where('session_id', '=', sessionId)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
 /**
- * Ends a token and every token along the line it minted. A mint that is under way holds the row of its minter, so the
- * update waits for it; it is seen only by the next look, hence the repetition until nothing is left.
+ * Revokes a token and its descendants. A concurrent mint holds its minter's row, so the update waits, but only the
+ * next pass sees the new token. Hence the loop.
  */
 async function revokeWithDescendants(trx: DbOrTransaction, tokenId: string, at: Date): Promise<void> {
   for (;;) {

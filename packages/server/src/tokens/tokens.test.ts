@@ -3,7 +3,7 @@ import { isWellFormedToken, type MintedToken, type Project, type Token } from '@
 import { sql } from 'kysely'
 import { insertMember } from '../accounts/store.ts'
 import { sha256 } from '../auth/credentials.ts'
-import { revokeCredentials } from '../sessions/store.ts'
+import { revokeCredentials } from '../sessions/lifecycle/end-generation.ts'
 import { makeSessionApp, type RunningSession, type SessionApp, until } from '../sessions/testing.ts'
 
 let app: SessionApp
@@ -107,6 +107,13 @@ describe('a user token', () => {
     }
   })
 
+  test('may be given its end in any offset, up to the year 9999', async () => {
+    const made = await mintUser({ name: 'far', expires_at: '2999-07-24T14:33:43+23:30' })
+    expect([made.status, made.body.expires_at]).toEqual([201, '2999-07-23T15:03:43.000Z'])
+    const beyond = await mintUser({ name: 'far', expires_at: '9999-12-31T23:59:59-23:59' })
+    expect([beyond.status, beyond.body.code]).toEqual([400, 'invalid'])
+  })
+
   test('revoked while many requests use it ends for all of them', async () => {
     const { body } = await mintUser()
     const asking = Array.from({ length: 30 }, () => statusOf(body.secret_key))
@@ -164,7 +171,7 @@ describe('a project token', () => {
     expect((await write()).status).toBe(403)
     expect((await app.request('GET', base, { token: secret_key })).status).toBe(200)
     await become('admin')
-    // Never more than a project token may: the settings stay a user's.
+    // Never more than a project token: settings require a user token.
     expect((await app.request('PATCH', base, { token: secret_key, body: { name: 'x' } })).status).toBe(403)
     await app.deps.db.deleteFrom('account_members').where('user_id', '=', user_id).execute()
     expect((await app.request('GET', base, { token: secret_key })).status).toBe(403)
@@ -185,7 +192,7 @@ describe('a bound token', () => {
       token = body.secret_key
     }
     expect((await app.request('GET', '/v1/token', { token })).body).toMatchObject({ session_id: session.session_id })
-    // Of the sandbox they were asked from: what ends with it ends them.
+    // Tokens minted by a sandbox end with it.
     const rows = await app.deps.db
       .selectFrom('tokens')
       .select('generation')
@@ -253,7 +260,7 @@ describe('a bound token', () => {
     const asked: ReturnType<typeof app.request>[] = []
     await app.deps.db.transaction().execute(async (trx) => {
       await revokeCredentials(trx, doomed.session_id, new Date())
-      // Let in, because the stop is not committed yet; then it meets the lock of the stop.
+      // Authenticated before the stop commits, then blocked by the stop's lock.
       asked.push(app.request(method, `${base}/${path}`, { token: doomed.env[key]! }))
       await until('the request waits for the stop', async () => {
         const { rows } = await sql`select 1 from pg_stat_activity
@@ -310,7 +317,7 @@ test('lists come in pages, newest first, by the Link header, each token once', a
     seen.push(...reply.body.map((each) => each.token_id))
     next = /^<([^>]+)>; rel="next"$/.exec(reply.headers.get('link') ?? '')?.[1] ?? null
   }
-  // The last one is the token that asks, made before the others.
+  // The last is the minting token, which is older than the others.
   expect(seen.slice(0, 7)).toEqual(made)
   expect(seen).toHaveLength(8)
 })

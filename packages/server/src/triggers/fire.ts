@@ -1,22 +1,22 @@
-/** From a claimed slot to a session and a row that says so. May be run twice for one slot: the session's id is allotted with the slot. */
+/** Starts the session of a claimed slot and records it. May run twice for one slot, whose session id is planned in advance. */
 import { errorClass, ServiceError } from '@svc/contract'
 import type { Caller } from '../auth/actor.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
 import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
-import { createSession } from '../sessions/create.ts'
-import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeForsakenSlot } from './store.ts'
-import { requireWebhookRoom } from './webhook-limits.ts'
+import { createSession } from '../sessions/create/create.ts'
+import { recordFired, recordSkipped, recordWaiting, type SlotRow, takeOrphanedSlot } from './store.ts'
+import { requireWebhookSlot } from './webhook/limit-store.ts'
 
 export type FireDeps = Pick<
   Deps,
-  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'keeper' | 'warm'
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'newId' | 'instanceId' | 'log' | 'sessions' | 'warm'
 >
 
 export type Fired = { kind: 'fired'; sessionId: string } | { kind: 'waits' | 'skipped'; error: ServiceError }
 
-/** A host or a database that is away is waited for so long; a slot much later than its time would surprise. */
+/** How long a slot waits for an unavailable host. A slot that fires much later would surprise its users. */
 const patienceMs = 10 * 60_000
 const tryAgainSeconds = 15
 const staleSeconds = 20
@@ -40,31 +40,26 @@ export async function fireSlot(deps: FireDeps, slot: SlotRow, caller: Caller | n
   await failpoint('trigger.after_session')
   await deps.db.transaction().execute((trx) => recordFired(trx, slot, { sessionId, at: deps.now() }))
   await failpoint('trigger.after_fired')
-  deps.keeper.kick(sessionId)
+  deps.sessions.enqueue(sessionId)
   return { kind: 'fired', sessionId }
 }
 
-/** Nobody knows how far it came. The next try finds the session if it is there, and makes it if not. */
+/** The failure may have come after the session was created. The next try finds it or creates it. */
 async function tryLater(deps: FireDeps, slot: SlotRow, caller: Caller | null, cause: unknown): Promise<Fired> {
   if (caller !== null) throw cause
-  deps.log.warn(
-    { err: cause, slot_id: slot.slot_id, slug: slot.slug },
-    'a trigger could not be fired; it is tried again',
-  )
-  const error = new ServiceError(
-    'unavailable',
-    'It could not be fired yet, by a failure of the service; it is tried again.',
-    { cause },
-  )
+  deps.log.warn({ err: cause, slot_id: slot.slot_id, slug: slot.slug }, 'firing a trigger failed; retrying')
+  const error = new ServiceError('unavailable', 'Firing failed because of an internal error; the server retries.', {
+    cause,
+  })
   await recordWaiting(deps.db, slot.slot_id, error.message)
   return { kind: 'waits', error }
 }
 
-/** Asked for under the id the slot was given; a sandbox that was kept warm brings an id of its own. */
+/** Creates the session under the planned id. A warm sandbox has its own session id. */
 async function makeSession(deps: FireDeps, slot: SlotRow, caller: Caller | null): Promise<string> {
   const { plan, project_id } = slot
   const project = await getProject(deps.db, project_id)
-  if (project === null || plan === null) throw new ServiceError('not_found', 'The project of this trigger is gone.')
+  if (project === null || plan === null) throw new ServiceError('not_found', 'The project of this trigger was deleted.')
   const itself: Caller = {
     actor: { kind: 'service', user_id: plan.user_id, project_id, session_id: null },
     requestId: `trigger ${slot.slot_id}`,
@@ -81,16 +76,16 @@ async function makeSession(deps: FireDeps, slot: SlotRow, caller: Caller | null)
     metadata: { trigger: { slug: slot.slug, kind: slot.kind, slot_id: slot.slot_id, depth: plan.depth } },
     parentSessionId: plan.parent_session_id ?? null,
     ...(slot.kind === 'webhook'
-      ? { requireMore: (trx: DbOrTransaction) => requireWebhookRoom(trx, project, slot) }
+      ? { requireMore: (trx: DbOrTransaction) => requireWebhookSlot(trx, project, slot) }
       : {}),
   })
   return session.session_id
 }
 
-/** The job: slots that were claimed and then left, and those that wait for a host. */
-export async function fireForsakenSlots(deps: FireDeps, signal: AbortSignal): Promise<void> {
+/** The job: fires slots of dead servers and slots that wait for a host. */
+export async function fireOrphanedSlots(deps: FireDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const slot = await takeForsakenSlot(deps.db, {
+    const slot = await takeOrphanedSlot(deps.db, {
       instanceId: deps.instanceId,
       waitSeconds: tryAgainSeconds,
       staleSeconds,

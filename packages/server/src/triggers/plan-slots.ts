@@ -7,21 +7,19 @@ export interface Schedule {
 }
 
 export interface DueSlots {
-  /** In the order they were due. */
   slots: { dueAt: Date; fate: 'fire' | 'catch-up' | 'missed' }[]
-  /** When to look again; null when nothing is to come. */
+  /** The next due time; null when the schedule has ended. */
   nextDueAt: Date | null
 }
 
-/** Later than this it is not the slot that fires, but the catching up of it. */
-export const onTimeMs = 60_000
-/** What is looked at in one go, so that a year of missed minutes holds up nobody. */
-export const slotsAtOnce = 500
+/** A slot that fires later than this counts as catching up. */
+const onTimeMs = 60_000
+/** Limits one pass, so that a year of missed slots does not block other triggers. */
+const slotsAtOnce = 500
 
 /**
- * What became due from `nextDueAt` until `now`. Of several only the newest fires: a service that was down for a day owes
- * one session and not a thousand. Slots of a clock that jumped ahead are taken as missed alike; one that jumped back
- * finds nothing due, since `nextDueAt` never goes back.
+ * The slots from `nextDueAt` until `now`. Only the newest fires, so that a service that was down for a day starts one
+ * session and not a thousand. A clock that jumps back finds no slot due, since `nextDueAt` never decreases.
  */
 export function planSlots(schedule: Schedule, nextDueAt: Date, now: Date): DueSlots {
   if (nextDueAt.getTime() > now.getTime()) return { slots: [], nextDueAt }
@@ -37,12 +35,12 @@ export function planSlots(schedule: Schedule, nextDueAt: Date, now: Date): DueSl
   return { slots, nextDueAt: next }
 }
 
-/** A schedule is in force from `appearedAt` on: the slot of that very moment is not its own yet. */
+/** The first slot after `appearedAt`, excluding that moment. */
 export function firstDueAt(schedule: Schedule, appearedAt: Date): Date | null {
   return slotsAfter(schedule, appearedAt, 1)[0] ?? null
 }
 
-/** Slots that come closer together only on some days: the validator looks at a sample alone. */
+/** The validator checks a sample of slots only, so two slots may still be too close on some days. */
 export function isTooSoon(dueAt: Date, previousDueAt: Date | null): boolean {
   return previousDueAt !== null && dueAt.getTime() - previousDueAt.getTime() < cronIntervalMsMin
 }

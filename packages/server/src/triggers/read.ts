@@ -1,7 +1,7 @@
-/** What the API shows: the triggers of the default branch as it is at this moment. */
+/** The triggers of the current default branch. */
 import type { ManifestIssue } from '@svc/contract'
 import type { Deps } from '../deps.ts'
-import { getDefaultBranch, noticeDefaultBranch } from '../projects/default-branch.ts'
+import { getDefaultBranch, detectDefaultBranch } from '../projects/default-branch.ts'
 import type { ProjectRow } from '../projects/store.ts'
 import { listSecrets } from '../secrets/store.ts'
 import { reconcileProject } from './reconcile.ts'
@@ -9,12 +9,15 @@ import { listTriggers, type TriggerRow } from './store.ts'
 
 type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'now' | 'newId' | 'log'>
 
-/** Looks at the branch first, as a merge a second ago is expected to show. A host that is away is no reason to show nothing. */
-export async function bringUpToDate(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
+/** Reads the branch first, so that a merge shows at once. While the git host is unavailable, the last known triggers are shown. */
+export async function refreshTriggers(deps: ReadDeps, project: ProjectRow, signal: AbortSignal): Promise<void> {
   try {
-    await noticeDefaultBranch(deps, project, signal)
+    await detectDefaultBranch(deps, project, signal)
   } catch (error) {
-    deps.log.debug({ err: error, project_id: project.project_id }, 'triggers are shown as they were last seen')
+    deps.log.debug(
+      { err: error, project_id: project.project_id },
+      'reading the default branch failed; showing the last known triggers',
+    )
   }
   await reconcileProject(deps, project.project_id)
 }
@@ -24,7 +27,7 @@ export async function triggersOf(
   project: ProjectRow,
   signal: AbortSignal,
 ): Promise<{ rows: TriggerRow[]; errors: ManifestIssue[] }> {
-  await bringUpToDate(deps, project, signal)
+  await refreshTriggers(deps, project, signal)
   const rows = await listTriggers(deps.db, project.project_id)
   const seen = await getDefaultBranch(deps.db, project.project_id)
   const ofManifest = (seen?.issues ?? []).filter(({ path }) => path === '' || /^triggers(\.|$)/.test(path))
@@ -33,7 +36,7 @@ export async function triggersOf(
     .filter(({ definition }) => definition.secret_env !== null && !set.has(definition.secret_env))
     .map(({ slug, definition }) => ({
       path: `triggers.${slug}`,
-      message: `takes no deliveries: the secret ${definition.secret_env} is not set`,
+      message: `accepts no deliveries: the secret ${definition.secret_env} is not set`,
       severity: 'error' as const,
       line: null,
       column: null,

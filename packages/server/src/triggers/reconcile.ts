@@ -1,82 +1,75 @@
-/** Brings the rows of the triggers to what the manifest of the default branch says. */
+/** Updates the triggers to match the manifest of the default branch. */
 import type { ManifestTrigger } from '@svc/contract'
-import { sql } from 'kysely'
+import { userWhoMerged } from '../change-requests/merged-by-store.ts'
 import type { DbOrTransaction } from '../db/schema.ts'
 import type { Deps } from '../deps.ts'
-import { type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
-import { enterSlotsOf } from './due.ts'
+import { getDefaultBranch } from '../projects/default-branch.ts'
+import { enterSlotsOf } from './pending.ts'
 import { firstDueAt } from './plan-slots.ts'
-import { deleteTriggers, lockTriggers, type TriggerRow, upsertTrigger } from './store.ts'
+import {
+  deleteTriggers,
+  isReconciled,
+  lockProjectForReconciliation,
+  lockTriggers,
+  projectsToReconcile,
+  recordReconciliation,
+  type TriggerRow,
+  upsertTrigger,
+} from './store.ts'
 
 type ReconcileDeps = Pick<Deps, 'db' | 'now' | 'newId'>
 
-/** The job: every project whose default branch is not the one its triggers were made from. */
+/** The job: reconciles every project whose default branch moved. */
 export async function reconcileTriggers(deps: ReconcileDeps & Pick<Deps, 'log'>): Promise<void> {
-  const { rows } = await sql<{ project_id: string }>`
-    select d.project_id from default_branches d left join trigger_reconciliations r on r.project_id = d.project_id
-    where r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch limit 100`.execute(deps.db)
-  for (const { project_id } of rows) await reconcileProject(deps, project_id)
+  for (const projectId of await projectsToReconcile(deps.db)) await reconcileProject(deps, projectId)
 }
 
-/** What is still due of the old is entered in the ledger first. */
+/** Inserts the pending slots of the old schedule into the ledger first. */
 export async function reconcileProject(deps: ReconcileDeps, projectId: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
-    // Two servers take turns, and the second finds it done. Who fires a trigger meanwhile has it locked and refers to the
-    // project: shut out of that, it and we would wait for each other.
-    await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forNoKeyUpdate().execute()
+    // Serializes two servers; the second finds it done. The lock lets others insert rows that refer to the project: a
+    // server that fires a trigger does so while it holds the trigger, so a stronger lock would deadlock with it.
+    await lockProjectForReconciliation(trx, projectId)
     const now = deps.now()
     const seen = await getDefaultBranch(trx, projectId)
     if (seen === null || (await isReconciled(trx, seen))) return
-    // A thousand missed ones are entered in portions: then the job comes again.
-    if (!(await enterWhatIsDue(deps, trx, await lockTriggers(trx, projectId), now))) return
+    // Many missed slots are inserted in portions; the job continues in its next run.
+    if (!(await insertPendingSlots(deps, trx, await lockTriggers(trx, projectId), now))) return
     const rows = await lockTriggers(trx, projectId)
     const wanted = seen.manifest.triggers
     const gone = rows.filter((row) => !wanted.some(({ slug }) => slug === row.slug)).map((row) => row.slug)
     await deleteTriggers(trx, projectId, gone)
-    const mergedBy = await whoMerged(trx, seen)
+    const mergedBy = seen.sha === null ? null : await userWhoMerged(trx, projectId, seen.sha)
     for (const [position, definition] of wanted.entries()) {
       const row = rows.find(({ slug }) => slug === definition.slug) ?? null
       await upsertTrigger(trx, { ...rowOf(definition, row, { now, mergedBy }), project_id: projectId, position })
     }
-    await trx
-      .insertInto('trigger_reconciliations')
-      .values({ project_id: projectId, sha: seen.sha, branch: seen.branch })
-      .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha: seen.sha, branch: seen.branch }))
-      .execute()
+    await recordReconciliation(trx, seen)
   })
 }
 
 /**
- * Waiting until nothing is due could be waiting for ever: where many triggers come at different seconds, or servers are
- * slow, there is always one. Nobody has these slots in hand, so whoever looks for forsaken ones fires them. False: more is due.
+ * Inserts pending slots instead of waiting for none to be due, which may never happen with many triggers. The slots
+ * belong to no server, so the job for orphaned slots fires them. False when more are due.
  */
-async function enterWhatIsDue(
+async function insertPendingSlots(
   deps: Pick<Deps, 'newId'>,
   trx: DbOrTransaction,
   rows: TriggerRow[],
   now: Date,
 ): Promise<boolean> {
-  const nobody = { newId: deps.newId, instanceId: deps.newId() }
+  const noServer = { newId: deps.newId, instanceId: deps.newId() }
   const isDue = (time: Date) => time.getTime() <= now.getTime()
   let isAll = true
   for (const row of rows) {
     if (!row.enabled || row.next_due_at === null || !isDue(new Date(row.next_due_at))) continue
-    const { nextDueAt } = await enterSlotsOf(nobody, trx, { ...row, next_due_at: row.next_due_at }, now)
+    const { nextDueAt } = await enterSlotsOf(noServer, trx, { ...row, next_due_at: row.next_due_at }, now)
     isAll &&= nextDueAt === null || !isDue(nextDueAt)
   }
   return isAll
 }
 
-async function isReconciled(trx: DbOrTransaction, seen: DefaultBranchRow): Promise<boolean> {
-  const done = await trx
-    .selectFrom('trigger_reconciliations')
-    .select(['sha', 'branch'])
-    .where('project_id', '=', seen.project_id)
-    .executeTakeFirst()
-  return done !== undefined && done.sha === seen.sha && done.branch === seen.branch
-}
-
-/** A schedule that is new, was changed or was switched on begins now. Any other keeps the slot it waits for. */
+/** A new, changed or enabled schedule starts now. Any other keeps its next slot. */
 function rowOf(
   definition: ManifestTrigger,
   row: TriggerRow | null,
@@ -97,19 +90,6 @@ function rowOf(
 }
 
 const scheduleOf = ({ type, cron, run_at, timezone }: ManifestTrigger) => JSON.stringify([type, cron, run_at, timezone])
-/** PostgreSQL keeps jsonb in an order of its own. */
+/** Sorts keys, because PostgreSQL reorders those of jsonb. */
 const text = (definition: ManifestTrigger) =>
   JSON.stringify(Object.entries(definition).sort(([a], [b]) => (a < b ? -1 : 1)))
-
-/** Null when the branch was not moved by a merge of ours: then nobody of ours stands for it. */
-async function whoMerged(trx: DbOrTransaction, seen: DefaultBranchRow): Promise<string | null> {
-  if (seen.sha === null) return null
-  const cr = await trx
-    .selectFrom('change_requests')
-    .select('merged_by')
-    .where('project_id', '=', seen.project_id)
-    .where('status', '=', 'merged')
-    .where('merge_commit_sha', '=', seen.sha)
-    .executeTakeFirst()
-  return cr?.merged_by ?? null
-}

@@ -1,10 +1,10 @@
-/** What firing a slot needs, as it was when the slot was claimed. */
+/** The inputs of firing a slot, fixed when it was claimed. */
 export interface SlotPlan {
   prompt: string
   agent: string | null
   model: string | null
   user_id: string
   depth: number
-  /** The session whose agent asked for it; null or absent: a person, a clock or an unknown caller did. */
+  /** The session whose agent requested it; null or absent for a person, a schedule or an unknown caller. */
   parent_session_id?: string | null
 }

@@ -1,10 +1,12 @@
 /** All SQL on triggers and the ledger of their slots. */
 import type { SessionStatus, Trigger, TriggerSlot, TurnError } from '@svc/contract'
 import { sql } from 'kysely'
+import { mayWrite } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
-import { isLiving } from '../db/living.ts'
+import { ofLiveProject } from '../db/live-project.ts'
+import { isServerAlive } from '../db/live-instance.ts'
 import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
-import { tellSlot } from './tell.ts'
+import { recordSlotEvent } from './record-event.ts'
 
 export type TriggerRow = Row<'triggers'>
 export type SlotRow = Row<'trigger_slots'>
@@ -13,6 +15,7 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
   const { definition } = row
   return {
     slug: row.slug,
+    name: row.slug,
     type: row.type,
     enabled: row.enabled,
     cron: definition.cron,
@@ -21,6 +24,7 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
     agent: definition.agent,
     model: definition.model,
     prompt: definition.prompt,
+    prompt_template: definition.prompt,
     secret_env: definition.secret_env,
     last_fired_at: row.last_fired_at,
     next_fire_at: row.next_due_at,
@@ -29,24 +33,23 @@ export function presentTrigger(config: Pick<Config, 'publicUrl'>, row: TriggerRo
   }
 }
 
-/** A slot with what became of the session it started. */
-export type SlotWithOutcome = SlotRow & {
+type SlotWithOutcome = SlotRow & {
   session_status: SessionStatus | null
   session_error: string | null
   first_turn_ended_at: string | null
   first_turn_error: TurnError | null
 }
 
-/** `tellsWhy`: the reader may see what the session says about itself. */
-export function presentSlot(row: SlotWithOutcome, tellsWhy: boolean): TriggerSlot {
+/** `showsReason`: the reader may see the errors of the session. */
+export function presentSlot(row: SlotWithOutcome, showsReason: boolean): TriggerSlot {
   const { slot_id, kind, due_at, status, fired_at, session_id, reason, caught_up, created_at } = row
   const slot = { slot_id, kind, due_at, status, fired_at, session_id, reason, caught_up, created_at }
   const failure = status === 'fired' ? failureOf(row) : null
   if (failure === null) return slot
-  return { ...slot, status: 'failed', reason: tellsWhy ? failure : 'The first turn of its session failed.' }
+  return { ...slot, status: 'failed', reason: showsReason ? failure : 'The first turn of its session failed.' }
 }
 
-/** Why the turn that the slot asked for failed, or never began; null when it did not fail, or not yet. */
+/** Why the first turn of the session failed or never began; null otherwise. */
 function failureOf(row: SlotWithOutcome): string | null {
   if (row.first_turn_error !== null) return row.first_turn_error.message
   const neverEnded = row.session_status === 'failed' && row.first_turn_ended_at === null
@@ -58,18 +61,17 @@ export async function listTriggers(db: DbOrTransaction, projectId: string): Prom
 }
 
 export async function getTrigger(db: DbOrTransaction, projectId: string, slug: string): Promise<TriggerRow | null> {
-  // The database refuses to compare such a text.
+  // PostgreSQL rejects a NUL in text.
   if (slug.includes('\0')) return null
   const row = await db
     .selectFrom('triggers')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('slug', '=', slug)
+    .where((eb) => eb.and({ project_id: projectId, slug }))
     .executeTakeFirst()
   return row ?? null
 }
 
-/** Locked until the transaction ends: whoever plans its slots and whoever changes its schedule take turns. */
+/** Locks until the transaction ends, which serializes planning slots with changing schedules. */
 export async function lockTriggers(trx: DbOrTransaction, projectId: string): Promise<TriggerRow[]> {
   return trx
     .selectFrom('triggers')
@@ -103,13 +105,14 @@ export async function deleteTriggers(trx: DbOrTransaction, projectId: string, sl
   await trx.deleteFrom('triggers').where('project_id', '=', projectId).where('slug', 'in', slugs).execute()
 }
 
-/** The next trigger that is due, locked; one that another server has in hand is left to it. */
+/** Locks the next due trigger and skips those that another server holds. */
 export async function lockDueTrigger(trx: DbOrTransaction, now: Date): Promise<TriggerRow | null> {
   const row = await trx
     .selectFrom('triggers')
     .selectAll()
     .where('enabled', '=', true)
     .where('next_due_at', '<=', now.toISOString())
+    .where(ofLiveProject(sql.ref('triggers.project_id')))
     .orderBy('next_due_at')
     .limit(1)
     .forUpdate()
@@ -126,12 +129,11 @@ export async function setNextDue(
   await trx
     .updateTable('triggers')
     .set({ next_due_at: nextDueAt })
-    .where('project_id', '=', trigger.project_id)
-    .where('slug', '=', trigger.slug)
+    .where((eb) => eb.and({ project_id: trigger.project_id, slug: trigger.slug }))
     .execute()
 }
 
-/** Those that were not in the ledger yet: what is there already is somebody's. */
+/** Returns the rows that the ledger did not have yet; another server owns the others. */
 export async function insertSlots(trx: DbOrTransaction, rows: NewRow<'trigger_slots'>[]): Promise<SlotRow[]> {
   if (rows.length === 0) return []
   return trx
@@ -149,10 +151,7 @@ export async function getSlot(
   const row = await db
     .selectFrom('trigger_slots')
     .selectAll()
-    .where('project_id', '=', slot.project_id)
-    .where('slug', '=', slot.slug)
-    .where('kind', '=', slot.kind)
-    .where('slot_key', '=', slot.slot_key)
+    .where((eb) => eb.and({ project_id: slot.project_id, slug: slot.slug, kind: slot.kind, slot_key: slot.slot_key }))
     .executeTakeFirst()
   return row ?? null
 }
@@ -182,9 +181,7 @@ export async function lastDueAt(db: DbOrTransaction, projectId: string, slug: st
   const row = await db
     .selectFrom('trigger_slots')
     .select('due_at')
-    .where('project_id', '=', projectId)
-    .where('slug', '=', slug)
-    .where('kind', '=', 'cron')
+    .where((eb) => eb.and({ project_id: projectId, slug, kind: 'cron' }))
     .where('status', 'in', ['claimed', 'fired'])
     .orderBy('due_at', 'desc')
     .limit(1)
@@ -199,14 +196,13 @@ export async function countRecent(
   let query = db
     .selectFrom('trigger_slots')
     .select(({ fn }) => fn.countAll<string>().as('count'))
-    .where('project_id', '=', input.projectId)
-    .where('kind', '=', input.kind)
+    .where((eb) => eb.and({ project_id: input.projectId, kind: input.kind }))
     .where('created_at', '>', sql<string>`now() - make_interval(secs => ${input.seconds})`)
   if (input.slug !== undefined) query = query.where('slug', '=', input.slug)
   return Number((await query.executeTakeFirstOrThrow()).count)
 }
 
-/** Fired, and the trigger says since when, in one transaction: `last_fired_at` moves only together with a session. */
+/** Sets `last_fired_at` in the same transaction, so that it moves only together with a session. */
 export async function recordFired(
   trx: DbOrTransaction,
   slot: SlotRow,
@@ -215,43 +211,39 @@ export async function recordFired(
   const fired = await trx
     .updateTable('trigger_slots')
     .set({ status: 'fired', fired_at: at, session_id: sessionId, reason: null, plan: null })
-    .where('slot_id', '=', slot.slot_id)
-    .where('status', '=', 'claimed')
+    .where((eb) => eb.and({ slot_id: slot.slot_id, status: 'claimed' }))
     .returningAll()
     .executeTakeFirst()
   if (fired === undefined) return
-  await tellSlot(trx, 'trigger.fired', fired)
+  await recordSlotEvent(trx, 'trigger.fired', fired)
   await trx
     .updateTable('triggers')
     .set({ last_fired_at: sql`greatest(last_fired_at, ${at.toISOString()}::timestamptz)` })
-    .where('project_id', '=', slot.project_id)
-    .where('slug', '=', slot.slug)
+    .where((eb) => eb.and({ project_id: slot.project_id, slug: slot.slug }))
     .execute()
 }
 
-/** Inside a transaction. */
+/** Needs a transaction. */
 export async function recordSkipped(trx: DbOrTransaction, slotId: string, reason: string): Promise<void> {
   const skipped = await trx
     .updateTable('trigger_slots')
     .set({ status: 'skipped', reason, plan: null })
-    .where('slot_id', '=', slotId)
-    .where('status', '=', 'claimed')
+    .where((eb) => eb.and({ slot_id: slotId, status: 'claimed' }))
     .returningAll()
     .executeTakeFirst()
-  if (skipped !== undefined) await tellSlot(trx, 'trigger.missed', skipped)
+  if (skipped !== undefined) await recordSlotEvent(trx, 'trigger.missed', skipped)
 }
 
 export async function recordWaiting(db: DbOrTransaction, slotId: string, reason: string): Promise<void> {
   await db
     .updateTable('trigger_slots')
     .set({ reason, claimed_at: sql`now()` })
-    .where('slot_id', '=', slotId)
-    .where('status', '=', 'claimed')
+    .where((eb) => eb.and({ slot_id: slotId, status: 'claimed' }))
     .execute()
 }
 
-/** One slot whose server died over it, or whose last try was some time ago; ours from here on. */
-export async function takeForsakenSlot(
+/** Assigns to this server one slot of a dead server, or one whose last try was some time ago. */
+export async function takeOrphanedSlot(
   db: DbOrTransaction,
   input: { instanceId: string; waitSeconds: number; staleSeconds: number },
 ): Promise<SlotRow | null> {
@@ -262,16 +254,65 @@ export async function takeForsakenSlot(
       where s.status = 'claimed' and s.claimed_at < now() - interval '3 seconds' and (
         (s.reason is not null and s.claimed_at < now() - make_interval(secs => ${input.waitSeconds}))
         or s.claimed_at < now() - make_interval(secs => 120)
-        or not ${isLiving(sql.ref('s.instance_id'), input.staleSeconds)})
+        or not ${isServerAlive(sql.ref('s.instance_id'), input.staleSeconds)})
       order by s.claimed_at limit 1 for update of s skip locked)
     returning *`.execute(db)
   return rows[0] ?? null
 }
 
-/** The ledger of a quarter is kept. */
 export async function forgetOldSlots(db: DbOrTransaction): Promise<void> {
   await sql`delete from trigger_slots where slot_id in (
     select slot_id from trigger_slots where created_at < now() - interval '90 days' and status <> 'claimed' limit 10000)`.execute(
     db,
   )
+}
+
+/** The user a trigger's sessions act for: whoever merged it, if they can still write; otherwise the first owner. Null when the account has no owner. */
+export async function runAs(db: DbOrTransaction, trigger: TriggerRow): Promise<string | null> {
+  const members = await db
+    .selectFrom('account_members')
+    .innerJoin('projects', 'projects.account_id', 'account_members.account_id')
+    .select(['account_members.user_id', 'account_members.role'])
+    .where('projects.project_id', '=', trigger.project_id)
+    .orderBy('account_members.created_at')
+    .orderBy('account_members.user_id')
+    .execute()
+  const merger = members.find(({ user_id, role }) => user_id === trigger.run_as && mayWrite(role))
+  return (merger ?? members.find(({ role }) => role === 'owner'))?.user_id ?? null
+}
+
+type ReconciledBranch = Pick<Row<'default_branches'>, 'project_id' | 'sha' | 'branch'>
+
+/** Projects whose default branch moved since their triggers were reconciled. */
+export async function projectsToReconcile(db: DbOrTransaction): Promise<string[]> {
+  const { rows } = await sql<{ project_id: string }>`
+    select d.project_id from default_branches d left join trigger_reconciliations r on r.project_id = d.project_id
+    where (r.project_id is null or r.sha is distinct from d.sha or r.branch <> d.branch)
+      and ${ofLiveProject(sql.ref('d.project_id'))} limit 100`.execute(db)
+  return rows.map((row) => row.project_id)
+}
+
+/** Lets others insert rows that refer to the project. */
+export async function lockProjectForReconciliation(trx: DbOrTransaction, projectId: string): Promise<void> {
+  await trx.selectFrom('projects').select('project_id').where('project_id', '=', projectId).forNoKeyUpdate().execute()
+}
+
+export async function isReconciled(trx: DbOrTransaction, seen: ReconciledBranch): Promise<boolean> {
+  const done = await trx
+    .selectFrom('trigger_reconciliations')
+    .select(['sha', 'branch'])
+    .where('project_id', '=', seen.project_id)
+    .executeTakeFirst()
+  return done !== undefined && done.sha === seen.sha && done.branch === seen.branch
+}
+
+export async function recordReconciliation(
+  trx: DbOrTransaction,
+  { project_id, sha, branch }: ReconciledBranch,
+): Promise<void> {
+  await trx
+    .insertInto('trigger_reconciliations')
+    .values({ project_id, sha, branch })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet({ sha, branch }))
+    .execute()
 }

@@ -1,29 +1,29 @@
-/** `svc triggers enable|disable`: a change of svc.toml, by a change request like any other. */
+/** `svc triggers enable|disable`: changes svc.toml through a change request. */
 import { manifestPath, ManifestEditError, ServiceError, setTriggerEnabled } from '@svc/contract'
 import { commitFileOnBranch, readTips } from '@svc/git'
 import { getUser } from '../accounts/store.ts'
 import { boundSession, type Caller, type ProjectActor, type UserActor } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
-import { mergeChangeRequest, type MergeDeps } from '../change-requests/merge.ts'
-import { openChangeRequest } from '../change-requests/open.ts'
+import { mergeChangeRequest, type MergeDeps } from '../change-requests/merge/merge.ts'
+import { openChangeRequest } from '../change-requests/open/open.ts'
 import { presentChangeRequest } from '../change-requests/store.ts'
 import { readManifestFileAt } from '../projects/manifest.ts'
 import { openRepository, unreachable } from '../projects/repository.ts'
 import type { ProjectRow } from '../projects/store.ts'
 
-export interface SwitchTrigger {
+interface SwitchTrigger {
   project: ProjectRow
   caller: Caller<UserActor | ProjectActor>
   slug: string
   enabled: boolean
-  /** The id of the change request: the same again when the request is a retry. */
+  /** The id of the change request, which a retry repeats. */
   crId: string
   signal: AbortSignal
 }
 
 const author = { name: 'svc', email: 'noreply@svc.invalid' }
 
-/** Nothing to change is no change request. A person's is merged at once, an agent's waits for one. */
+/** Opens a change request when there is something to change, and merges it for a person. An agent's waits for a person. */
 export async function switchTrigger(deps: MergeDeps, input: SwitchTrigger) {
   const { project, caller, slug, crId } = input
   const words = `${input.enabled ? 'Enable' : 'Disable'} the trigger ${slug}`

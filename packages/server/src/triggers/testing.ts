@@ -1,25 +1,24 @@
 import { type Project, type Trigger, type TriggerSlot } from '@svc/contract'
 import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
-import { noticeDefaultBranches } from '../projects/default-branch.ts'
+import { detectDefaultBranches } from '../projects/default-branch.ts'
 import { makeSessionApp, type SessionApp } from '../sessions/testing.ts'
 import { reconcileTriggers } from './reconcile.ts'
 
 export interface TriggerApp extends SessionApp {
   clock: { now: number }
-  /** Path of the project's triggers, of one, or of something of one. */
+  /** The path of the triggers of the project, of one trigger, or of an action on one. */
   of(slug?: string, verb?: string): string
-  /** Commits a manifest to the default branch, as a merge or an outside push leaves it there, and lets the jobs see it. */
+  /** Commits a manifest to the default branch and runs the jobs. */
   manifest(text: string): Promise<void>
   look(): Promise<void>
   trigger(slug: string): Promise<Trigger & { slots: TriggerSlot[] }>
-  /** As if that trigger had been asked exactly so often within the last minute; it was asked before. */
+  /** Makes the ledger show exactly that many requests within the last minute. Needs one earlier request. */
   askedLately(slug: string, kind: 'manual' | 'webhook', count: number): Promise<void>
 }
 
 export const startOfTests = Date.parse('2026-03-01T12:00:00Z')
 
-/** A server whose clock only tests move. */
 export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[0] = {}): Promise<TriggerApp> {
   const clock = { now: startOfTests }
   const app = await makeSessionApp({ ...options, deps: { now: () => new Date(clock.now), ...options.deps } })
@@ -31,7 +30,7 @@ export async function makeTriggerApp(options: Parameters<typeof makeSessionApp>[
       .updateTable('default_branches')
       .set({ checked_at: new Date(0) })
       .execute()
-    await noticeDefaultBranches(app.deps, new AbortController().signal)
+    await detectDefaultBranches(app.deps, new AbortController().signal)
     await reconcileTriggers(app.deps)
   }
   return {

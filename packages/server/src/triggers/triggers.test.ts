@@ -4,8 +4,8 @@ import { commit } from '@svc/git/testing'
 import { sql } from 'kysely'
 import { gitText } from '../change-requests/testing.ts'
 import { secondServer, until } from '../sessions/testing.ts'
-import { enterDueSlots, enterSlotsOf, fireDueTriggers } from './due.ts'
-import { fireForsakenSlots } from './fire.ts'
+import { enterDueSlots, enterSlotsOf, fireDueTriggers } from './pending.ts'
+import { fireOrphanedSlots } from './fire.ts'
 import { lockTriggers } from './store.ts'
 import { cronTrigger, makeTriggerApp, startOfTests, type TriggerApp } from './testing.ts'
 
@@ -39,6 +39,7 @@ describe('a trigger of the default branch', () => {
     expect(body.triggers).toMatchObject([
       {
         ...{ slug: 'nightly', type: 'cron', enabled: true, cron: '0 3 * * *', timezone: 'Europe/Berlin', run_at: null },
+        ...{ name: 'nightly', prompt_template: 'Work of {{ slug }}, due {{ due_at }}.' },
         ...{ agent: null, last_fired_at: null, next_fire_at: '2026-03-02T02:00:00.000Z', webhook_url: null },
       },
       { slug: 'off', enabled: false, next_fire_at: null },
@@ -186,10 +187,10 @@ describe('a trigger of the default branch', () => {
         .where('slot_id', '=', slot!.slot_id)
         .execute()
     await age()
-    await fireForsakenSlots(app.deps, signal)
+    await fireOrphanedSlots(app.deps, signal)
     expect(await sessionsOf('orphan')).toEqual([])
     await app.deps.db.deleteFrom('server_instances').where('instance_id', '=', other.deps.instanceId).execute()
-    await Promise.all([fireForsakenSlots(app.deps, signal), fireForsakenSlots(app.deps, signal)])
+    await Promise.all([fireOrphanedSlots(app.deps, signal), fireOrphanedSlots(app.deps, signal)])
     expect((await sessionsOf('orphan')).map((session) => session.session_id)).toEqual([slot!.planned_session_id])
     expect((await app.trigger('orphan')).slots).toMatchObject([{ status: 'fired' }])
     await other.close()
@@ -240,7 +241,7 @@ describe('a trigger of the default branch', () => {
       .set({ claimed_at: new Date(Date.now() - 5_000) })
       .where('slug', '=', 'busy')
       .execute()
-    await fireForsakenSlots(app.deps, signal)
+    await fireOrphanedSlots(app.deps, signal)
     expect(await sessionsOf('busy')).toHaveLength(1)
     expect((await app.trigger('busy')).slots).toMatchObject([{ status: 'fired' }])
   })
@@ -283,10 +284,10 @@ describe('firing by hand', () => {
 
   test('starts a session with what the person said, also of a trigger that is off', async () => {
     await app.manifest(cronTrigger('manual', '0 3 * * *', 'enabled = false'))
-    const fired = await app.request<{ session_id: string }>('POST', app.of('manual', 'fire'), {
+    const fired = await app.request<{ session_id: string; status: string }>('POST', app.of('manual', 'fire'), {
       body: { message: 'And look at x.' },
     })
-    expect(fired.status).toBe(202)
+    expect([fired.status, fired.body.status]).toEqual([202, 'fired'])
     const found = await app.trigger('manual')
     expect(found.slots).toMatchObject([{ kind: 'manual', status: 'fired', session_id: fired.body.session_id }])
     expect(found.last_fired_at).not.toBeNull()

@@ -1,14 +1,14 @@
-/** Making, changing and ending webhooks. */
+/** Creating, changing and deleting webhooks. */
 import { ServiceError, type Webhook, webhooksPerProjectMax } from '@svc/contract'
 import { recordAudit } from '../audit/record.ts'
 import type { Caller } from '../auth/actor.ts'
 import { notFound } from '../auth/allow.ts'
 import type { Deps } from '../deps.ts'
-import { judgeWebAddress } from '../egress/web-address.ts'
+import { resolveWebAddress } from '../egress/web-address.ts'
 import { readNumbers } from '../events/store.ts'
-import type { ProjectRow } from '../projects/store.ts'
+import { lockProject, type ProjectRow } from '../projects/store.ts'
 import {
-  askAgain,
+  queueRedelivery,
   deleteWebhookRow,
   type DeliveryRow,
   getDelivery,
@@ -40,15 +40,10 @@ export async function createWebhook(
   const url = await requireUrl(deps, input.url)
   const secret = input.secret ?? makeSecret(deps)
   return deps.db.transaction().execute(async (trx) => {
-    await trx
-      .selectFrom('projects')
-      .select('project_id')
-      .where('project_id', '=', project.project_id)
-      .forUpdate()
-      .execute()
+    await lockProject(trx, project.project_id)
     if ((await listWebhooks(trx, project.project_id)).length >= webhooksPerProjectMax)
       throw new ServiceError('limit_reached', `A project has at most ${webhooksPerProjectMax} webhooks.`, {
-        hint: 'Delete one that is not needed any more.',
+        hint: 'Delete one that you no longer need.',
       })
     const row = await insertWebhook(trx, {
       webhook_id: webhookId,
@@ -68,14 +63,14 @@ export async function createWebhook(
   })
 }
 
-/** What an earlier request with the same key made, though it may have died before its answer. */
+/** What an earlier request with the same key created, even if it died before its answer. */
 async function madeBefore(
   deps: ChangeDeps,
   { project, webhookId, isRepetition }: OnWebhook & { isRepetition: boolean },
 ): Promise<(Webhook & { secret: string }) | null> {
   const row = (await listWebhooks(deps.db, project.project_id)).find((each) => each.webhook_id === webhookId)
   if (row !== undefined) return { ...presentWebhook(row), secret: open(deps, project, row) }
-  // It was deleted since: who asks for its answer once more does not mean another.
+  // It was deleted since: a retry must not create another.
   if (isRepetition) throw notFound('webhook')
   return null
 }
@@ -100,9 +95,9 @@ export async function editWebhook(
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: JSON.stringify(events) }),
       ...(secret === null ? {} : { secret: seal(deps, project, found.webhook_id, secret) }),
-      ...(paused === undefined ? {} : { paused_reason: paused ? 'It was paused by hand.' : null }),
+      ...(paused === undefined ? {} : { paused_reason: paused ? 'Paused manually.' : null }),
       ...(input.from_now === true ? { cursor: (await readNumbers(trx, project.project_id)).last } : {}),
-      // Whatever was mended, the next try need not wait for it.
+      // The change may have fixed the problem, so the next try does not wait.
       startsAgain: paused === false || url !== undefined || input.from_now === true,
     })
     const after = {
@@ -139,17 +134,17 @@ export async function pingWebhook(
   })
 }
 
-/** One that waits for its next try gets it at once. */
+/** A delivery that waits for its next try gets it at once. */
 export async function redeliver(
   deps: Pick<Deps, 'db'>,
   { project, caller, webhookId, deliveryId }: OnWebhook & { deliveryId: string },
 ): Promise<DeliveryRow> {
   const row = await requireWebhook(deps.db, project.project_id, webhookId)
   return deps.db.transaction().execute(async (trx) => {
-    const asked = await askAgain(trx, { webhookId: row.webhook_id, deliveryId })
-    const delivery = asked ?? (await getDelivery(trx, row.webhook_id, deliveryId))
+    const queued = await queueRedelivery(trx, { webhookId: row.webhook_id, deliveryId })
+    const delivery = queued ?? (await getDelivery(trx, row.webhook_id, deliveryId))
     if (delivery === null) throw notFound('delivery')
-    if (asked === null && row.paused_reason === null) await updateWebhook(trx, row.webhook_id, { startsAgain: true })
+    if (queued === null && row.paused_reason === null) await updateWebhook(trx, row.webhook_id, { startsAgain: true })
     await recordAudit(trx, caller, auditOf(project, row, 'redeliver', { after: { delivery_id: deliveryId } }))
     return delivery
   })
@@ -161,9 +156,9 @@ async function requireUrl(deps: Pick<Deps, 'config'>, text: string): Promise<str
   if (/[\p{Cc}\p{Cf}\u2028\u2029\\ ]/u.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
     throw invalid('The address must begin with https:// and name a host.')
   const url = new URL(text)
-  if (url.hash !== '') throw invalid('The address holds a fragment, which is sent to nobody.')
+  if (url.hash !== '') throw invalid('The address has a fragment, which is never sent.')
   try {
-    await judgeWebAddress(url, { allowPrivate: deps.config.allowPrivateGitHosts })
+    await resolveWebAddress(url, { allowPrivate: deps.config.allowPrivateGitHosts })
   } catch (error) {
     throw invalid((error as Error).message)
   }
@@ -184,7 +179,7 @@ function open(deps: Pick<Deps, 'keyring'>, project: ProjectRow, { webhook_id, se
   return deps.keyring.open({ projectId, dataKey, aad: ['webhook', webhook_id], sealed })
 }
 
-/** Where it leads, without the path: that is often a secret of the receiver. */
+/** The address without its path, which is often a secret of the receiver. */
 function auditOf(project: ProjectRow, row: WebhookRow, verb: string, change: { before?: object; after?: object }) {
   return {
     account_id: project.account_id,

@@ -1,12 +1,12 @@
-/** One try: from an address to what its receiver answered. */
+/** One delivery attempt: from the address to the receiver's response. */
 import { createHmac } from 'node:crypto'
 import { webhookAnswerBytesMax } from '@svc/contract'
 import { pinnedFetch } from '@svc/git'
-import { AddressRefused, judgeWebAddress } from '../egress/web-address.ts'
+import { AddressRefused, resolveWebAddress } from '../egress/web-address.ts'
 import { version } from '../version.ts'
 import type { Attempt } from './store.ts'
 
-export interface Letter {
+export interface OutgoingDelivery {
   url: string
   secret: string
   deliveryId: string
@@ -16,9 +16,9 @@ export interface Letter {
 
 export type Sent = Attempt & { kind: 'taken' | 'refused' | 'gone' }
 
-/** Judged anew at every try: the name may lead elsewhere by now. Whatever goes wrong is an answer and never thrown. */
-export async function sendLetter(
-  letter: Letter,
+/** The address is checked at every try, as its name may resolve elsewhere by now. Every failure is returned, never thrown. */
+export async function attemptDelivery(
+  delivery: OutgoingDelivery,
   {
     allowPrivate,
     timeoutMs,
@@ -30,22 +30,22 @@ export async function sendLetter(
   const elapsed = () => Math.round(performance.now() - began)
   const late = AbortSignal.timeout(timeoutMs)
   try {
-    const { status, excerpt } = await post(letter, { allowPrivate, signal: AbortSignal.any([signal, late]), now })
+    const { status, excerpt } = await post(delivery, { allowPrivate, signal: AbortSignal.any([signal, late]), now })
     const kind = status >= 200 && status < 300 ? 'taken' : status === 410 ? 'gone' : 'refused'
     const error =
       kind === 'taken'
         ? null
         : status >= 300 && status < 400
-          ? `It answered ${status}; redirects are not followed.`
-          : `It answered ${status}.`
+          ? `The receiver answered ${status}; redirects are not followed.`
+          : `The receiver answered ${status}.`
     return { kind, http_status: status, error, answer: excerpt === '' ? null : excerpt, ms: elapsed() }
   } catch (error) {
-    if (late.aborted) return failed(`It did not answer within ${timeoutMs / 1000} s.`, elapsed())
+    if (late.aborted) return failed(`The receiver did not answer within ${timeoutMs / 1000} s.`, elapsed())
     return failed(reasonOf(error), elapsed())
   }
 }
 
-/** Over `<seconds>.<body>`, so that a letter that somebody kept can be told by its age. */
+/** Over `<seconds>.<body>`, so that a receiver can detect a replayed delivery by its age. */
 function signatureOf(secret: string, seconds: number, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
 }
@@ -58,38 +58,38 @@ function reasonOf(error: unknown): string {
   if (error instanceof AddressRefused) return error.message
   const { code, message } = error as NodeJS.ErrnoException
   const known: Record<string, string> = {
-    ECONNREFUSED: 'Nothing listens there (ECONNREFUSED).',
-    ECONNRESET: 'It hung up (ECONNRESET).',
-    ENOTFOUND: 'Its name could not be resolved (ENOTFOUND).',
-    EHOSTUNREACH: 'There is no way to its address (EHOSTUNREACH).',
+    ECONNREFUSED: 'The receiver refused the connection (ECONNREFUSED).',
+    ECONNRESET: 'The receiver closed the connection (ECONNRESET).',
+    ENOTFOUND: "The receiver's name does not resolve (ENOTFOUND).",
+    EHOSTUNREACH: "The receiver's address is unreachable (EHOSTUNREACH).",
   }
-  return known[code ?? ''] ?? `It could not be reached: ${code ?? message}.`.slice(0, 300)
+  return known[code ?? ''] ?? `The receiver is unreachable: ${code ?? message}.`.slice(0, 300)
 }
 
 async function post(
-  letter: Letter,
+  delivery: OutgoingDelivery,
   { allowPrivate, signal, now }: { allowPrivate: boolean; signal: AbortSignal; now: Date },
 ): Promise<{ status: number; excerpt: string }> {
   const seconds = Math.floor(now.getTime() / 1000)
   const headers = {
     'content-type': 'application/json',
     'user-agent': `svc-webhook/${version}`,
-    'x-svc-event': letter.eventType,
-    'x-svc-delivery': letter.deliveryId,
+    'x-svc-event': delivery.eventType,
+    'x-svc-delivery': delivery.deliveryId,
     'x-svc-timestamp': String(seconds),
-    'x-svc-signature': signatureOf(letter.secret, seconds, letter.body),
+    'x-svc-signature': signatureOf(delivery.secret, seconds, delivery.body),
   }
-  const init = { method: 'POST', signal, headers, body: letter.body }
-  const url = new URL(letter.url)
-  const answer = await pinnedFetch(url, init, { pin: await judgeWebAddress(url, { allowPrivate }) })
+  const init = { method: 'POST', signal, headers, body: delivery.body }
+  const url = new URL(delivery.url)
+  const answer = await pinnedFetch(url, init, { pin: await resolveWebAddress(url, { allowPrivate }) })
   return { status: answer.status, excerpt: await beginningOf(answer) }
 }
 
-/** The status is the answer; what follows is only for a person to read. */
+/** The status decides; the rest is only for people to read. */
 async function beginningOf(answer: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // Leaving the loop early hangs up.
+  // Leaving the loop early closes the connection.
   for await (const chunk of answer.body ?? []) {
     chunks.push(chunk)
     bytes += chunk.length

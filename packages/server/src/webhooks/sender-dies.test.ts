@@ -1,4 +1,4 @@
-/** Whoever sends for a webhook may end at any step: what was owed is sent again, under the same id, and nothing is left out. */
+/** A sender may die at any step: pending deliveries are sent again under the same id, and none is skipped. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Project } from '@svc/contract'
 import { sql } from 'kysely'
@@ -42,7 +42,7 @@ test.each(points)('at %s', async (name) => {
   const first = new WebhookSender(app.deps)
   await first.tend(signal).catch((error: Error) => expect(error.message).toContain(name))
   await first.ended()
-  // Its lease ends with time when nobody is left to end it.
+  // Its lease expires when no server is left to end it.
   await sql`update webhooks set lease_until = now()`.execute(app.deps.db)
   const other = await app.anotherServer()
   const second = new WebhookSender(other.deps)

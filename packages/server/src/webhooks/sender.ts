@@ -1,16 +1,16 @@
-/** Sends what webhooks are owed: one server a webhook, one event after the other, each until it was taken or given up. */
+/** Sends pending deliveries: one server per webhook, one event after another, each until it is accepted or given up. */
 import { type ProjectEvent, webhookPatienceHours, webhookTimeoutMs, wantsEvent } from '@svc/contract'
 import type { Deps } from '../deps.ts'
 import { eventNumbered, eventsAfter } from '../events/store.ts'
 import '../failpoint.ts'
 import { getProject } from '../projects/store.ts'
-import { type Sent, sendLetter } from './send.ts'
+import { type Sent, attemptDelivery } from './send.ts'
 import {
   beginDelivery,
   type DeliveryRow,
   endLease,
   isDue,
-  keepLease,
+  renewLease,
   type Lease,
   nextByHand,
   passEvents,
@@ -22,14 +22,14 @@ import {
 
 type SenderDeps = Pick<Deps, 'db' | 'config' | 'keyring' | 'now' | 'newId' | 'instanceId' | 'log'>
 
-/** Receivers that hang hold one of these each, ten seconds at most. */
+/** Each hanging receiver occupies one of these, ten seconds at most. */
 const atOnce = 8
-/** Longer than any try takes, so that a lease ends under nobody who lives. */
+/** Longer than any try takes, so a live server's lease does not end during one. */
 const leaseSeconds = 60
-/** A server that was not heard of for so long is dead, where its lock does not say so at once. */
+/** A server without a heartbeat for this long is dead, unless its lock already shows it. */
 const staleSeconds = 20
 const pageSize = 100
-/** Then others have their turn. */
+/** Then other webhooks get their turn. */
 const turnMs = 20_000
 const pausesSeconds = [5, 15, 60, 120, 300, 600, 1800, 3600]
 
@@ -43,7 +43,7 @@ export class WebhookSender {
     this.#timeoutMs = timeoutMs
   }
 
-  /** The job: begins what is due and waits for none of it. */
+  /** The job. Starts what is due and does not wait for it. */
   async tend(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#running.size < atOnce) {
       const { instanceId } = this.#deps
@@ -52,7 +52,7 @@ export class WebhookSender {
       await failpoint('webhook.after_lease')
       const work: Promise<void> = this.#serve(webhook, signal)
         .catch((error: unknown) =>
-          this.#deps.log.warn({ err: error, webhook_id: webhook.webhook_id }, 'a webhook was not served; it is again'),
+          this.#deps.log.warn({ err: error, webhook_id: webhook.webhook_id }, 'failed to send a webhook; retrying'),
         )
         .then(() => void this.#running.delete(work))
       this.#running.add(work)
@@ -69,7 +69,7 @@ export class WebhookSender {
     const until = performance.now() + turnMs
     try {
       while (!signal.aborted && performance.now() < until) {
-        const webhook = await keepLease(db, lease)
+        const webhook = await renewLease(db, lease)
         if (webhook === null) return
         const asked = await nextByHand(db, webhook_id)
         if (asked !== null) await this.#sendByHand(webhook, asked, signal)
@@ -80,13 +80,13 @@ export class WebhookSender {
     }
   }
 
-  /** Whether there may be more to send. */
+  /** Returns whether there may be more to send. */
   async #sendNext(lease: Lease, webhook: WebhookRow, signal: AbortSignal): Promise<boolean> {
     const { db } = this.#deps
     const events = await eventsAfter(db, webhook.project_id, webhook.cursor, pageSize)
     const [first] = events
     if (first === undefined) return false
-    // What was to come next is not kept any more: the receiver is told to read again what there is.
+    // The next event is deleted already: the receiver is notified that it has to read the current state.
     if (first.id !== webhook.cursor + 1) return this.#sendOne(lease, webhook, resetBefore(first), signal)
     const wanted = events.find(({ type }) => wantsEvent(webhook.events, type))
     const before = (wanted?.id ?? (events.at(-1) ?? first).id + 1) - 1
@@ -94,7 +94,7 @@ export class WebhookSender {
     return wanted === undefined ? events.length === pageSize : this.#sendOne(lease, webhook, wanted, signal)
   }
 
-  async #sendOne(lease: Lease, webhook: WebhookRow, event: Told, signal: AbortSignal): Promise<boolean> {
+  async #sendOne(lease: Lease, webhook: WebhookRow, event: Payload, signal: AbortSignal): Promise<boolean> {
     const { db, log } = this.#deps
     const { webhook_id } = webhook
     const delivery = await beginDelivery(db, {
@@ -103,7 +103,7 @@ export class WebhookSender {
     await failpoint('webhook.before_send')
     const { kind, ...attempt } = await this.#send(webhook, delivery, event, signal)
     await failpoint('webhook.after_send')
-    // Cut off because this server ends: the next one sends it again.
+    // Cut off because this server stops: the next one sends it again.
     if (kind !== 'taken' && signal.aborted) return false
     const isTaken = await db.transaction().execute(async (trx) => {
       if (kind === 'taken') {
@@ -115,17 +115,17 @@ export class WebhookSender {
         pauseSeconds: pausesSeconds[Math.min(webhook.attempts, pausesSeconds.length - 1)]!,
         error: attempt.error ?? '',
         patienceHours: webhookPatienceHours,
-        gaveUp: kind === 'gone' ? 'It answered 410: it wants no more of this.' : null,
+        gaveUp: kind === 'gone' ? 'The receiver answered 410: it accepts no more deliveries.' : null,
       })
       await recordAttempt(trx, delivery.delivery_id, attempt, isPaused ? 'failed' : 'waiting')
-      if (isPaused) log.info({ webhook_id, error: attempt.error }, 'a webhook is paused: its receiver takes nothing')
+      if (isPaused) log.info({ webhook_id, error: attempt.error }, 'paused a webhook: its receiver accepts nothing')
       return false
     })
     await failpoint('webhook.after_row')
     return isTaken
   }
 
-  /** Tried once, whatever comes of it, and the events that wait their turn stay where they are. */
+  /** Tried once, whatever the outcome; waiting events keep their place. */
   async #sendByHand(webhook: WebhookRow, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps
     const event = await this.#eventOf(webhook, delivery)
@@ -135,23 +135,23 @@ export class WebhookSender {
     await db.transaction().execute((trx) => recordAttempt(trx, delivery.delivery_id, attempt, status))
   }
 
-  async #eventOf({ project_id, webhook_id }: WebhookRow, delivery: DeliveryRow): Promise<Told | Ping | null> {
+  async #eventOf({ project_id, webhook_id }: WebhookRow, delivery: DeliveryRow): Promise<Payload | Ping | null> {
     const { event_number, event_type, created_at } = delivery
     if (event_number === null) return { type: 'ping', project_id, webhook_id, created_at }
     if (event_type === 'reset') return { type: 'reset', id: event_number, project_id }
     return eventNumbered(this.#deps.db, project_id, event_number)
   }
 
-  async #send(webhook: WebhookRow, delivery: DeliveryRow, event: Told | Ping, signal: AbortSignal): Promise<Sent> {
+  async #send(webhook: WebhookRow, delivery: DeliveryRow, event: Payload | Ping, signal: AbortSignal): Promise<Sent> {
     const project = await getProject(this.#deps.db, webhook.project_id)
-    if (project === null) return { ...notKept, error: 'The project is gone.' }
+    if (project === null) return { ...notKept, error: 'The project was deleted.' }
     const secret = this.#deps.keyring.open({
       projectId: project.project_id,
       dataKey: project.data_key,
       aad: ['webhook', webhook.webhook_id],
       sealed: webhook.secret,
     })
-    return sendLetter(
+    return attemptDelivery(
       {
         url: webhook.url,
         secret,
@@ -176,14 +176,14 @@ interface Ping {
   created_at: string
 }
 
-/** What a webhook is sent in its turn: an event, or that some are gone. */
-type Told = ProjectEvent | { type: 'reset'; id: number; project_id: string }
+/** What a webhook gets in its turn: an event, or notice that some were deleted. */
+type Payload = ProjectEvent | { type: 'reset'; id: number; project_id: string }
 
-function resetBefore(event: ProjectEvent): Told {
+function resetBefore(event: ProjectEvent): Payload {
   return { type: 'reset', id: event.id - 1, project_id: event.project_id }
 }
 
 const notKept: Sent = {
   ...{ kind: 'refused', http_status: null, answer: null, ms: null },
-  error: 'The event is not kept any more.',
+  error: 'The event has been deleted.',
 }

@@ -2,7 +2,8 @@
 import { eventDaysKept, type Webhook, type WebhookDelivery } from '@svc/contract'
 import { sql } from 'kysely'
 import { isUuid, notFound } from '../auth/allow.ts'
-import { isLiving } from '../db/living.ts'
+import { ofLiveProject } from '../db/live-project.ts'
+import { isServerAlive } from '../db/live-instance.ts'
 import type { Db, DbOrTransaction, NewRow, Row } from '../db/schema.ts'
 import { cutPage, readIdCursor } from '../http/page.ts'
 
@@ -91,7 +92,7 @@ export async function listDeliveries(
   return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.delivery_id])
 }
 
-/** A ping, or the same event once more: tried once, as soon as its webhook's turn comes. */
+/** A ping or a redelivery: tried once, as soon as its webhook's turn comes. */
 export async function insertPing(trx: DbOrTransaction, input: { deliveryId: string; webhookId: string }) {
   return trx
     .insertInto('webhook_deliveries')
@@ -106,8 +107,8 @@ export async function insertPing(trx: DbOrTransaction, input: { deliveryId: stri
     .executeTakeFirstOrThrow()
 }
 
-/** Null when it is not there, or waits anyway. */
-export async function askAgain(
+/** Null when it does not exist, or waits anyway. */
+export async function queueRedelivery(
   trx: DbOrTransaction,
   input: { webhookId: string; deliveryId: string },
 ): Promise<DeliveryRow | null> {
@@ -140,7 +141,7 @@ export interface Lease {
   seconds: number
 }
 
-/** A webhook that has something to send and nobody who sends it: ours for so long. The one that waited longest first. The lease of a server that died counts no more. */
+/** Leases a webhook that has something to send and no sender, longest waiting first. A dead server's lease does not count. */
 export async function takeWebhook(
   db: Db,
   lease: Omit<Lease, 'webhookId'> & { staleSeconds: number },
@@ -150,20 +151,22 @@ export async function takeWebhook(
     where webhook_id = (
       select w.webhook_id from webhooks w left join project_event_counters c on c.project_id = w.project_id
       where (w.lease_until <= now() or (w.lease_by <> ${lease.instanceId}
-        and not ${isLiving(sql.ref('w.lease_by'), lease.staleSeconds)})) and (
+        and not ${isServerAlive(sql.ref('w.lease_by'), lease.staleSeconds)})) and (
         (w.paused_reason is null and (w.next_attempt_at is null or w.next_attempt_at <= now()) and w.cursor < c.last)
         or exists (select 1 from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.by_hand and d.status = 'waiting'))
+        and ${ofLiveProject(sql.ref('w.project_id'))}
       order by w.lease_until limit 1 for update of w skip locked)
     returning *`.execute(db)
   return rows[0] ?? null
 }
 
-/** The webhook as it is now, ours for so long again. Null: it is gone, or somebody else has it. */
-export async function keepLease(db: Db, lease: Lease): Promise<WebhookRow | null> {
+/** Renews the lease and returns the current row. Null: it is deleted, its project is deleted, or another server has it. */
+export async function renewLease(db: Db, lease: Lease): Promise<WebhookRow | null> {
   const { rows } = await sql<WebhookRow>`
     update webhooks set lease_until = now() + make_interval(secs => ${lease.seconds})
     where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId} and lease_until > now()
+      and ${ofLiveProject(sql.ref('webhooks.project_id'))}
     returning *`.execute(db)
   return rows[0] ?? null
 }
@@ -193,7 +196,7 @@ export async function nextByHand(db: Db, webhookId: string): Promise<DeliveryRow
   return row ?? null
 }
 
-/** The row of an event's delivery, the same at every try: its id is what a receiver knows it by. */
+/** The row of an event's delivery, the same at every try: receivers deduplicate by its id. */
 export async function beginDelivery(
   db: Db,
   row: { delivery_id: string; webhook_id: string; event_number: number; event_type: string },
@@ -227,13 +230,13 @@ export async function recordAttempt(
     .execute()
 }
 
-/** What was sent, or was not asked for, is behind. Only forwards, and only by whoever has the lease. */
+/** Skips what was sent or not subscribed to. Only forwards, and only by the holder of the lease. */
 export async function passEvents(trx: DbOrTransaction, lease: Lease, number: number): Promise<void> {
   await sql`update webhooks set cursor = ${number}, attempts = 0, failing_since = null, next_attempt_at = null, last_error = null
     where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId} and cursor < ${number}`.execute(trx)
 }
 
-/** The next try comes after a pause; after a day of them, or when `gaveUp` says why, there is none. */
+/** Schedules the next try after a pause; none after a day of them, or when `gaveUp` gives a reason. */
 export async function recordFailure(
   trx: DbOrTransaction,
   lease: Lease,
@@ -244,13 +247,13 @@ export async function recordFailure(
       last_error = ${failure.error}, next_attempt_at = now() + make_interval(secs => ${failure.pauseSeconds}),
       paused_reason = coalesce(paused_reason, ${failure.gaveUp}::text, case
         when failing_since < now() - make_interval(hours => ${failure.patienceHours}::integer)
-        then 'Nothing was taken for a day. The last try: ' || ${failure.error}::text end)
+        then 'No delivery was accepted for a day. Last try: ' || ${failure.error}::text end)
     where webhook_id = ${lease.webhookId} and lease_by = ${lease.instanceId}
     returning paused_reason`.execute(trx)
   return { isPaused: rows[0]?.paused_reason != null }
 }
 
-/** The log goes with the events it is of. */
+/** Deliveries expire with the events they deliver. */
 export async function forgetOldDeliveries(db: DbOrTransaction): Promise<void> {
   await sql`delete from webhook_deliveries where delivery_id in (
     select delivery_id from webhook_deliveries

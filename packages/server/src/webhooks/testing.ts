@@ -1,4 +1,4 @@
-/** A receiver of webhooks, which answers as it is told to. */
+/** A receiver of webhooks with programmable responses. */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,11 +11,11 @@ export interface Letter {
 
 export interface Receiver {
   url: string
-  /** Every request in the order in which it came, taken or not. */
+  /** Every request in order of arrival, accepted or not. */
   letters: Letter[]
-  /** The most that were under way at once. */
+  /** The most requests in progress at once. */
   atOnceMax: number
-  /** What it answers: a status, or a way of its own. */
+  /** The response: a status, or a function that writes it. */
   answer: number | ((letter: Letter, response: ServerResponse) => void)
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function startReceiver(): Promise<Receiver> {
   return receiver
 }
 
-/** As a receiver checks it, without a look at our code. */
+/** Verifies a signature as a receiver does, without our code. */
 export function isGenuine({ headers, raw }: Letter, secret: string): boolean {
   const expected = createHmac('sha256', secret).update(`${headers['x-svc-timestamp']}.${raw}`).digest('hex')
   return headers['x-svc-signature'] === `sha256=${expected}`

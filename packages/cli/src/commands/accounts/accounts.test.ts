@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ids, startService, svc, aProject } from '../../testing.ts'
 
-const home = { account_id: ids.account, name: 'Home', plan: 'selfhost', role: 'owner' } as const
-const labs = { account_id: ids.token, name: 'Labs', plan: 'team', role: 'admin' } as const
+const home = { account_id: ids.account, slug: 'home-11111111', name: 'Home', plan: 'selfhost', role: 'owner' } as const
+const labs = { account_id: ids.token, slug: 'labs-22222222', name: 'Labs', plan: 'team', role: 'admin' } as const
 
 test('the account of `use` is the one that commands are about', async () => {
   await using service = startService({
@@ -21,6 +21,7 @@ test('the account of `use` is the one that commands are about', async () => {
     accounts: { [new URL(service.url).origin]: labs.account_id },
   })
   expect((await svc(['accounts', 'ls'], { service, env })).stdout).toMatch(/Home[^]*\n\*\s+Labs/)
+  expect((await svc(['whoami'], { service, env })).stdout).toMatch(/account:\s+Labs/)
   await svc(['members', 'ls'], { service, env })
   expect(service.of('listMembers').at(-1)?.params).toEqual({ accountId: labs.account_id })
   await svc(['members', 'ls', '--account', 'Home'], { service, env })
@@ -43,5 +44,5 @@ test('creates and edits', async () => {
 test('an unknown account names yours', async () => {
   await using service = startService({ listAccounts: () => ({ accounts: [home] }) })
   const ran = await svc(['accounts', 'use', 'Lab'], { service })
-  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`Yours: Home (${ids.account})`)])
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`Your accounts: Home (${ids.account})`)])
 })

@@ -1,12 +1,12 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { planFlag } from './plan.ts'
 
 export const create = command({
-  summary: "Create an account that you own; for owners of the server's first account",
+  summary: "Create an account that you own (for owners of the server's first account)",
   scope: 'host',
-  args: { name: { summary: 'Its name' } },
+  args: { name: { summary: 'Name of the account' } },
   flags: { plan: planFlag },
   examples: ['svc accounts create Research', 'svc accounts create Trial --plan free'],
   async run(ctx, { args, flags }) {

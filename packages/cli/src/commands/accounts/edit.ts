@@ -1,21 +1,23 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { resolveAccountId } from '../members/account.ts'
 import { planFlag } from './plan.ts'
 
 export const edit = command({
   summary: 'Rename an account, or change its plan',
-  about: ["Plans are changed by owners of the server's first account. A lower cap ends no session that runs."],
+  about: [
+    "Only owners of the server's first account can change a plan. Running sessions continue under a lower limit.",
+  ],
   scope: 'host',
-  args: { account: { summary: 'Its name or id (default: the active one)', optional: true } },
-  flags: { name: { kind: 'text', summary: 'Its new name', value: 'name' }, plan: planFlag },
+  args: { account: { summary: 'Name or id of the account (default: the active one)', optional: true } },
+  flags: { name: { kind: 'text', summary: 'New name of the account', value: 'name' }, plan: planFlag },
   examples: ['svc accounts edit Research --name Labs', 'svc accounts edit Trial --plan pro'],
   async run(ctx, { args, flags }) {
     const { name, plan } = flags
     if (name === undefined && plan === undefined)
-      throw new UsageError('Give --name or --plan', { next: ['svc accounts edit --name <name>'] })
+      throw new UsageError('Nothing to change: pass --name or --plan', { next: ['svc accounts edit --name <name>'] })
     const accountId = await resolveAccountId(ctx, args.account)
     const account = await reply(
       (await ctx.api()).PATCH('/v1/accounts/{accountId}', {

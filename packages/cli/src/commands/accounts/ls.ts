@@ -1,13 +1,11 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { chosenAccountId } from '../members/account.ts'
 
 export const ls = command({
   summary: 'List your accounts',
-  about: ['The account that commands are about is marked; `svc accounts use <name>` chooses another.'],
+  about: ['Marks the active account; `svc accounts use <name>` switches to another.'],
   scope: 'host',
-  args: {},
-  flags: {},
   examples: ['svc accounts ls', 'svc accounts ls --json'],
   async run(ctx) {
     const { accounts } = await reply((await ctx.api()).GET('/v1/accounts'))

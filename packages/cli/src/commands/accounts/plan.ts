@@ -1,7 +1,7 @@
-import type { Flag } from '../../command.ts'
+import type { Flag } from '../../arguments/command.ts'
 
 export const planFlag = {
   kind: 'choice',
-  summary: 'How many sessions may be live at a time: free 3, pro 50, team 200, selfhost any number',
+  summary: 'Limit of live sessions: free 3, pro 50, team 200, selfhost unlimited',
   choices: ['free', 'pro', 'team', 'selfhost'],
 } as const satisfies Flag

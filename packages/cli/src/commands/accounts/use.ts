@@ -1,14 +1,13 @@
-import { command } from '../../command.ts'
-import { changeConfig } from '../../config-file.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { changeConfig } from '../../config/config-file.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { findAccount } from '../members/account.ts'
 
 export const use = command({
-  summary: 'Choose the account that commands are about on this host',
-  about: ['New projects belong to it, and members, audit and usage show it.'],
+  summary: 'Choose the active account on this host',
+  about: ['New projects belong to it, and members, audit and usage apply to it.'],
   scope: 'host',
-  args: { account: { summary: 'Its name or id' } },
-  flags: {},
+  args: { account: { summary: 'Name or id of the account' } },
   examples: ['svc accounts use Research', 'svc accounts use Personal --host work'],
   async run(ctx, { args }) {
     const account = await findAccount(await ctx.api(), args.account)

@@ -1,13 +1,12 @@
-import { command } from '../../command.ts'
-import { changeConfig } from '../../config-file.ts'
+import { command } from '../../arguments/command.ts'
+import { changeConfig } from '../../config/config-file.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const rm = command({
   summary: 'Remove an alias',
   scope: 'nothing',
-  args: { name: { summary: 'Its name' } },
-  flags: {},
+  args: { name: { summary: 'Name of the alias' } },
   examples: ['svc alias rm co', 'svc alias rm co --json'],
   async run(ctx, { args: { name } }) {
     if (!Object.hasOwn((await ctx.config()).aliases ?? {}, name))

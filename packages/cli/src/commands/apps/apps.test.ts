@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { aDeploy, anApp } from '../../testing-app.ts'
+import { aDeploy, anApp } from '../../testing/app.ts'
 import { ids, startService, svc, token } from '../../testing.ts'
 
 let deploys = [aDeploy()]
@@ -52,9 +52,9 @@ describe('svc apps', () => {
     expect(stdout).toMatch(/#2\s+running\s+c{12}\s+b{12}\s+default branch/)
   })
 
-  test('deploy says what is on its way; --wait ends with it, and fails with its reason', async () => {
+  test('deploy says what is queued; --wait ends with it, and fails with its reason', async () => {
     const asked = await svc(['apps', 'deploy', 'site'], { env })
-    expect(asked.stdout).toContain('Deploy #3 of site at cccccccccccc is on its way')
+    expect(asked.stdout).toContain('Deploy #3 of site at cccccccccccc is queued')
     expect(service.of('deployApp').at(-1)?.headers.get('idempotency-key')).toBeString()
     const waited = await svc(['apps', 'deploy', 'site', '--wait'], { env })
     expect(waited).toMatchObject({ code: 0, stdout: expect.stringContaining('serves at http://site--app') })
@@ -62,7 +62,7 @@ describe('svc apps', () => {
     const failed = await svc(['apps', 'deploy', 'site', '--wait'], { env })
     expect(failed.code).toBe(1)
     expect(failed.stderr).toContain('Deploy #3 failed: No such file.')
-    expect(failed.stderr).toContain('Deploy #2 goes on serving.')
+    expect(failed.stderr).toContain('Deploy #2 keeps serving.')
   })
 
   test('rollback takes a number or nothing, and no other word', async () => {
@@ -77,7 +77,7 @@ describe('svc apps', () => {
     const { stdout, stderr } = await svc(['apps', 'logs', 'site'], { env })
     expect(stdout).toContain('11:00:01 build built ')
     expect(stdout).not.toContain('\u001b[31mred')
-    expect(stderr).toContain('earlier lines are left out')
+    expect(stderr).toContain('earlier lines are omitted')
   })
 
   test('logs --follow goes on; with --json every event is a line', async () => {

@@ -1,14 +1,16 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { tellDeploy } from './watch.ts'
-import { appArg } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { recordDeployEvent } from './watch.ts'
+import { appArg } from './labels.ts'
 
 export const deploy = command({
-  summary: 'Deploy an app from the default branch now, also one that was stopped',
-  about: ['A change on the default branch is deployed by itself. What runs goes on until the new one answers.'],
+  summary: 'Deploy an app from the default branch now, even if it is stopped',
+  about: [
+    'Changes on the default branch deploy automatically. The running version keeps serving until the new one responds.',
+  ],
   scope: 'project',
   args: { app: appArg },
-  flags: { wait: { kind: 'switch', summary: 'Wait until it serves; fail with its reason when it does not' } },
+  flags: { wait: { kind: 'switch', summary: 'Wait until it serves; fail with the reason if it does not' } },
   examples: ['svc apps deploy site', 'svc apps deploy site --wait'],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
@@ -17,6 +19,6 @@ export const deploy = command({
         params: { path: { projectId, slug: args.app }, header: onlyOnce(ctx.io) },
       }),
     )
-    await tellDeploy(ctx, api, projectId, asked, flags.wait === true)
+    await recordDeployEvent(ctx, api, projectId, asked, flags.wait === true)
   },
 })

@@ -1,30 +1,30 @@
 import type { ApiClient } from '@svc/contract/api'
 import { reply, replyStream } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
-import { dim } from '../../output.ts'
-import type { AppDeploy, AppLog } from '../../wire.ts'
-import { appArg, shortCommit } from './words.ts'
+import { dim } from '../../terminal/output.ts'
+import type { AppDeploy, AppLog } from '../../api-types.ts'
+import { appArg, shortCommit } from './labels.ts'
 
 type Line = AppLog['lines'][number]
 
 const reconnectsMax = 5
 
 export const logs = command({
-  summary: 'Print what building and running an app said',
+  summary: 'Print the build and run logs of an app',
   about: [
-    'Of the newest deploy, unless --deploy names one. With --follow it goes on until Ctrl-C, and over to the next deploy when there is one. With --json and --follow every event is a line.',
+    'Shows the newest deploy, or the one of --deploy. --follow continues until Ctrl-C and switches to the next deploy. With --json and --follow each event is a line.',
   ],
   scope: 'project',
   args: { app: appArg },
   flags: {
-    follow: { kind: 'switch', summary: 'Go on printing what it says' },
+    follow: { kind: 'switch', summary: 'Keep printing new lines' },
     deploy: { kind: 'text', summary: 'Number or id of a deploy', value: 'deploy' },
     lines: {
       kind: 'number',
-      summary: 'How many of the last lines (default: 500)',
+      summary: 'Number of last lines (default: 500)',
       value: 'count',
       min: 0,
       max: 5000,
@@ -42,9 +42,9 @@ export const logs = command({
     const found = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}/logs', { params: where }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.deploy === null) return out.note('It was never deployed.')
+    if (found.deploy === null) return out.note('No deploys yet.')
     sayDeploy(ctx, found.deploy)
-    if (found.truncated) out.note('… earlier lines are left out')
+    if (found.truncated) out.note('… earlier lines are omitted')
     for (const line of found.lines) printLine(ctx, line)
   },
 })
@@ -54,7 +54,7 @@ interface Where {
   query: { lines: number; deploy?: string }
 }
 
-/** A connection that breaks is taken up where it broke. */
+/** Resumes after a broken connection. */
 async function follow(ctx: Context, api: ApiClient, where: Where): Promise<void> {
   const { io } = ctx
   let lastId: string | null = null
@@ -74,7 +74,7 @@ async function follow(ctx: Context, api: ApiClient, where: Where): Promise<void>
         lastId = id ?? lastId
         printEvent(ctx, event, data)
       }
-      // Its end is the app's: it was taken out of svc.toml.
+      // The stream ends when the app is removed from svc.toml.
       return
     } catch (error) {
       const isCut = error instanceof Refusal ? error.code === 'unreachable' : error instanceof TypeError

@@ -1,21 +1,19 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim } from '../../output.ts'
-import { warnOfErrors } from '../triggers/words.ts'
-import { shortCommit, statePiece } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { dim } from '../../terminal/output.ts'
+import { warnOfErrors } from '../triggers/labels.ts'
+import { shortCommit, statePiece } from './labels.ts'
 
 export const ls = command({
   summary: 'List the apps of svc.toml on the default branch',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc apps ls', 'svc apps ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
     const found = await reply(api.GET('/v1/projects/{projectId}/apps', { params: { path: { projectId } } }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.apps.length === 0) out.note('No apps. Add an [[apps]] table to svc.toml in a change request.')
+    if (found.apps.length === 0) out.note('No apps yet. Define them as [[apps]] in svc.toml.')
     else
       out.table(found.apps, [
         { title: 'SLUG', of: (app) => app.slug },

@@ -1,19 +1,19 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { tellDeploy } from './watch.ts'
-import { appArg } from './words.ts'
+import { recordDeployEvent } from './watch.ts'
+import { appArg } from './labels.ts'
 
 export const rollback = command({
-  summary: 'Deploy what an earlier deploy was made from',
+  summary: 'Deploy the commit of an earlier deploy',
   about: [
-    'Without --to it is the last one that served before this one; again, it is the one before that. The next change on the default branch deploys as always.',
+    'Without --to, goes back to the previous deploy that served; repeat to go further back. The next change on the default branch deploys as usual.',
   ],
   scope: 'project',
   args: { app: appArg },
   flags: {
-    to: { kind: 'text', summary: 'Number or id of the deploy to go back to', value: 'deploy' },
-    wait: { kind: 'switch', summary: 'Wait until it serves; fail with its reason when it does not' },
+    to: { kind: 'text', summary: 'Number or id of an earlier deploy', value: 'deploy' },
+    wait: { kind: 'switch', summary: 'Wait until it serves; fail with the reason if it does not' },
   },
   examples: ['svc apps rollback site', 'svc apps rollback site --to 3 --wait'],
   async run(ctx, { args, flags }) {
@@ -25,7 +25,7 @@ export const rollback = command({
         body: to === undefined ? {} : { deploy: to },
       }),
     )
-    await tellDeploy(ctx, api, projectId, asked, flags.wait === true)
+    await recordDeployEvent(ctx, api, projectId, asked, flags.wait === true)
   },
 })
 
@@ -34,7 +34,7 @@ function deployOf(text: string | undefined): number | string | undefined {
   const [, number] = /^#?([1-9]\d{0,8})$/.exec(text) ?? []
   if (number !== undefined) return Number(number)
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text
-  throw new UsageError(`${JSON.stringify(text)} is no number or id of a deploy`, {
-    hint: '`svc apps show <app>` lists them.',
+  throw new UsageError(`${JSON.stringify(text)} is not the number or id of a deploy`, {
+    hint: '`svc apps show <app>` lists the deploys.',
   })
 }

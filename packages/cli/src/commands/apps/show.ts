@@ -1,8 +1,8 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { openPage, projectPage, webFlag } from '../../dashboard.ts'
-import { dim } from '../../output.ts'
-import { appArg, causeOf, shortCommit, sourceOf, statePiece } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
+import { dim } from '../../terminal/output.ts'
+import { appArg, causeOf, shortCommit, sourceOf, statePiece } from './labels.ts'
 
 export const show = command({
   summary: 'Show one app with its deploys',

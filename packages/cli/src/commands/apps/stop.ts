@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { green } from '../../output.ts'
-import { appArg } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { green } from '../../terminal/output.ts'
+import { appArg } from './labels.ts'
 
 export const stop = command({
-  summary: 'Stop an app; it stays stopped until it is deployed again',
+  summary: 'Stop an app until it is deployed again',
   scope: 'project',
   args: { app: appArg },
-  flags: {},
   examples: ['svc apps stop site', 'svc apps stop site --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()

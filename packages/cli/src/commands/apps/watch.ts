@@ -1,15 +1,15 @@
-/** Follows a deploy to its end, and says on stderr where it is. */
+/** Follows a deploy to its end and reports its progress on stderr. */
 import type { ApiClient } from '@svc/contract/api'
 import { reply } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { duration } from '../../time.ts'
-import type { App, AppDeploy } from '../../wire.ts'
-import { shortCommit } from './words.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { duration } from '../../terminal/time.ts'
+import type { App, AppDeploy } from '../../api-types.ts'
+import { shortCommit } from './labels.ts'
 
 const lookEveryMs = 500
-/** A build may take a quarter of an hour, and may have to wait for others. */
+/** A build may take a quarter of an hour, and may wait for others. */
 const waitMaxMs = 30 * 60_000
 
 interface Asked {
@@ -17,14 +17,14 @@ interface Asked {
   deploy: AppDeploy
 }
 
-/** Says what was asked for; with `wait`, ends when it serves and throws when it will not. */
-export async function tellDeploy(ctx: Context, api: ApiClient, projectId: string, asked: Asked, wait: boolean) {
+/** Reports the requested deploy. With `wait`, resolves when it serves and throws when it fails. */
+export async function recordDeployEvent(ctx: Context, api: ApiClient, projectId: string, asked: Asked, wait: boolean) {
   const { out } = ctx
   const { slug } = asked.app
   if (!wait) {
     if (out.json) return out.document(asked)
     const { number, commit_sha } = asked.deploy
-    out.line(green('✓ '), 'Deploy ', bold(`#${number}`), ` of ${slug} at ${shortCommit(commit_sha)} is on its way`)
+    out.line(green('✓ '), 'Deploy ', bold(`#${number}`), ` of ${slug} at ${shortCommit(commit_sha)} is queued`)
     return out.note(`Follow it: ${ctx.next(`svc apps logs ${slug} --follow`)}`)
   }
   const app = await untilOver(ctx, api, projectId, asked)
@@ -46,12 +46,12 @@ async function untilOver(ctx: Context, api: ApiClient, projectId: string, { app,
         'deploy_failed',
         `Deploy #${deploy.number} ${now?.status ?? 'is gone'}: ${now?.error ?? ''}`.trim(),
         {
-          hint: found.live === null ? 'Nothing serves now.' : `Deploy #${found.live.number} goes on serving.`,
+          hint: found.live === null ? 'The app is not serving.' : `Deploy #${found.live.number} keeps serving.`,
           next: [`svc apps logs ${app.slug} --deploy ${deploy.number}`],
         },
       )
     out.passing(`${now.status} ${duration(io.now() - began)}`)
     await io.sleep(lookEveryMs)
   }
-  throw new Refusal('timed_out', 'The deploy does not end', { next: [`svc apps show ${app.slug}`] })
+  throw new Refusal('timed_out', 'Timed out: the deploy is still running', { next: [`svc apps show ${app.slug}`] })
 }

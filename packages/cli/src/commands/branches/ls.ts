@@ -1,13 +1,12 @@
 import { replyPage } from '../../api.ts'
-import { command } from '../../command.ts'
-import { limitFlag } from '../../limit.ts'
-import { dim } from '../../output.ts'
-import { shortSha } from '../cr/words.ts'
+import { command } from '../../arguments/command.ts'
+import { limitFlag } from '../../arguments/limit.ts'
+import { dim } from '../../terminal/output.ts'
+import { shortSha } from '../cr/labels.ts'
 
 export const ls = command({
-  summary: 'List the branches of the project by name, as they are now',
+  summary: 'List the branches of the project by name',
   scope: 'project',
-  args: {},
   flags: { limit: limitFlag },
   examples: ['svc branches ls', 'svc branches ls --json name,sha'],
   async run(ctx, { flags: { limit } }) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { aChannel } from '../../testing-channel.ts'
+import { aChannel } from '../../testing/channel.ts'
 import { type Answers, ids, startService, svc, token } from '../../testing.ts'
 
 const answers: Answers = {}
@@ -66,7 +66,7 @@ describe('svc channels', () => {
     answers.testChannel = () => ({ sent: false, error: 'the channel is archived (is_archived)' })
     const { code, stderr } = await svc(['channels', 'test', '#dev'], { env })
     expect(code).toBe(1)
-    expect(stderr).toContain('#dev did not take the message: the channel is archived')
+    expect(stderr).toContain('#dev did not accept the message: the channel is archived')
   })
 
   test('link says whom, warns of another address, and asks', async () => {
@@ -79,7 +79,9 @@ describe('svc channels', () => {
       ...{ chat_user_email: 'eve@evil.test', project_id: ids.project, project_name: 'app', account_name: 'Home' },
       ...{ user_name: 'Ada', user_email: 'ada@example.com', expires_at: '2026-11-21T12:00:00.000Z' },
     })
-    expect((await svc(['channels', 'link', 'a-code-of-the-chat', '--yes'], { env })).stderr).toContain('not yours')
+    expect((await svc(['channels', 'link', 'a-code-of-the-chat', '--yes'], { env })).stderr).toContain(
+      'differs from yours',
+    )
   })
 
   test('of several, one has to be named where nobody can pick', async () => {

@@ -1,29 +1,28 @@
 import { reply } from '../../api.ts'
-import { askHidden } from '../../ask-hidden.ts'
-import { command } from '../../command.ts'
+import { askHidden } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 import { placeOf } from './find.ts'
 
 export const connect = command({
   summary: 'Connect a channel of a chat workspace to the project',
   about: [
-    'Make the app first: --app-manifest prints what Slack asks for under "Create New App", "From a manifest". Install it, and invite it in the channel.',
-    'The bot token and the signing secret are tested, kept sealed and never shown. On a terminal they are asked for; --credentials - reads them from stdin, the token on the first line and the secret on the second. Connecting a connected channel again replaces them.',
+    'First create the app: --app-manifest prints the manifest for Slack\'s "Create New App", "From a manifest". Install the app and invite it to the channel.',
+    'The server tests the bot token and the signing secret, stores them encrypted and never shows them. A terminal prompts for them; --credentials - reads them from stdin: the token on the first line, the secret on the second. Connecting a channel again replaces them.',
   ],
   scope: 'project',
-  args: {},
   flags: {
-    channel: { kind: 'text', summary: 'Id of the channel, from the end of its details in Slack', value: 'C0123456789' },
-    credentials: { kind: 'text', summary: '-: token and secret come from stdin, one a line', value: '-' },
+    channel: { kind: 'text', summary: 'Id of the channel, at the end of its details in Slack', value: 'C0123456789' },
+    credentials: { kind: 'text', summary: '- reads token and secret from stdin, one per line', value: '-' },
     platform: { kind: 'choice', summary: 'The chat platform', choices: ['slack'] },
     'allow-unlinked': {
       kind: 'switch',
-      summary: 'Members of the workspace who are not linked may start sessions, for you',
+      summary: 'Let unlinked members of the workspace start sessions on your behalf',
     },
-    'app-manifest': { kind: 'switch', summary: 'Print what to make the app from, and stop' },
+    'app-manifest': { kind: 'switch', summary: 'Print the app manifest and exit' },
   },
   examples: [
     'svc channels connect --app-manifest',
@@ -46,7 +45,7 @@ export const connect = command({
     const conversation = flags.channel
     if (conversation === undefined)
       throw new UsageError('Missing --channel', {
-        hint: 'The id stands at the end of the details of the channel in Slack.',
+        hint: "Find the id at the end of the channel's details in Slack.",
         next: ['svc channels connect --channel C0123456789', 'svc channels connect --app-manifest'],
       })
     const { token, secret } = await credentials(ctx, flags.credentials)
@@ -68,9 +67,8 @@ export const connect = command({
       bold(placeOf(made)),
       ` of ${made.workspace_name} is connected; the app is @${made.bot_name} there`,
     )
-    if (made.shared_externally)
-      out.warn('People outside of the workspace read this channel, and will read the answers.')
-    out.note(`Let Slack verify the request URL now, then: ${ctx.next('svc channels test')}`)
+    if (made.shared_externally) out.warn('People outside the workspace can read this channel, and so the answers.')
+    out.note(`Let Slack verify the request URL, then run: ${ctx.next('svc channels test')}`)
     out.note(`Link yourself: write "@${made.bot_name} link" in the channel.`)
   },
 })
@@ -90,13 +88,13 @@ async function credentials(ctx: Context, from: string | undefined): Promise<{ to
     })
     return { token, secret }
   }
-  // On the command line they would be in the history of the shell, and in everybody's list of processes.
-  if (from !== '-') throw new UsageError('--credentials takes - and reads stdin', { next: corrected })
+  // As arguments, these would be in the shell's history and in the process list.
+  if (from !== '-') throw new UsageError('--credentials accepts only -, which reads stdin', { next: corrected })
   const lines = (await readStdin(ctx.io, 'the bot token, and the signing secret on the next line'))
     .split('\n')
     .map((text) => text.trim())
     .filter((text) => text !== '')
   if (lines.length !== 2)
-    throw new UsageError('stdin has to hold two lines: the bot token, then the signing secret', { next: corrected })
+    throw new UsageError('stdin must have two lines: the bot token, then the signing secret', { next: corrected })
   return { token: lines[0]!, secret: lines[1]! }
 }

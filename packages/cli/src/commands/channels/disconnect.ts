@@ -1,11 +1,11 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
 
 export const disconnect = command({
-  summary: 'Disconnect a channel: its credentials are forgotten, its sessions stay',
+  summary: 'Disconnect a channel: deletes its credentials and keeps its sessions',
   scope: 'project',
   args: { channel: channelArg },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },

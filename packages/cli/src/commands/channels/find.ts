@@ -1,18 +1,17 @@
 import type { ApiClient } from '@svc/contract/api'
 import { reply } from '../../api.ts'
-import { pick } from '../../ask.ts'
+import { findOne } from '../../arguments/find-one.ts'
+import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Channel } from '../../wire.ts'
+import type { Channel } from '../../api-types.ts'
 
 export const channelArg = {
-  summary: 'Its name or id (default: the only one there is)',
+  summary: 'Name or id of the channel (default: the only one)',
   optional: true,
 } as const
 
-const prefixMin = 4
-
-/** By id, the first characters of it, the platform's id or the name; without any, the only one, or a picker. */
+/** Without an argument: the only channel, or a picker. */
 export async function findChannel(
   ctx: Context,
   { api, projectId }: { api: ApiClient; projectId: string },
@@ -21,7 +20,7 @@ export async function findChannel(
   const { named, command } = input
   const { channels } = await reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } } }))
   if (channels.length === 0)
-    throw new Refusal('not_found', 'No channel is connected to this project', { next: ['svc channels connect'] })
+    throw new Refusal('not_found', 'This project has no connected channels', { next: ['svc channels connect'] })
   if (named === undefined) {
     if (channels.length === 1) return channels[0]!
     return pick(ctx, {
@@ -32,19 +31,12 @@ export async function findChannel(
     })
   }
   const wanted = named.replace(/^#/, '')
-  const found = channels.filter(
-    ({ channel_id, conversation_id, conversation_name }) =>
-      conversation_id === wanted ||
-      conversation_name === wanted ||
-      (wanted.length >= prefixMin && channel_id.startsWith(wanted.toLowerCase())),
-  )
-  if (found.length === 1) return found[0]!
-  if (found.length > 1)
-    throw new Refusal('ambiguous', `${found.length} channels could be meant by ${JSON.stringify(named)}`, {
-      hint: 'Give the id.',
-      next: ['svc channels ls'],
-    })
-  throw new Refusal('not_found', `No channel ${JSON.stringify(named)} is connected`, { next: ['svc channels ls'] })
+  return findOne(channels, wanted, {
+    what: ['channel', 'channels'],
+    id: (channel) => channel.channel_id,
+    isNamed: (channel) => channel.conversation_id === wanted || channel.conversation_name === wanted,
+    next: ['svc channels ls'],
+  })
 }
 
 export const placeOf = ({ conversation_name }: Pick<Channel, 'conversation_name'>) => `#${conversation_name}`

@@ -1,16 +1,18 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
-import { quote } from '../../shell.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { quote } from '../../arguments/shell-word.ts'
 
 export const link = command({
-  summary: 'Link a chat user to yourself, by the code the app gave in the chat',
+  summary: 'Link a chat user to yourself with the code from the chat',
   about: [
-    'Mention the app in a connected channel and write "link": it answers to you alone, with a code. Whoever is named when you are asked acts as you from then on: do not confirm a code that somebody sent you.',
+    'Mention the app in a connected channel and write "link": it sends you a code that only you can see. The chat user in the confirmation can then act as you, so never confirm a code that you got from another person.',
   ],
   scope: 'host',
-  args: { code: { summary: 'What the app whispered', hint: 'Mention the app in the channel and write "link".' } },
+  args: {
+    code: { summary: "The code from the app's reply", hint: 'Mention the app in the channel and write "link".' },
+  },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc channels link 3kTq…', 'svc channels link 3kTq… --yes'],
   async run(ctx, { args, flags }) {
@@ -22,7 +24,7 @@ export const link = command({
     const them = `${address(found.chat_user_name, found.chat_user_email)} of ${found.workspace_name}`
     const hasOther =
       found.chat_user_email !== null && found.user_email !== null && found.chat_user_email !== found.user_email
-    if (hasOther) out.warn(`Their address in the chat is not yours (${found.user_email}). Is that you?`)
+    if (hasOther) out.warn(`Their e-mail address in the chat differs from yours (${found.user_email}). Is that you?`)
     await confirm(ctx, {
       question: `Let ${them} act as you, ${address(found.user_name, found.user_email)}, in ${found.account_name}?`,
       yes: flags.yes,
@@ -31,6 +33,6 @@ export const link = command({
     const made = await reply(api.POST('/v1/channel-links', { body }))
     if (out.json) return out.document(made)
     out.line(green('✓ '), bold(made.chat_user_name), ` of ${made.workspace_name} acts as you`)
-    out.note(`To end that: ${ctx.next('svc channels unlink')}`)
+    out.note(`To unlink: ${ctx.next('svc channels unlink')}`)
   },
 })

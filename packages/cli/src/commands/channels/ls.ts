@@ -1,22 +1,19 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { green, red, yellow } from '../../output.ts'
-import { warnOfErrors } from '../triggers/words.ts'
+import { command } from '../../arguments/command.ts'
+import { green, red, yellow } from '../../terminal/output.ts'
+import { warnOfErrors } from '../triggers/labels.ts'
 import { placeOf } from './find.ts'
 
 export const ls = command({
   summary: 'List the chat channels of the project',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc channels ls', 'svc channels ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
     const found = await reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } } }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.channels.length === 0)
-      out.note(`No channel is connected. ${ctx.next('svc channels connect')} connects one.`)
+    if (found.channels.length === 0) out.note(`No channels yet. Connect one: ${ctx.next('svc channels connect')}`)
     else
       out.table(found.channels, [
         { title: 'CHANNEL', of: placeOf },

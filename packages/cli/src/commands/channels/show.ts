@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green, red, yellow } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
 
 export const show = command({
   summary: 'Show a channel with its newest threads and messages, and who is linked',
   scope: 'project',
   args: { channel: channelArg },
-  flags: {},
   examples: ['svc channels show', 'svc channels show dev --json'],
   async run(ctx, { args }) {
     const at = await ctx.project()
@@ -24,9 +23,9 @@ export const show = command({
       ['app', `@${found.bot_name}`],
       ['state', found.error === null ? green('connected') : red(found.error)],
       ['agent', found.agent ?? dim('the default')],
-      ['told of', found.events.length === 0 ? dim('its own sessions') : found.events.join(', ')],
-      ['unlinked people', found.allow_unlinked ? yellow('may start sessions') : 'may do nothing'],
-      ...(found.shared_externally ? ([['read by', yellow('people outside of the workspace too')]] as const) : []),
+      ['notifies about', found.events.length === 0 ? dim('its own sessions') : found.events.join(', ')],
+      ['unlinked users', found.allow_unlinked ? yellow('may start sessions') : 'have no access'],
+      ...(found.shared_externally ? ([['read by', yellow('people outside the workspace, too')]] as const) : []),
       ['connected', out.time(found.created_at)],
       ['id', found.channel_id],
     ])

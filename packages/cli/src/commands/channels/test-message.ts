@@ -1,14 +1,13 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
 
 export const test = command({
-  summary: 'Write a message into a channel now, and say how it went',
+  summary: 'Send a test message to a channel',
   scope: 'project',
   args: { channel: channelArg },
-  flags: {},
   examples: ['svc channels test', 'svc channels test dev --json'],
   async run(ctx, { args }) {
     const at = await ctx.project()
@@ -22,9 +21,9 @@ export const test = command({
     if (!went.sent)
       throw new Refusal(
         'not_available',
-        `${placeOf(channel)} did not take the message: ${went.error ?? 'no reason given'}`,
+        `${placeOf(channel)} did not accept the message: ${went.error ?? 'no reason given'}`,
         {
-          hint: 'Connecting the channel again gives it another token.',
+          hint: 'To replace its token, connect the channel again.',
           next: [
             `svc channels show ${channel.channel_id.slice(0, 8)}`,
             `svc channels connect --channel ${channel.conversation_id}`,
@@ -32,6 +31,6 @@ export const test = command({
         },
       )
     if (out.json) return out.document(went)
-    out.line(green('✓ '), 'Written into ', bold(placeOf(channel)), ` of ${channel.workspace_name}`)
+    out.line(green('✓ '), 'Sent a message to ', bold(placeOf(channel)), ` of ${channel.workspace_name}`)
   },
 })

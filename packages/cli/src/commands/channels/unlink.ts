@@ -1,14 +1,13 @@
 import { reply } from '../../api.ts'
-import { pick } from '../../ask.ts'
-import { command } from '../../command.ts'
+import { pick } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const unlink = command({
   summary: 'Unlink a chat user who acts as you',
   scope: 'host',
-  args: { user: { summary: 'Name or id of the chat user (default: the only one there is)', optional: true } },
-  flags: {},
+  args: { user: { summary: 'Name or id of the chat user (default: the only one)', optional: true } },
   examples: ['svc channels unlink', 'svc channels unlink Ada --json'],
   async run(ctx, { args }) {
     const api = await ctx.api()
@@ -19,7 +18,9 @@ export const unlink = command({
     if (fitting.length === 0)
       throw new Refusal(
         'not_found',
-        args.user === undefined ? 'No chat user acts as you' : `No chat user ${JSON.stringify(args.user)} acts as you`,
+        args.user === undefined
+          ? 'No chat user is linked to you'
+          : `No chat user ${JSON.stringify(args.user)} is linked to you`,
         {
           next: ['svc channels link <code>'],
         },
@@ -36,6 +37,6 @@ export const unlink = command({
     await reply(api.DELETE('/v1/channel-links/{linkId}', { params: { path: { linkId: link.link_id } } }))
     const { out } = ctx
     if (out.json) return out.document({ ok: true, link_id: link.link_id })
-    out.line(green('✓ '), bold(link.chat_user_name), ` of ${link.workspace_name} acts as you no more`)
+    out.line(green('✓ '), bold(link.chat_user_name), ` of ${link.workspace_name} is no longer linked to you`)
   },
 })

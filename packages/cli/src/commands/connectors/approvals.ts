@@ -1,14 +1,13 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { argumentsLine } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { argumentsLine } from './labels.ts'
 
 export const approvals = command({
-  summary: 'List the calls of agents that wait for a person',
+  summary: 'List calls of agents that wait for approval',
   scope: 'project',
-  args: {},
   flags: {
-    all: { kind: 'switch', summary: 'Also those that were decided, or that nobody decided in time' },
-    session: { kind: 'text', summary: 'Of one session', value: 'id' },
+    all: { kind: 'switch', summary: 'Include decided and expired calls' },
+    session: { kind: 'text', summary: 'Only this session', value: 'id' },
   },
   examples: ['svc connectors approvals', 'svc connectors approvals --all --json'],
   async run(ctx, { flags }) {
@@ -26,7 +25,7 @@ export const approvals = command({
     )
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.approvals.length === 0) return out.note('No call waits.')
+    if (found.approvals.length === 0) return out.note('No calls wait for approval.')
     out.table(found.approvals, [
       { title: 'ID', of: (approval) => approval.approval_id.slice(0, 8) },
       { title: 'STATE', of: (approval) => approval.status },

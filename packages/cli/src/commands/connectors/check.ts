@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green, red } from '../../output.ts'
-import { slugArg } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green, red } from '../../terminal/output.ts'
+import { slugArg } from './labels.ts'
 
 export const check = command({
-  summary: 'Ask a connector for its tools now',
+  summary: 'Check a connector now and read its tools',
   scope: 'project',
   args: { slug: slugArg },
-  flags: {},
   examples: ['svc connectors check tracker', 'svc connectors check tracker --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ids, startService, svc, token } from '../../testing.ts'
-import { aConnector, anApproval } from '../../testing-connector.ts'
+import { aConnector, anApproval } from '../../testing/connector.ts'
 
 const on = (service: ReturnType<typeof startService>) => ({
   env: { SVC_API_URL: service.url, SVC_CLI_TOKEN: token, SVC_PROJECT_ID: ids.project },
@@ -16,7 +16,7 @@ describe('svc connectors', () => {
     })
     const ls = await svc(['connectors', 'ls'], on(service))
     expect(ls.code).toBe(0)
-    expect(ls.stdout).toContain('tracker\tmcp\tready\t2\treading allowed, the rest asks')
+    expect(ls.stdout).toContain('tracker\tmcp\tready\t2\tallow reads, ask for the rest')
     expect(ls.stdout).toContain('gone\tmcp\tfailed\t0')
     expect(ls.stdout).toContain('Nothing listens at its address.')
     expect(ls.stderr).toContain('svc connectors approvals')
@@ -53,7 +53,7 @@ describe('svc connectors', () => {
     ])
     const none = await svc(['connectors', 'approve', '7777'], on(service))
     expect(none.code).toBe(1)
-    expect(none.stderr).toContain('No call that waits')
+    expect(none.stderr).toContain('No waiting call matches "7777"')
   })
 
   test('check says what came of it', async () => {

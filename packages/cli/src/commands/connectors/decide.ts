@@ -1,19 +1,19 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { findOne, uuid } from '../../arguments/find-one.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { Refusal } from '../../errors.ts'
-import { bold, green, red } from '../../output.ts'
-import { argumentsLine } from './words.ts'
+import { bold, green, red } from '../../terminal/output.ts'
+import { argumentsLine } from './labels.ts'
 
 const deciding = (decision: 'approve' | 'deny', summary: string) =>
   command({
     summary,
     scope: 'project',
-    args: { id: { summary: 'Its id, or the beginning of it' } },
+    args: { id: { summary: 'Id of the call, or its first characters' } },
     flags: {
       always: {
         kind: 'switch',
-        summary: `Also for later calls of this tool: ${decision === 'approve' ? 'allow' : 'block'} it`,
+        summary: `Also ${decision === 'approve' ? 'allow' : 'block'} later calls of this tool`,
       },
     },
     examples: [`svc connectors ${decision} 1c5f09aa`, `svc connectors ${decision} 1c5f09aa --always`],
@@ -34,21 +34,20 @@ const deciding = (decision: 'approve' | 'deny', summary: string) =>
     },
   })
 
-/** A whole id is left to the server; a beginning is looked up among those that wait. */
+/** A whole id needs no look-up: the server refuses a call that is not waiting. */
 async function findApproval(ctx: Context, given: string): Promise<string> {
-  if (given.length >= 36) return given
+  if (uuid.test(given)) return given.toLowerCase()
   const { api, projectId } = await ctx.project()
   const { approvals } = await reply(
     api.GET('/v1/projects/{projectId}/connector-approvals', { params: { path: { projectId }, query: {} } }),
   )
-  const fits = approvals.filter((approval) => approval.approval_id.startsWith(given.toLowerCase()))
-  if (fits.length === 1) return fits[0]!.approval_id
-  if (fits.length === 0)
-    throw new Refusal('not_found', `No call that waits has an id beginning with ${given}`, {
-      next: ['svc connectors approvals'],
-    })
-  throw new Refusal('ambiguous', `${fits.length} ids begin with ${given}`, { next: ['svc connectors approvals'] })
+  const found = findOne(approvals, given, {
+    what: ['waiting call', 'waiting calls'],
+    id: (approval) => approval.approval_id,
+    next: ['svc connectors approvals'],
+  })
+  return found.approval_id
 }
 
-export const approve = deciding('approve', 'Let a call go through that waits')
-export const deny = deciding('deny', 'Refuse a call that waits')
+export const approve = deciding('approve', 'Approve a waiting call')
+export const deny = deciding('deny', 'Deny a waiting call')

@@ -1,22 +1,19 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim } from '../../output.ts'
-import { warnOfErrors } from '../triggers/words.ts'
-import { policyOfAll, stateOf } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { dim } from '../../terminal/output.ts'
+import { warnOfErrors } from '../triggers/labels.ts'
+import { policyOfAll, stateOf } from './labels.ts'
 
 export const ls = command({
   summary: 'List the connectors of svc.toml on the default branch',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc connectors ls', 'svc connectors ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
     const found = await reply(api.GET('/v1/projects/{projectId}/connectors', { params: { path: { projectId } } }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.connectors.length === 0)
-      out.note('No connectors. Add a [[connectors]] table to svc.toml in a change request.')
+    if (found.connectors.length === 0) out.note('No connectors yet. Define them as [[connectors]] in svc.toml.')
     else
       out.table(found.connectors, [
         { title: 'SLUG', of: (connector) => connector.slug },
@@ -28,6 +25,6 @@ export const ls = command({
       ])
     warnOfErrors(out, found.errors)
     if (found.approvals_pending > 0)
-      out.note(`${found.approvals_pending} calls wait for you: ${ctx.next('svc connectors approvals')}`)
+      out.note(`${found.approvals_pending} calls wait for approval: ${ctx.next('svc connectors approvals')}`)
   },
 })

@@ -1,23 +1,23 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { UsageError } from '../../errors.ts'
-import { policyOfAll, policyWord, slugArg } from './words.ts'
+import { policyOfAll, policyLabel, slugArg } from './labels.ts'
 
 const words = ['allow', 'ask', 'block', 'default'] as const
 
 export const policy = command({
-  summary: 'Say what agents may do with the tools of a connector',
+  summary: 'Set what agents may do with the tools of a connector',
   about: [
-    'allow: calls go through. ask: each waits for a person. block: the tool is not offered. default: what was said is taken back, so that reading is allowed and the rest asks.',
+    "allow: calls run. ask: each call waits for approval. block: agents don't get the tool. default: removes the policy, which allows reads and asks for the rest.",
   ],
   scope: 'project',
   args: { slug: slugArg, policy: { summary: words.join(', ') } },
-  flags: { tool: { kind: 'text', summary: 'One tool; all of them when left out', value: 'name' } },
+  flags: { tool: { kind: 'text', summary: 'Name of one tool (default: all)', value: 'name' } },
   examples: ['svc connectors policy tracker ask', 'svc connectors policy tracker allow --tool search'],
   async run(ctx, { args, flags }) {
     const word = words.find((one) => one === args.policy)
-    if (word === undefined) throw new UsageError(`The policy is one of ${words.join(', ')}, not ${args.policy}.`)
+    if (word === undefined) throw new UsageError(`The policy must be one of ${words.join(', ')}, not ${args.policy}`)
     const said = word === 'default' ? null : word
     const { api, projectId } = await ctx.project()
     const found = await reply(
@@ -30,6 +30,6 @@ export const policy = command({
     if (out.json) return out.document(found)
     const tool = found.tools.find(({ name }) => name === flags.tool)
     if (tool === undefined) return out.line(green('✓ '), bold(found.slug), ': ', policyOfAll(found))
-    out.line(green('✓ '), bold(`${found.slug}/${tool.name}`), ': ', policyWord(tool.policy))
+    out.line(green('✓ '), bold(`${found.slug}/${tool.name}`), ': ', policyLabel(tool.policy))
   },
 })

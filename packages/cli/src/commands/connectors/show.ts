@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green, red, yellow } from '../../output.ts'
-import { policyOfAll, policyWord, slugArg, stateOf } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green, red, yellow } from '../../terminal/output.ts'
+import { policyOfAll, policyLabel, slugArg, stateOf } from './labels.ts'
 
 export const show = command({
   summary: 'Show one connector: its tools with their policies, and its newest calls',
   scope: 'project',
   args: { slug: slugArg },
-  flags: {},
   examples: ['svc connectors show tracker', 'svc connectors show tracker --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()
@@ -32,7 +31,7 @@ export const show = command({
       out.line('')
       out.table(found.tools, [
         { title: 'TOOL', of: (tool) => tool.name },
-        { title: 'POLICY', of: (tool) => policyWord(tool.policy) },
+        { title: 'POLICY', of: (tool) => policyLabel(tool.policy) },
         { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
         { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
       ])

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git } from '../../git.ts'
+import { git } from '../../git/git.ts'
 import { aChangeRequest, ids, svc, temporaryFolder, token } from '../../testing.ts'
-import { type GatewayService, startGateway } from '../../testing-gateway.ts'
+import { type GatewayService, startGateway } from '../../testing/gateway.ts'
 
 const env = { SVC_PROJECT_ID: ids.project, GIT_CONFIG_GLOBAL: '/dev/null' }
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@svc.invalid']
 const run = (path: string, ...args: string[]) => git(path, [...identity, ...args], { ...process.env, ...env })
 const tip = async (path: string, ref = 'HEAD') => (await run(path, 'rev-parse', ref)).trim()
 
-/** A clone with one commit on main, and a project that has one more on `head`. */
+/** A clone with one commit on main, and a project with one more on `head`. */
 async function cloneOf(service: GatewayService, path: string, head: string): Promise<string> {
   await run(path, 'init', '--quiet', '--initial-branch=main')
   await run(path, 'commit', '--quiet', '--allow-empty', '--message=first')
@@ -51,7 +51,7 @@ describe('svc cr checkout', () => {
     await using service = await startGateway()
     await using folder = await temporaryFolder()
     await cloneOf(service, folder.path, 'greeting')
-    // A helper of the user that would store what it is told.
+    // A credential helper of the user that would store the token.
     const stored = join(folder.path, '.git', 'stored')
     await run(folder.path, 'config', 'credential.helper', `store --file=${stored}`)
     const trace = join(folder.path, '.git', 'trace')
@@ -80,14 +80,14 @@ describe('svc cr checkout', () => {
     await run(folder.path, 'switch', '--quiet', 'main')
     const refused = await svc(['cr', 'checkout', '3'], { service, env, cwd: folder.path })
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain('has commits that #3 has not')
+    expect(refused.stderr).toContain('has commits that #3 lacks')
     expect([await tip(folder.path, 'greeting'), await run(folder.path, 'branch', '--show-current')]).toEqual([
       mine,
       'main\n',
     ])
     expect((await svc(['cr', 'checkout', '3', '--branch', 'cr-3'], { service, env, cwd: folder.path })).code).toBe(0)
 
-    // Only ahead is no reason to refuse.
+    // Being ahead is no reason to refuse.
     await run(folder.path, 'commit', '--quiet', '--allow-empty', '--message=more')
     const ahead = await tip(folder.path)
     const again = await svc(['cr', 'checkout', '3', '--branch', 'cr-3'], { service, env, cwd: folder.path })
@@ -126,10 +126,10 @@ describe('svc cr checkout', () => {
     await using folder = await temporaryFolder()
     const outside = await svc(['cr', 'checkout', '3'], { service, env, cwd: folder.path })
     expect([outside.code, service.received]).toEqual([1, []])
-    expect(outside.stderr).toContain('in no git repository')
+    expect(outside.stderr).toContain('not in a git repository')
     await cloneOf(service, folder.path, 'other')
     const gone = await svc(['cr', 'checkout', '3'], { service, env, cwd: folder.path })
     expect(gone.code).toBe(1)
-    expect(gone.stderr).toContain('The branch greeting is no longer there')
+    expect(gone.stderr).toContain('The branch greeting no longer exists')
   })
 })

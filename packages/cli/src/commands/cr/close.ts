@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 
 export const close = command({
   summary: 'Close a change request without merging it',
   scope: 'project',
   args: { cr: crArg },
-  flags: {},
   examples: ['svc cr close 3', "svc cr close '#3' --json"],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()
@@ -17,6 +16,6 @@ export const close = command({
     )
     if (ctx.out.json) return ctx.out.document(cr)
     ctx.out.line(green('✓ '), 'Closed ', bold(`#${cr.number} ${cr.title}`))
-    ctx.out.note(`The branch ${cr.head_ref} stays. ${ctx.next(`svc cr reopen ${cr.number}`)} opens it again.`)
+    ctx.out.note(`The branch ${cr.head_ref} stays. ${ctx.next(`svc cr reopen ${cr.number}`)} reopens it.`)
   },
 })

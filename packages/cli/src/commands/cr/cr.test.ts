@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { git } from '../../git.ts'
-import { writeLink } from '../../link-file.ts'
-import { theChecks } from '../../testing-check.ts'
+import { git } from '../../git/git.ts'
+import { writeLink } from '../../config/link-file.ts'
+import { theChecks } from '../../testing/check.ts'
 import { aChangeRequest, aDiff, aPatch, cleanPreview, ids, sha, startService, svc } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -178,10 +178,10 @@ describe('a change request is named', () => {
 
   test('wrongly', async () => {
     await using service = startService({ listChangeRequests: () => ({ change_requests: [] }) })
-    expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('There is no change request #99')
+    expect((await svc(['cr', 'show', '99'], { service, env })).stderr).toContain('No change request matches "#99')
     for (const wrong of ['#', '-3', '../x', 'a b', 'a..b'])
       expect((await svc(['cr', 'show', '--', wrong], { service, env })).code).toBe(2)
-    // It could be the name of a branch.
+    // A valid branch name.
     expect((await svc(['cr', 'show', 'three'], { service, env })).code).toBe(1)
   })
 })
@@ -218,7 +218,7 @@ describe('svc cr show', () => {
     expect(service.of('previewChangeRequest')[0]!.query).toEqual({ include: 'collisions,effects' })
     expect(stdout).toContain('collides with #7: a.txt\n')
     expect(stdout).toContain('collides with #5: a.txt, b.txt, c.txt, d.txt, e.txt and 2 more\n')
-    expect(stdout).toContain('only the newest open ones')
+    expect(stdout).toContain('only the newest open change requests')
     const asJson = (await svc(['cr', 'show', '3', '--json'], { service, env })).json<{ merge_preview: object }>()
     expect(asJson.merge_preview).toMatchObject({ collisions })
   })
@@ -311,9 +311,9 @@ describe('svc cr diff', () => {
     await using service = startService({ diffChangeRequest: () => ({ ...aDiff(), since }) })
     const { stdout, stderr } = await svc(['cr', 'diff', '3', '--since', since.sha], { service, env })
     expect(stdout).toBe(aPatch)
-    expect(stderr).toContain('The branch was rewritten since')
-    expect(stderr).toContain('What the branch took in from main is left out.')
-    expect(stderr).toContain('Both had changed a.txt')
+    expect(stderr).toContain('The branch was rewritten')
+    expect(stderr).toContain('Changes merged from main are omitted.')
+    expect(stderr).toContain('Both sides changed a.txt')
     expect(service.of('diffChangeRequest')[0]!.query).toEqual({ since: since.sha })
   })
 
@@ -398,19 +398,20 @@ describe('svc cr open', () => {
     const args = ['cr', 'open', '--title', 't', '--head', 'greeting']
     const asText = await svc(args, { service, env })
     expect(asText.code).toBe(0)
-    expect(asText.stderr).toContain('nothing ahead of main')
-    expect(asText.stderr).toContain('#2 of the same head is open too')
+    expect(asText.stderr).toContain('no commits ahead of main')
+    expect(asText.stderr).toContain('#2 with the same head is also open')
     const asJson = await svc([...args, '--json'], { service, env })
     expect(asJson.json()).toMatchObject({ number: 3 })
-    expect(asJson.stderr).toContain('{"warning":"greeting has nothing ahead of main')
+    expect(asJson.stderr).toContain('{"warning":"greeting has no commits ahead of main')
   })
 })
 
 describe('svc cr merge', () => {
   test('merges exactly the head it read', async () => {
     await using service = startService()
-    const { code, stdout } = await svc(['cr', 'merge', '3', '--message', 'Greet'], { service, env })
+    const { code, stdout, stderr } = await svc(['cr', 'merge', '3', '--message', 'Greet'], { service, env })
     expect(code).toBe(0)
+    expect(stderr).toContain('The merge was a fast-forward, so the message is not used')
     expect(stdout).toContain('Merged #3 Add a greeting: main fast-forwarded to aaaaaaaaaa')
     const [request] = service.of('mergeChangeRequest')
     expect(request!.body).toEqual({ message: 'Greet', expected_head_sha: sha('a') })
@@ -453,7 +454,7 @@ describe('svc cr merge', () => {
 
   test.each([
     ['head_moved', 'svc cr diff 3'],
-    ['agent_merge_forbidden', 'decision of a person'],
+    ['agent_merge_forbidden', 'Only a user can merge'],
     ['not_open', 'Refused'],
   ] as const)('%s', async (refusal, words) => {
     await using service = startService({

@@ -1,18 +1,24 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { valueOrStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { valueOrStdin } from '../../terminal/read-stdin.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 
 export const edit = command({
   summary: 'Change title and description of a change request',
-  about: ['Without a flag it opens your editor (VISUAL, EDITOR) on a terminal.'],
+  about: ['Without a flag, opens your editor (VISUAL, EDITOR) on a terminal.'],
   scope: 'project',
   args: { cr: crArg },
   flags: {
-    title: { kind: 'text', summary: 'The new title', value: 'text' },
-    description: { kind: 'text', summary: 'The new description; - reads stdin', value: 'text', aliases: ['body'] },
+    title: { kind: 'text', summary: 'The new title', value: 'text', short: 't' },
+    description: {
+      kind: 'text',
+      summary: 'The new description; - reads stdin',
+      value: 'text',
+      aliases: ['body'],
+      short: 'b',
+    },
   },
   examples: ['svc cr edit 3 --title "Greet visitors"', 'svc cr edit @ --body -'],
   async run(ctx, { args, flags }) {
@@ -45,7 +51,7 @@ async function written(
   ctx: Parameters<typeof resolveChangeRequest>[0],
   cr: { title: string; description: string },
 ): Promise<{ title: string; description: string }> {
-  const editor = await import('../../editor.ts')
+  const editor = await import('../../terminal/editor.ts')
   const text = await editor.edit(ctx, `${cr.title}\n\n${cr.description}`, 'First line: title. Below: description.')
   return editor.titleAndDescription(text)
 }

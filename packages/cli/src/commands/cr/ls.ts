@@ -1,27 +1,39 @@
 import { reply, replyPage } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { limitFlag } from '../../limit.ts'
-import type { Column } from '../../output.ts'
-import type { ChangeRequest } from '../../wire.ts'
+import { limitFlag } from '../../arguments/limit.ts'
+import type { Column } from '../../terminal/output.ts'
+import type { ChangeRequest } from '../../api-types.ts'
 import { findMember, resolveAccountId } from '../members/account.ts'
-import { uuid } from '../projects/find.ts'
-import { branch, statusPiece } from './words.ts'
+import { uuid } from '../../arguments/find-one.ts'
+import { branch, statusPiece } from './labels.ts'
 
 export const ls = command({
   summary: 'List change requests, newest first',
   scope: 'project',
-  args: {},
   flags: {
-    status: { kind: 'choice', summary: 'Which ones (default: open)', choices: ['open', 'merged', 'closed', 'all'] },
+    status: {
+      kind: 'choice',
+      summary: 'Status (default: open)',
+      choices: ['open', 'merged', 'closed', 'all'],
+      aliases: ['state'],
+      short: 's',
+    },
     search: {
       kind: 'text',
-      summary: 'Those with this in title or branch, or with this number',
+      summary: 'Only with this text in title or branch, or with this number',
       value: 'text',
+      short: 'S',
     },
-    author: { kind: 'text', summary: 'Those this member opened; @me for yours', value: 'member', names: 'member' },
-    head: { kind: 'text', summary: 'Those of this head branch', value: 'ref' },
-    base: { kind: 'text', summary: 'Those into this base branch', value: 'ref' },
+    author: {
+      kind: 'text',
+      summary: 'Only by this member; @me for yours',
+      value: 'member',
+      names: 'member',
+      short: 'A',
+    },
+    head: { kind: 'text', summary: 'Only with this head branch', value: 'ref', short: 'H' },
+    base: { kind: 'text', summary: 'Only with this base branch', value: 'ref', short: 'B' },
     limit: limitFlag,
   },
   examples: ['svc cr ls', 'svc cr ls --author @me --base main', "svc cr ls --status all --search 'login'"],
@@ -50,7 +62,7 @@ export const ls = command({
     if (data.change_requests.length === 0 && isFiltered) return out.note('None.')
     if (data.change_requests.length === 0)
       return out.note(
-        status === 'open' ? `No open change requests. ${ctx.next('svc cr ls --status all')} shows every one.` : 'None.',
+        status === 'open' ? `No open change requests. Show all: ${ctx.next('svc cr ls --status all')}` : 'None.',
       )
     out.table(data.change_requests, changeRequestColumns(ctx))
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)

@@ -1,28 +1,28 @@
 import { ServiceError } from '@svc/contract/errors'
-import type { ChangeRequest } from '../../wire.ts'
+import type { ChangeRequest } from '../../api-types.ts'
 import type { ApiClient } from '@svc/contract/api'
 import { onlyOnce, reply } from '../../api.ts'
-import { ask } from '../../ask.ts'
-import { command } from '../../command.ts'
+import { ask } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Guided, Refusal } from '../../errors.ts'
-import { bold, dim, green } from '../../output.ts'
-import { valueOrStdin } from '../../read-stdin.ts'
-import { getChecksIfKnown, verdictOf } from './checks-words.ts'
+import { bold, dim, green } from '../../terminal/output.ts'
+import { valueOrStdin } from '../../terminal/read-stdin.ts'
+import { getChecksIfKnown, verdictOf } from './review/checks-labels.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
-import { recoverySteps, shortSha } from './words.ts'
+import { recoverySteps, shortSha } from './labels.ts'
 
 export const merge = command({
   summary: 'Merge an open change request',
   about: [
-    'A fast-forward where the base has no commits of its own, else a merge commit. The head branch stays.',
-    'When checks failed or still run, it asks first on a terminal, and warns elsewhere.',
+    'Fast-forwards if the base has no commits of its own, otherwise creates a merge commit. Keeps the head branch.',
+    'If checks failed or are still running, it asks first on a terminal and warns elsewhere.',
   ],
   scope: 'project',
   args: { cr: crArg },
   flags: {
     message: { kind: 'text', summary: 'Message of the merge commit; - reads stdin', value: 'text' },
-    yes: { kind: 'switch', summary: 'Merge without a question, whatever its checks say' },
+    yes: { kind: 'switch', summary: 'Merge without asking, whatever the checks say' },
   },
   examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
   async run(ctx, { args, flags }) {
@@ -33,23 +33,25 @@ export const merge = command({
     const merged = await mergeChangeRequest(ctx, api, cr, message)
     if (ctx.out.json) ctx.out.document(merged)
     else printMerge(ctx, merged)
+    if (message !== undefined && (merged.merge.fast_forward || merged.merge.up_to_date))
+      ctx.out.warn('The merge was a fast-forward, so the message is not used')
   },
 })
 
-/** Checks stop no merge. Whoever merges past them knows it. */
+/** Checks do not block a merge, so it reports the ones that have not passed. */
 async function heedChecks(ctx: Context, api: ApiClient, cr: ChangeRequest, yes: boolean): Promise<void> {
   if (cr.status !== 'open') return
   const checks = await getChecksIfKnown(api, cr)
   if (checks === null || (checks.state !== 'failed' && checks.state !== 'running')) return
   ctx.out.warn(`Checks ${verdictOf(checks).text}`)
   if (yes) return
-  if ((await ask(ctx, `Merge #${cr.number} all the same?`)) === false)
+  if ((await ask(ctx, `Merge #${cr.number} anyway?`)) === false)
     throw new Refusal('cancelled', 'Cancelled: nothing was merged', { next: [`svc cr checks ${cr.number} --log`] })
 }
 
 type Merged = Awaited<ReturnType<typeof mergeChangeRequest>>
 
-/** Exactly the head in `cr` is merged: what arrived since is refused. */
+/** Merges exactly the head of `cr`: the server refuses later commits. */
 export async function mergeChangeRequest(
   { io }: Pick<Context, 'io'>,
   api: ApiClient,
@@ -75,7 +77,7 @@ export async function mergeChangeRequest(
 export function printMerge({ out }: Pick<Context, 'out'>, { change_request: cr, merge: made }: Merged): void {
   const sha = shortSha(made.merge_commit_sha)
   const how = made.up_to_date
-    ? 'already had every commit of it'
+    ? 'already had every commit'
     : made.fast_forward
       ? `fast-forwarded to ${sha}`
       : `has it as merge commit ${sha}`
@@ -86,39 +88,42 @@ export function printMerge({ out }: Pick<Context, 'out'>, { change_request: cr, 
 function guided(error: ServiceError, cr: ChangeRequest): Error {
   if (error.code === 'merge_conflict')
     return new Guided(error, {
-      hint: `#${cr.number} stays open. On its branch: merge ${cr.base_ref}, resolve and commit, push, look again.`,
+      hint: `#${cr.number} stays open. On its branch: merge ${cr.base_ref}, resolve and commit, push, then check again.`,
       next: recoverySteps(cr),
     })
   if (error.detail.draft === true)
     return new Guided(error, {
-      hint: 'A draft is not merged. Mark it as ready first.',
+      hint: "A draft can't be merged. Mark it as ready first.",
       next: [`svc cr ready ${cr.number}`, `svc cr merge ${cr.number}`],
     })
   if (error.code === 'head_moved')
     return new Guided(error, {
-      hint: 'Commits arrived after it was shown, so nothing was merged. Look again, then merge.',
+      hint: 'New commits arrived, so nothing was merged. Review them, then merge.',
       next: [`svc cr diff ${cr.number}`, `svc cr merge ${cr.number}`],
     })
   if (error.code === 'branch_protected') return protectedBase(error, cr)
   if (error.code === 'agent_merge_forbidden')
     return new Guided(error, {
-      hint: `Merging is the decision of a person: give them the number. They run svc cr merge ${cr.number}.`,
+      hint: `Only a user can merge: give them the number. They run svc cr merge ${cr.number}.`,
       next: [`svc cr show ${cr.number}`],
     })
   if (error.code === 'not_open' && cr.status === 'closed')
-    return new Guided(error, { hint: 'It is closed. Reopen it first.', next: [`svc cr reopen ${cr.number}`] })
+    return new Guided(error, {
+      hint: 'The change request is closed. Reopen it first.',
+      next: [`svc cr reopen ${cr.number}`],
+    })
   return error
 }
 
-/** The error holds the words of the git host. */
+/** The error quotes the git host. */
 function protectedBase(error: ServiceError, cr: ChangeRequest): Guided {
   if (error.detail.can_open_pull_request === true)
     return new Guided(error, {
-      hint: `#${cr.number} stays open. Merge it by a pull request on the git host; it is marked as merged here once that is merged.`,
+      hint: `#${cr.number} stays open. Merge it with a pull request on the git host; its status here follows.`,
       next: [`svc cr pull-request ${cr.number}`],
     })
   return new Guided(error, {
-    hint: `#${cr.number} stays open. Merge ${cr.head_ref} into ${cr.base_ref} on the git host, which marks it as merged here, or let the host accept pushes of this project.`,
+    hint: `#${cr.number} stays open. Merge ${cr.head_ref} into ${cr.base_ref} on the git host (the status here follows), or allow this project to push there.`,
     next: [`svc cr show ${cr.number}`],
   })
 }

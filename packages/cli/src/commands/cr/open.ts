@@ -1,52 +1,56 @@
 import type { ApiClient } from '@svc/contract/api'
-import type { ChangeRequest } from '../../wire.ts'
+import type { ChangeRequest } from '../../api-types.ts'
 import { onlyOnce, reply, replyWarned } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { openPage, projectPage } from '../../dashboard.ts'
+import { openPage, projectPage } from '../../browser/dashboard.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { currentBranch } from '../../git.ts'
-import { bold, green } from '../../output.ts'
-import { valueOrStdin } from '../../read-stdin.ts'
+import { currentBranch } from '../../git/git.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { valueOrStdin } from '../../terminal/read-stdin.ts'
 import { changeRequestsOfHead } from './find.ts'
 import { changeRequestColumns } from './ls.ts'
-import { branch } from './words.ts'
+import { guideUnpushed } from './unpushed-head.ts'
+import { branch } from './labels.ts'
 
 export const open = command({
   summary: 'Open a change request',
   about: [
-    'In a sandbox the head is the session branch and the session is noted. Elsewhere give --head, or run it in a linked folder on the branch to propose. The base is the default branch of the project.',
+    "In a sandbox, the head is the session branch and the change request records the session. Elsewhere pass --head, or run it in a linked folder on the branch to propose. The base is the project's default branch.",
   ],
   scope: 'project',
-  args: {},
   flags: {
     title: {
       kind: 'text',
-      summary: 'What it does, in one line; on a terminal your editor opens without it',
+      summary: 'Title, in one line; on a terminal the default is your editor',
       value: 'text',
+      short: 't',
     },
-    fill: { kind: 'switch', summary: 'Title and description from the commits of the branch' },
-    draft: { kind: 'switch', summary: 'Not to be merged until svc cr ready' },
-    web: { kind: 'switch', summary: 'Write it in the browser' },
+    fill: { kind: 'switch', summary: 'Title and description from the commits of the branch', short: 'f' },
+    draft: { kind: 'switch', summary: 'Prevent merging until svc cr ready', short: 'd' },
+    web: { kind: 'switch', summary: 'Fill it in in the browser', short: 'w' },
     description: {
       kind: 'text',
-      summary: 'What a reviewer should know; - reads stdin',
+      summary: 'Description for reviewers; - reads stdin',
       value: 'text',
       aliases: ['body'],
+      short: 'b',
     },
     head: {
       kind: 'text',
       summary: 'Branch to merge (default: $SVC_BRANCH_NAME, $SVC_HEAD_REF)',
       value: 'ref',
       aliases: ['from'],
+      short: 'H',
     },
     base: {
       kind: 'text',
       summary: 'Branch to merge into (default: the default branch)',
       value: 'ref',
       aliases: ['into'],
+      short: 'B',
     },
-    session: { kind: 'text', summary: 'Session it comes from (default: $SVC_SESSION_ID)', value: 'id' },
+    session: { kind: 'text', summary: 'Session that made it (default: $SVC_SESSION_ID)', value: 'id' },
   },
   examples: [
     'svc cr open --title "Add a greeting"',
@@ -66,7 +70,7 @@ export const open = command({
     const found = flags.title === undefined ? await textOf(ctx, api, { projectId, head, flags }) : null
     const title = flags.title ?? found!.title
     const description = given ?? found?.description
-    const { data: cr, warnings } = await replyWarned(
+    const opened = replyWarned(
       api.POST('/v1/projects/{projectId}/change-requests', {
         params: { path: { projectId } },
         headers: onlyOnce(ctx.io),
@@ -80,6 +84,9 @@ export const open = command({
         },
       }),
     )
+    const { data: cr, warnings } = await opened.catch(async (error: unknown) => {
+      throw await guideUnpushed(ctx, head, error)
+    })
     const { out } = ctx
     if (out.json) out.document(cr)
     else if (out.terminal)
@@ -94,7 +101,7 @@ export const open = command({
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
     const last = flags.draft
       ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}`
-      : `merging is up to a person: ${next[2]}`
+      : `only a user can merge: ${next[2]}`
     out.note(`${next[0]} · ${next[1]} · ${last}`)
   },
 })
@@ -103,12 +110,12 @@ const titleMax = 256
 
 function missingTitle(): UsageError {
   return new UsageError('Missing --title <text>', {
-    hint: '--fill takes it from the commits of the branch.',
+    hint: '--fill takes the title from the commits of the branch.',
     next: ["svc cr open --title '<text>'", 'svc cr open --fill', 'svc cr open --help'],
   })
 }
 
-/** From the commits, and through the editor unless `--fill` says that they are good as they are. */
+/** Fills in the text from the commits, and opens the editor unless `--fill` is set. */
 async function textOf(
   ctx: Context,
   api: ApiClient,
@@ -118,10 +125,12 @@ async function textOf(
   const query = { head, ...(flags.base === undefined ? {} : { base: flags.base }) }
   const { commits, base_ref: base } = await reply(
     api.GET('/v1/projects/{projectId}/compare', { params: { path: { projectId }, query } }),
-  )
+  ).catch(async (error: unknown) => {
+    throw await guideUnpushed(ctx, head, error)
+  })
   const [newest] = commits
   if (newest === undefined && flags.fill)
-    throw new Refusal('nothing_to_push', `${head} has no commit that ${base} does not have`, {
+    throw new Refusal('nothing_to_push', `${head} has no commits ahead of ${base}`, {
       hint: 'Commit and push first: the title comes from the commits on the server.',
     })
   const filled =
@@ -136,7 +145,7 @@ async function textOf(
         }
   const short = { ...filled, title: filled.title.slice(0, titleMax) }
   if (flags.fill) return short
-  const editor = await import('../../editor.ts')
+  const editor = await import('../../terminal/editor.ts')
   const text = await editor.edit(
     ctx,
     `${short.title}\n\n${short.description}`,
@@ -147,17 +156,17 @@ async function textOf(
   return written
 }
 
-/** Outside a sandbox a branch is only assumed where the folder was linked on purpose. */
+/** Outside a sandbox, assumes the current branch only in a linked folder. */
 async function headOfLinkedFolder(ctx: Context): Promise<string> {
   const branchHere = (await ctx.link()) === null ? null : await currentBranch(ctx.io.cwd, ctx.io.env)
   if (branchHere !== null) return branchHere
   throw new UsageError('Missing --head <ref>', {
-    hint: 'Outside a sandbox name the branch to merge, or link this folder to the project and run it on that branch.',
+    hint: 'Outside a sandbox, name the branch to merge, or run this on the branch in a linked folder.',
     next: ['svc cr open --title <text> --head <ref>', 'svc projects link'],
   })
 }
 
-/** What is accepted and may still be a mistake. A doubt that cannot be looked into is dropped: the change request is open. */
+/** Warns about likely mistakes. A failed check is ignored: the change request is already open. */
 async function doubts(api: ApiClient, cr: ChangeRequest): Promise<string[]> {
   const path = { projectId: cr.project_id, crId: cr.cr_id }
   const [preview, others] = await Promise.all([
@@ -168,12 +177,14 @@ async function doubts(api: ApiClient, cr: ChangeRequest): Promise<string[]> {
   ])
   const found: string[] = []
   if (preview?.is_up_to_date)
-    found.push(`${cr.head_ref} has nothing ahead of ${cr.base_ref} yet: commit and push, the change request follows.`)
+    found.push(
+      `${cr.head_ref} has no commits ahead of ${cr.base_ref} yet: commit and push to add them to the change request.`,
+    )
   if (preview?.can_merge === false) found.push(`It conflicts with ${cr.base_ref} in ${preview.conflicts.join(', ')}.`)
   const same = others.filter((other) => other.cr_id !== cr.cr_id)
   if (same.length > 0)
     found.push(
-      `${same.map((other) => `#${other.number}`).join(', ')} of the same head ${same.length === 1 ? 'is' : 'are'} open too.`,
+      `${same.map((other) => `#${other.number}`).join(', ')} with the same head ${same.length === 1 ? 'is' : 'are'} also open.`,
     )
   return found
 }

@@ -1,17 +1,16 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 
 export const pullRequest = command({
   summary: 'Open a pull request for a change request on the git host',
   about: [
-    'For a base branch that the git host protects: the change request is merged once the pull request is.',
-    'One that is open already is shown.',
+    'For a base branch that the git host protects: when the pull request is merged, the change request becomes merged.',
+    'Shows the pull request if one is already open.',
   ],
   scope: 'project',
   args: { cr: crArg },
-  flags: {},
   examples: ['svc cr pull-request 3', 'svc cr pull-request @ --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()
@@ -26,6 +25,6 @@ export const pullRequest = command({
     const { number, url } = opened.pull_request!
     ctx.out.line(green('✓ '), 'Pull request ', bold(`#${number}`), ` for #${cr.number} ${cr.title}`)
     ctx.out.line(`  ${url}`)
-    ctx.out.note(`Merge it on the git host. ${ctx.next(`svc cr show ${cr.number}`)} says merged soon after.`)
+    ctx.out.note(`Merge it on the git host. ${ctx.next(`svc cr show ${cr.number}`)} then shows it as merged.`)
   },
 })

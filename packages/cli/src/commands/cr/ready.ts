@@ -1,6 +1,6 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 
 export const ready = command({

@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
 
 export const reopen = command({
   summary: 'Reopen a closed change request',
   scope: 'project',
   args: { cr: crArg },
-  flags: {},
   examples: ['svc cr reopen 3', "svc cr reopen '#3' --json"],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()
@@ -17,6 +16,6 @@ export const reopen = command({
     )
     if (ctx.out.json) return ctx.out.document(cr)
     ctx.out.line(green('✓ '), 'Reopened ', bold(`#${cr.number} ${cr.title}`))
-    ctx.out.note(`${ctx.next(`svc cr show ${cr.number}`)} says whether it merges.`)
+    ctx.out.note(`${ctx.next(`svc cr show ${cr.number}`)} shows whether it can merge.`)
   },
 })

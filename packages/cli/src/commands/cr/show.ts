@@ -1,20 +1,20 @@
-import { isDraft } from '@svc/contract/change-request-moves'
-import type { ChangeRequest, MergePreview } from '../../wire.ts'
+import { isDraft } from '@svc/contract/schemas/change-request-moves'
+import type { ChangeRequest, MergePreview } from '../../api-types.ts'
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { projectPage, openPage, webFlag } from '../../dashboard.ts'
-import { bold } from '../../output.ts'
-import { getChecksIfKnown, printChecks, verdictOf } from './checks-words.ts'
+import { projectPage, openPage, webFlag } from '../../browser/dashboard.ts'
+import { bold } from '../../terminal/output.ts'
+import { getChecksIfKnown, printChecks, verdictOf } from './review/checks-labels.ts'
 import { crArg, resolveChangeRequest } from './find.ts'
-import { printReviews, reviewsOf } from './review.ts'
-import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './words.ts'
+import { printReviews, reviewsOf } from './review/review.ts'
+import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './labels.ts'
 
 export const show = command({
-  summary: 'Show a change request, and whether it merges',
+  summary: 'Show a change request, and whether it can merge',
   scope: 'project',
   args: { cr: crArg },
-  flags: { web: webFlag, comments: { kind: 'switch', summary: 'Show its reviews and comments, too' } },
+  flags: { web: webFlag, comments: { kind: 'switch', summary: 'Include reviews and comments', short: 'c' } },
   examples: ['svc cr show 3', 'svc cr show @ --json'],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()
@@ -52,11 +52,12 @@ export const show = command({
     for (const file of files) out.line(`  conflict: ${file}`)
     for (const line of collisionLines(preview)) out.line(`  ${line}`)
     printEffects(out, preview)
-    if (checks?.state === 'failed') out.note(`What they wrote: ${ctx.next(`svc cr checks ${cr.number} --log`)}`)
+    if (checks?.state === 'failed') out.note(`Output: ${ctx.next(`svc cr checks ${cr.number} --log`)}`)
     if (files.length > 0) {
-      out.note('On the head branch, merge the base, resolve and push; then look again:')
+      out.note('On the head branch, merge the base, resolve and push; then check again:')
       for (const step of recoverySteps(cr)) out.note('  $ ', ctx.next(step))
-    } else if (isDraft(cr)) out.note(`A draft is not merged: ${ctx.next(`svc cr ready ${cr.number}`)} ends it.`)
+    } else if (isDraft(cr))
+      out.note(`A draft can't be merged: ${ctx.next(`svc cr ready ${cr.number}`)} marks it as ready.`)
     else if (!preview.is_up_to_date)
       out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · ${ctx.next(`svc cr merge ${cr.number}`)}`)
   },
@@ -64,7 +65,7 @@ export const show = command({
 
 const effectsShown = 20
 
-/** What merging does beyond code. Says nothing where it does nothing. */
+/** What a merge changes beyond code. Prints nothing if that is nothing. */
 function printEffects({ line }: Context['out'], { effects }: MergePreview): void {
   if (effects === undefined || !effects.applies || effects.words.length === 0) return
   line()
@@ -74,7 +75,7 @@ function printEffects({ line }: Context['out'], { effects }: MergePreview): void
   if (more > 0) line(`  and ${more} more: --json lists them`)
 }
 
-export function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
+function printChangeRequest({ out }: Pick<Context, 'out'>, cr: ChangeRequest): void {
   out.line(bold(`#${cr.number} ${cr.title}`))
   out.fields([
     ['status', statusPiece(cr)],

@@ -1,14 +1,14 @@
-/** Writing change requests: drafts, text from commits and an editor, edits, reviews; and every way to name one. */
+/** Change requests: drafts, text from commits and an editor, edits, reviews, and every way to name one. */
 import { describe, expect, test } from 'bun:test'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { aCommit, aComparison } from '../../testing-browse.ts'
+import { aCommit, aComparison } from '../../testing/browse.ts'
 import { aChangeRequest, aProject, ids, sha, startService, svc, temporaryFolder } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 
-/** An editor that keeps what it was shown and writes `text`. */
+/** An editor that saves its input and writes `text`. */
 async function editorThat(folder: string, text: string): Promise<string> {
   const path = join(folder, 'editor.sh')
   await writeFile(path, `#!/bin/sh\ncp "$1" ${folder}/shown\nprintf '${text}' > "$1"\n`)
@@ -40,7 +40,7 @@ describe('svc cr open', () => {
   test('--fill without a commit says that there is none', async () => {
     await using service = startService({ compareRefs: () => aComparison([]) })
     const { code, stderr } = await svc(['cr', 'new', '--fill', '--head', 'greeting'], { service, env })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('greeting has no commit that main does not have')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('greeting has no commits ahead of main')])
     expect(service.of('openChangeRequest')).toEqual([])
   })
 
@@ -76,7 +76,7 @@ describe('svc cr open', () => {
       env: { ...env, EDITOR: 'false' },
       terminal: true,
     })
-    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('The editor "false" ended with 1')])
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('The editor "false" exited with 1')])
     expect(service.of('openChangeRequest')).toHaveLength(1)
   })
 })
@@ -129,6 +129,24 @@ test('a review goes to the session, a comment is only kept, and show prints both
 test('svc cr diff --name-only prints a file a line', async () => {
   await using service = startService()
   expect((await svc(['cr', 'diff', '3', '--name-only'], { service, env })).stdout).toBe('page.html\n')
+})
+
+test('the short flags and words of gh do the same', async () => {
+  await using service = startService()
+  await svc(['cr', 'ls', '-s', 'all', '-B', 'main', '-H', 'greeting', '-S', 'log', '-L', '5'], { service, env })
+  await svc(['cr', 'list', '--state', 'all', '--limit', '5'], { service, env })
+  expect(service.of('listChangeRequests').map(({ query }) => query)).toEqual([
+    { status: 'all', base_ref: 'main', head_ref: 'greeting', search: 'log', limit: '5' },
+    { status: 'all', limit: '5' },
+  ])
+  await svc(['cr', 'create', '-t', 'A', '-b', 'B', '-H', 'work', '-B', 'main', '-d'], { service, env })
+  expect(service.of('openChangeRequest')[0]!.body).toEqual({
+    ...{ title: 'A', description: 'B', head_ref: 'work', base_ref: 'main', metadata: { draft: true } },
+  })
+  await svc(['cr', 'edit', '3', '-t', 'A', '-b', 'B'], { service, env })
+  expect(service.of('editChangeRequest')[0]!.body).toEqual({ title: 'A', description: 'B' })
+  expect((await svc(['cr', 'view', '3', '-c'], { service, env })).code).toBe(0)
+  expect((await svc(['cr', 'comment', '3', '-b', 'x'], { service, env })).code).toBe(0)
 })
 
 test('svc cr ls filters by author, head and base on the server', async () => {
@@ -191,7 +209,7 @@ describe('the project of a clone', () => {
     expect((await svc(['cr', 'ls'], { service: none, cwd: folder.path })).stderr).toContain('svc projects link')
     await using two = startService({ listProjects: () => [aProject({ slug: 'app-2' }), aProject()] })
     const { code, stderr } = await svc(['cr', 'ls'], { service: two, cwd: folder.path })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('2 projects have the repository of this clone')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('2 projects use the repository of this clone')])
     expect((await svc(['-R', 'app-2', 'cr', 'ls'], { service: two, cwd: folder.path })).code).toBe(0)
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@svc/contract/errors'
-import { git } from '../../git.ts'
+import { git } from '../../git/git.ts'
 import { ids, startService, svc, temporaryFolder } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
@@ -22,7 +22,7 @@ describe('env pull', () => {
     expect((await svc(['env', 'pull'], { service, env, cwd })).code).toBe(0)
     const path = join(cwd, '.env')
     expect(await readFile(path, 'utf8'))
-      .toBe(`# Secrets of the project ${ids.project}. The values stay with the service.
+      .toBe(`# Secrets of the project ${ids.project}. The service never returns their values.
 
 # required by svc.toml, set
 KEY=
@@ -44,7 +44,7 @@ EXTRA=
     await writeFile(path, 'KEY=mine\n')
     const refused = await svc(['env', 'pull'], { service, env, cwd })
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain('.env is there already')
+    expect(refused.stderr).toContain('.env already exists')
     expect(refused.stderr).toContain('svc env pull --out .env --force')
     expect(await readFile(path, 'utf8')).toBe('KEY=mine\n')
     expect((await svc(['env', 'pull', '--force'], { service, env, cwd })).code).toBe(0)
@@ -78,7 +78,8 @@ EXTRA=
     await using folder = await temporaryFolder()
     const ran = await svc(['env', 'pull', '--out', 'no/such/.env'], { service, env, cwd: folder.path })
     expect(ran.code).toBe(1)
-    expect(ran.stderr).toContain('no/such/.env cannot be written')
+    expect(ran.stderr).toContain("no/such/.env can't be written: the folder")
+    expect(ran.stderr).toContain('/no/such does not exist\n')
   })
 })
 
@@ -155,7 +156,7 @@ URL=postgres://u:p@h/db?x=1
     expect(await push('dir')).toMatchObject({ code: 2 })
     await writeFile(join(folder.path, 'none'), '# nothing\nEMPTY=\n')
     await chmod(join(folder.path, 'none'), 0o600)
-    expect((await push('none')).stderr).toContain('holds no NAME=VALUE with a value')
+    expect((await push('none')).stderr).toContain('contains no NAME=VALUE with a value')
     expect((await svc(['env', 'push'], { service, env })).code).toBe(2)
   })
 })

@@ -1,25 +1,24 @@
 import { open, rename, stat, unlink } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { says } from '../../gateway.ts'
-import { bold, green } from '../../output.ts'
-import { quote } from '../../shell.ts'
+import { says } from '../../git/gateway.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { quote } from '../../arguments/shell-word.ts'
 
 export const pull = command({
-  summary: 'Write a .env file with the names of the secrets; you fill in the values',
+  summary: 'Write a .env file with the names of the secrets, for you to fill in',
   about: [
-    'A skeleton: values never leave the service. --out - writes it to stdout.',
-    'A file that is there stays as it is, unless --force replaces it.',
+    'Writes no values: they never leave the service. --out - writes to stdout.',
+    'Keeps an existing file, unless --force is set.',
   ],
   scope: 'project',
-  args: {},
   flags: {
-    out: { kind: 'text', summary: 'Where to write it (default: .env)', value: 'path', names: 'file' },
-    force: { kind: 'switch', summary: 'Replace a file that is there' },
+    out: { kind: 'text', summary: 'Path of the file (default: .env)', value: 'path', names: 'file' },
+    force: { kind: 'switch', summary: 'Replace an existing file' },
   },
   examples: ['svc env pull', 'svc env pull --out .env.local --force'],
   async run(ctx, { flags }) {
@@ -55,7 +54,7 @@ function skeleton(
     const asked = found.required.includes(name) ? 'required by svc.toml, ' : ''
     return `# ${asked}${set.has(name) ? 'set' : 'not set yet'}\n${name}=\n`
   })
-  return [`# Secrets of the project ${projectId}. The values stay with the service.\n`, ...lines].join('\n')
+  return [`# Secrets of the project ${projectId}. The service never returns their values.\n`, ...lines].join('\n')
 }
 
 async function refuseExisting(path: string, shown: string): Promise<void> {
@@ -63,18 +62,19 @@ async function refuseExisting(path: string, shown: string): Promise<void> {
 }
 
 function exists(shown: string): Refusal {
-  return new Refusal('exists', `${shown} is there already`, {
-    hint: 'It may hold values that are nowhere else, so it stays as it is.',
+  return new Refusal('exists', `${shown} already exists`, {
+    hint: 'It may have values that exist nowhere else, so it was not changed.',
     next: [`svc env pull --out ${quote(`${shown}.new`)}`, `svc env pull --out ${quote(shown)} --force`],
   })
 }
 
-/** For its owner's eyes from the first moment: what is filled in later is secret. */
+/** Created readable by its owner alone, because the user fills in secrets. */
 async function write(path: string, shown: string, text: string, force: boolean): Promise<void> {
   const place = force ? join(resolve(path, '..'), `.env.${randomUUID()}.tmp`) : path
   const file = await open(place, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') throw exists(shown)
-    throw new Refusal('not_available', `${shown} cannot be written: ${error.message}`, { cause: error })
+    const why = error.code === 'ENOENT' ? `the folder ${dirname(path)} does not exist` : error.message
+    throw new Refusal('not_available', `${shown} can't be written: ${why}`, { cause: error })
   })
   try {
     await file.writeFile(text)
@@ -84,7 +84,7 @@ async function write(path: string, shown: string, text: string, force: boolean):
   if (!force) return
   await rename(place, path).catch(async (error: Error) => {
     await unlink(place)
-    throw new Refusal('not_available', `${shown} cannot be replaced: ${error.message}`, { cause: error })
+    throw new Refusal('not_available', `${shown} can't be replaced: ${error.message}`, { cause: error })
   })
 }
 

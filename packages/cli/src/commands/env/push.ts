@@ -1,26 +1,25 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { refuseSecretName } from '@svc/contract/secret-name'
+import { refuseSecretName } from '@svc/contract/schemas/secret-name'
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 import { sentToSessions } from '../secrets/set.ts'
 
 const bytesMax = 1024 * 1024
-/** The service's own limit of one value. */
+/** The service's limit for one value. */
 const valueBytesMax = 64 * 1024
 
 export const push = command({
   summary: 'Set every NAME=VALUE of a .env file as a secret',
   about: [
-    'Quoted values, values of several lines, export NAME=VALUE and comments are understood; --from - reads stdin. Names without a value are left alone, so a file of svc env pull can be filled in step by step.',
-    'Everything is checked before anything is sent: one bad name, and nothing is set.',
+    'Supports quoted and multi-line values, export NAME=VALUE and comments; --from - reads stdin. Skips names without a value, so you can fill in the file of svc env pull step by step.',
+    'Checks everything first: one invalid name, and nothing is set.',
   ],
   scope: 'project',
-  args: {},
   flags: { from: { kind: 'text', summary: 'The file; - reads stdin', value: 'path', required: true, names: 'file' } },
   examples: ['svc env push --from .env', 'op inject -i .env.tpl | svc env push --from -'],
   async run(ctx, { flags }) {
@@ -30,13 +29,13 @@ export const push = command({
     const pairs = all.filter(([, value]) => value !== '')
     const skipped = all.filter(([, value]) => value === '').map(([name]) => name)
     if (pairs.length === 0)
-      throw new Refusal('nothing_to_push', `${shownOf(flags.from)} holds no NAME=VALUE with a value`, {
+      throw new Refusal('nothing_to_push', `${shownOf(flags.from)} contains no NAME=VALUE with a value`, {
         next: ['svc env pull', 'svc secrets set NAME=-'],
       })
     const set = await upload(ctx, pairs)
     const { out } = ctx
     if (out.json) return out.document({ set, skipped })
-    if (skipped.length > 0) out.note(`Without a value, so left alone: ${skipped.join(', ')}`)
+    if (skipped.length > 0) out.note(`Skipped, because they have no value: ${skipped.join(', ')}`)
     out.note(sentToSessions(ctx))
   },
 })
@@ -51,12 +50,12 @@ async function readFrom({ io }: Context, from: string): Promise<string> {
   const found = await stat(path).catch(() => null)
   if (found === null)
     throw new Refusal('not_found', `There is no file ${from}`, { next: ['svc env pull', 'svc env push --from <path>'] })
-  if (!found.isFile()) throw new UsageError(`--from is a file, and ${from} is none`)
+  if (!found.isFile()) throw new UsageError(`--from must be a file, but ${from} is not`)
   if (found.size > bytesMax) throw new UsageError(`${from} is larger than 1 MiB`)
   return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
 }
 
-/** All of them at once, never a value. */
+/** Reports all bad names at once, and never a value. */
 function refuseBad(pairs: readonly (readonly [string, string])[], from: string): void {
   const issues = pairs.flatMap(([name, value]) => {
     const refused = refuseSecretName(name)
@@ -65,8 +64,8 @@ function refuseBad(pairs: readonly (readonly [string, string])[], from: string):
     return []
   })
   if (issues.length === 0) return
-  throw new Refusal('refused_names', `${shownOf(from)} cannot be uploaded as it is; nothing was set`, {
-    hint: 'Take these lines out, or rename them.',
+  throw new Refusal('refused_names', `${shownOf(from)} can't be uploaded; nothing was set`, {
+    hint: 'Remove or rename these lines.',
     detail: { issues },
     lines: issues.map(({ path, message }) => `${path}: ${message}`),
   })

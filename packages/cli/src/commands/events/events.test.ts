@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { ids, startService, svc } from '../../testing.ts'
-import { anEvent } from '../../testing-webhook.ts'
-import type { ProjectEvent } from '../../wire.ts'
+import { anEvent } from '../../testing/webhook.ts'
+import type { ProjectEvent } from '../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 
@@ -29,7 +29,7 @@ describe('svc events', () => {
       streamProjectEvents: () => ({ events: [anEvent({ id: 31 })], last: 99, forgotten: 30 }),
     })
     const { stderr } = await svc(['events', '--after', '7'], { service, env })
-    expect(stderr).toContain('Events up to 30 are not kept any more.')
+    expect(stderr).toContain('Events up to 30 are no longer stored.')
     expect(stderr).toContain('svc events --after 31')
   })
 
@@ -46,7 +46,7 @@ describe('svc events', () => {
     const { code, stdout, stderr } = await svc(['events', '--follow', '--limit', '3'], { service, env })
     expect({ code, ids: stdout.match(/^\d+/gm) }).toEqual({ code: 0, ids: ['41', '42', '51'] })
     expect(stdout).not.toContain('\u001b')
-    expect(stderr).toContain('Events before 51 are not there any more')
+    expect(stderr).toContain('Events before 51 are no longer stored')
     expect(service.of('streamProjectEvents').map(({ headers }) => headers.get('last-event-id'))).toEqual([
       ...[null, '41', '42', '42'],
     ])

@@ -1,24 +1,23 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { dim } from '../../output.ts'
-import { limitWhenGiven } from '../../limit.ts'
-import type { ProjectEvent } from '../../wire.ts'
+import { dim } from '../../terminal/output.ts'
+import { limitWhenGiven } from '../../arguments/limit.ts'
+import type { ProjectEvent } from '../../api-types.ts'
 import { follow } from './follow.ts'
-import { typeOf, what, who } from './words.ts'
+import { typeOf, what, who } from './labels.ts'
 
 export const events = command({
-  summary: 'Show what happened in the project, the newest last',
+  summary: 'Show the events of the project, newest last',
   about: [
-    'Change requests, sessions, triggers, deploys and the default branch; kept for thirty days. With --after they begin after that id, without it they are the newest.',
-    'With --follow it begins now, or after that id, and goes on until Ctrl-C, or until it told --limit of them; a connection that breaks is taken up where it broke. With --json and --follow every event is a line.',
+    'Events of change requests, sessions, triggers, deploys and the default branch, kept for thirty days. Shows the newest, or with --after those after that id.',
+    '--follow starts now, or after that id, and continues until Ctrl-C or --limit events; it resumes after a broken connection. With --json and --follow each event is a line.',
   ],
   scope: 'project',
-  args: {},
   flags: {
-    follow: { kind: 'switch', summary: 'Go on telling what happens' },
-    after: { kind: 'text', summary: 'Only what came after this event; 0: everything that is kept', value: 'id' },
+    follow: { kind: 'switch', summary: 'Keep printing new events' },
+    after: { kind: 'text', summary: 'Only events after this id; 0: every stored event', value: 'id' },
     limit: limitWhenGiven,
   },
   examples: ['svc events', 'svc events --follow', 'svc events --follow --after 41 --json'],
@@ -34,8 +33,8 @@ export const events = command({
     )
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (after !== null && after < found.forgotten) out.warn(`Events up to ${found.forgotten} are not kept any more.`)
-    if (found.events.length === 0) return out.note(found.last === 0 ? 'Nothing happened yet.' : 'Nothing came after.')
+    if (after !== null && after < found.forgotten) out.warn(`Events up to ${found.forgotten} are no longer stored.`)
+    if (found.events.length === 0) return out.note(found.last === 0 ? 'No events yet.' : 'No later events.')
     out.table(found.events, [
       { title: 'ID', of: (event) => String(event.id) },
       { title: 'WHEN', of: (event) => out.time(event.created_at) },
@@ -54,7 +53,7 @@ async function tell(ctx: Context, told: ReturnType<typeof follow>, limit: number
   for await (const event of told) {
     if (event.type === 'reset') {
       if (out.json) out.documentLine(event)
-      else out.warn(`Events before ${event.id + 1} are not there any more: look again at what there is.`)
+      else out.warn(`Events before ${event.id + 1} are no longer stored: read the current state again.`)
       continue
     }
     if (out.json) out.documentLine(event)
@@ -63,7 +62,7 @@ async function tell(ctx: Context, told: ReturnType<typeof follow>, limit: number
   }
 }
 
-/** A row that stands alone: the ones to come are not known, so on a terminal the columns have a width of their own. */
+/** A row printed on its own. Later rows are unknown, so columns have fixed widths on a terminal. */
 function printEvent({ out }: Context, event: ProjectEvent): void {
   const wide = (text: string, width: number) => (out.terminal ? text.padEnd(width) : text)
   const { text, ...style } = typeOf(event)
@@ -83,7 +82,7 @@ function printEvent({ out }: Context, event: ProjectEvent): void {
 function idOf(text: string | undefined): number | null {
   if (text === undefined) return null
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new UsageError(`--after is the id of an event, a number; not ${JSON.stringify(text)}`, {
+  throw new UsageError(`--after must be the id of an event, a number, not ${JSON.stringify(text)}`, {
     next: ['svc events --after 41', 'svc events --after 0'],
   })
 }

@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { cyan } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { cyan } from '../../terminal/output.ts'
 import { placeArg, placeOf } from './place.ts'
 
 export const ls = command({
   summary: 'List a folder of the repository',
   scope: 'project',
   args: { place: { ...placeArg, summary: 'branch:folder, or a folder on the default branch', optional: true } },
-  flags: {},
   examples: ['svc file ls', 'svc file ls greeting:src --json name,size'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()
@@ -21,6 +20,6 @@ export const ls = command({
       { title: 'KIND', of: ({ type }) => type },
       { title: 'BYTES', of: ({ size }) => (size === null ? '' : String(size)) },
     ])
-    if (found.truncated) out.warn('The folder has more entries than are listed.')
+    if (found.truncated) out.warn('The list is truncated: the folder has more entries.')
   },
 })

@@ -1,17 +1,17 @@
-import { changeConfig } from '../../config-file.ts'
-import { command } from '../../command.ts'
+import { changeConfig } from '../../config/config-file.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { chooseHost, isUnencrypted, parseHostUrl, refuseHostName } from '../../hosts.ts'
-import { bold, green } from '../../output.ts'
+import { chooseHost, isUnencrypted, parseHostUrl, refuseHostName } from '../../config/hosts.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const add = command({
-  summary: 'Add a host, or change the address of one',
+  summary: 'Add a host, or change its URL',
   scope: 'nothing',
-  args: { name: { summary: 'What you will call it' } },
+  args: { name: { summary: 'Name of the host' } },
   flags: {
-    url: { kind: 'text', summary: 'Its address, with or without /v1', value: 'url', required: true },
+    url: { kind: 'text', summary: 'URL of the host, with or without /v1', value: 'url', required: true },
     use: { kind: 'switch', summary: 'Make it the active host' },
-    login: { kind: 'switch', summary: 'Sign in to it as well' },
+    login: { kind: 'switch', summary: 'Also sign in to it' },
     token: { kind: 'text', summary: 'With --login: the token; - reads it from stdin', value: 'pat' },
   },
   examples: [
@@ -21,7 +21,7 @@ export const add = command({
   async run(ctx, { args, flags }) {
     const refused = refuseHostName(args.name)
     if (refused !== null) throw new UsageError(`${refused}: ${args.name}`)
-    if (flags.token !== undefined && !flags.login) throw new UsageError('--token is for --login')
+    if (flags.token !== undefined && !flags.login) throw new UsageError('--token requires --login')
     const url = parseHostUrl(flags.url)
     await changeConfig(ctx.configPath(), (config) => {
       config.hosts[args.name] = { url }
@@ -30,8 +30,8 @@ export const add = command({
     const { out } = ctx
     if (isUnencrypted(url)) out.warn(`${url} is not encrypted.`)
     if (flags.login) {
-      const { signIn } = await import('../login.ts')
-      const { readConfig } = await import('../../config-file.ts')
+      const { signIn } = await import('../sign-in/login.ts')
+      const { readConfig } = await import('../../config/config-file.ts')
       const config = await readConfig(ctx.configPath())
       return signIn(ctx, chooseHost({ flag: args.name, env: ctx.io.env, link: null, config }), flags.token)
     }

@@ -1,11 +1,9 @@
-import { command } from '../../command.ts'
-import { activeHostName, findHost, knownHosts } from '../../hosts.ts'
+import { command } from '../../arguments/command.ts'
+import { activeHostName, findHost, knownHosts } from '../../config/hosts.ts'
 
 export const current = command({
   summary: 'Print the name of the active host',
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: ['svc hosts current', 'svc hosts current --json'],
   async run(ctx) {
     const config = await ctx.config()

@@ -1,22 +1,21 @@
 import { connect, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { activeHostName, findHost, knownHosts } from '../../hosts.ts'
-import { bold, green, red, yellow } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { activeHostName, findHost, knownHosts } from '../../config/hosts.ts'
+import { bold, green, red, yellow } from '../../terminal/output.ts'
 
-/** Long enough for a far server, short enough to wait for one that is not there. */
+/** Long enough for a distant server, short enough for one that is down. */
 const answerMs = 5000
 
 export const info = command({
-  summary: 'Show a host: its address, whether it answers, whether you are signed in',
+  summary: 'Show a host: its URL, whether it responds, whether you are signed in',
   scope: 'nothing',
-  args: { name: { summary: 'Its name (default: the active host)', names: 'host', optional: true } },
-  flags: {},
+  args: { name: { summary: 'Name of the host (default: the active host)', names: 'host', optional: true } },
   examples: ['svc hosts info', 'svc hosts info work --json'],
   async run(ctx, { args }) {
     const config = await ctx.config()
     const active = activeHostName(config)
     const host = findHost(knownHosts(config, ctx.io.env), args.name ?? active)
-    // No token goes along: this only asks whether somebody is there.
+    // Send no token: this only checks whether a server answers.
     const ready =
       host.base === null
         ? null
@@ -48,7 +47,7 @@ export const info = command({
             ? ready.sandbox.driver
             : yellow(ready.sandbox.problem ?? 'not ready'),
       ],
-      ['to mend', ready?.sandbox.install ?? null],
+      ['to fix', ready?.sandbox.install ?? null],
       ['model', ready?.model ?? null],
     ])
   },

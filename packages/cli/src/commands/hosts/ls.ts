@@ -1,12 +1,10 @@
-import { command } from '../../command.ts'
-import { activeHostName, knownHosts } from '../../hosts.ts'
-import { dim, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { activeHostName, knownHosts } from '../../config/hosts.ts'
+import { dim, green } from '../../terminal/output.ts'
 
 export const ls = command({
   summary: 'List the known hosts and mark the active one',
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: ['svc hosts ls', 'svc hosts ls --json'],
   async run(ctx) {
     const config = await ctx.config()

@@ -1,14 +1,14 @@
-import { confirm } from '../../ask.ts'
-import { changeConfig } from '../../config-file.ts'
-import { command } from '../../command.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { changeConfig } from '../../config/config-file.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { activeHostName, builtInNames, defaultHost, findHost, knownHosts } from '../../hosts.ts'
-import { bold, green } from '../../output.ts'
+import { activeHostName, builtInNames, defaultHost, findHost, knownHosts } from '../../config/hosts.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const rm = command({
   summary: 'Remove an added host and its token',
   scope: 'nothing',
-  args: { name: { summary: 'Its name', names: 'host' } },
+  args: { name: { summary: 'Name of the host', names: 'host' } },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc hosts rm work', 'svc hosts rm work --yes'],
   async run(ctx, { args, flags }) {
@@ -16,7 +16,7 @@ export const rm = command({
     const host = findHost(knownHosts(config, ctx.io.env), args.name)
     const added = Object.keys(config.hosts)
     if (!added.includes(args.name))
-      throw new Refusal('unknown_host', `${args.name} comes with the client and cannot be removed`, {
+      throw new Refusal('unknown_host', `${args.name} is built in and can't be removed`, {
         next: [`svc logout --host ${args.name}`, 'svc hosts ls'],
       })
     const active = activeHostName(config) === args.name

@@ -1,15 +1,14 @@
-import { pick } from '../../ask.ts'
-import { changeConfig } from '../../config-file.ts'
-import { command } from '../../command.ts'
+import { pick } from '../../terminal/ask.ts'
+import { changeConfig } from '../../config/config-file.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { findHost, knownHosts } from '../../hosts.ts'
-import { bold, green } from '../../output.ts'
+import { findHost, knownHosts } from '../../config/hosts.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const use = command({
   summary: 'Make a host the active one',
   scope: 'nothing',
-  args: { name: { summary: 'Its name; on a terminal a picker asks for it', names: 'host', optional: true } },
-  flags: {},
+  args: { name: { summary: 'Name of the host (default on a terminal: a picker)', names: 'host', optional: true } },
   examples: ['svc hosts use selfhost', 'svc hosts use'],
   async run(ctx, { args }) {
     const hosts = knownHosts(await ctx.config(), ctx.io.env)

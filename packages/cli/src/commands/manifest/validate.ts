@@ -1,19 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green, red, yellow } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green, red, yellow } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 
 export const validate = command({
   summary: 'Check svc.toml here, without a server',
-  about: ['Looks for svc.toml in this folder and those above it. Warnings alone leave the exit code at 0.'],
+  about: ['Finds svc.toml in this folder or above. With warnings alone the exit code is 0.'],
   scope: 'nothing',
-  args: { file: { summary: 'Another file; - reads standard input', optional: true } },
-  flags: {},
+  args: { file: { summary: 'Path of the file; - reads stdin', optional: true } },
   examples: ['svc manifest validate', 'svc manifest validate - < svc.toml'],
   async run(ctx, { args }) {
-    const { hasErrors, parseManifest } = await import('@svc/contract/manifest')
+    const { hasErrors, parseManifest } = await import('@svc/contract/manifest/manifest')
     const { io, out } = ctx
     const { name, raw } =
       args.file === '-' ? { name: 'svc.toml', raw: await readStdin(io, 'the manifest') } : await open(io.cwd, args.file)
@@ -31,7 +30,7 @@ export const validate = command({
       if (valid) out.line(green('✓ '), `${name} is valid${issues.length > 0 ? ', with warnings' : ''}`)
     }
     if (!valid)
-      throw new Refusal('manifest_invalid', `${name} has mistakes; what they stand in is left out`, {
+      throw new Refusal('manifest_invalid', `${name} has errors; the affected parts are ignored`, {
         hint: 'docs/guide/manifest.md lists every key.',
       })
   },
@@ -45,10 +44,10 @@ async function open(cwd: string, file: string | undefined): Promise<{ name: stri
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       if (file !== undefined || code !== 'ENOENT')
-        throw new Refusal('no_manifest', `${path} cannot be read: ${message}`, {})
+        throw new Refusal('no_manifest', `${path} can't be read: ${message}`, {})
       if (resolve(folder, '..') === folder)
         throw new Refusal('no_manifest', 'There is no svc.toml in this folder or above it', {
-          hint: 'A project works without one, too.',
+          hint: 'A project also works without one.',
         })
     }
   }

@@ -1,24 +1,21 @@
-/** Which account a command is about, and who is in it. */
+/** Resolves the account and the members that a command works on. */
 import type { ApiClient } from '@svc/contract/api'
 import { reply, replyPage } from '../../api.ts'
 import type { Context } from '../../context.ts'
-import type { Flag } from '../../command.ts'
-import { Refusal } from '../../errors.ts'
-import { quote } from '../../shell.ts'
-import type { Account, Member } from '../../wire.ts'
-import { uuid } from '../projects/find.ts'
+import type { Flag } from '../../arguments/command.ts'
+import { allPages, pageSize } from '../../pages.ts'
+import { quote } from '../../arguments/shell-word.ts'
+import type { Account, Member } from '../../api-types.ts'
+import { findOne, matching, uuid } from '../../arguments/find-one.ts'
 
 export const accountFlag = {
   kind: 'text',
-  summary: 'Which account (default: the one of `svc accounts use <name>`, else the one you started in)',
+  summary: 'Account (default: the one of `svc accounts use <name>`, otherwise your first)',
   value: 'id|name',
 } as const satisfies Flag
 
-export const memberArg = { summary: 'Their e-mail address, name or id', names: 'member' } as const
+export const memberArg = { summary: 'E-mail address, name or id of the member', names: 'member' } as const
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
-
-const pageSize = 1000
-const pagesMax = 20
 
 export async function resolveAccountId(ctx: Context, named: string | undefined): Promise<string> {
   const chosen = named ?? (await chosenAccountId(ctx))
@@ -28,40 +25,31 @@ export async function resolveAccountId(ctx: Context, named: string | undefined):
   return (await findAccount(api, named)).account_id
 }
 
-/** The one of `svc accounts use <name>`, on this host. */
+/** The account of `svc accounts use <name>` on this host. */
 export async function chosenAccountId(ctx: Context): Promise<string | undefined> {
   const { origin } = await ctx.host()
   return (await ctx.config()).accounts?.[origin]
 }
 
-/** By id or name; a name must be of one account only. */
 export async function findAccount(api: ApiClient, named: string): Promise<Account> {
   const { accounts } = await reply(api.GET('/v1/accounts'))
-  const found = accounts.filter((one) => one.name === named || one.account_id === named.toLowerCase())
-  if (found.length === 1) return found[0]!
-  throw new Refusal(
-    found.length === 0 ? 'not_found' : 'ambiguous',
-    `${found.length === 0 ? 'No account' : `${found.length} accounts`} of yours ${found.length > 1 ? 'have' : 'has'} the name ${JSON.stringify(named)}`,
-    { hint: `Yours: ${accounts.map((one) => `${one.name} (${one.account_id})`).join(', ')}.` },
+  return findOne(accounts, named, {
+    what: ['account', 'accounts'],
+    id: (account) => account.account_id,
+    isNamed: (account) => account.name === named,
+    hint: `Your accounts: ${accounts.map((one) => `${one.name} (${one.account_id})`).join(', ')}.`,
+    next: ['svc accounts ls'],
+    wholeId: true,
+  })
+}
+
+export function allMembers(api: ApiClient, accountId: string): Promise<Member[]> {
+  return allPages((query) =>
+    replyPage(api.GET('/v1/accounts/{accountId}/members', { params: { path: { accountId }, query } })),
   )
 }
 
-export async function allMembers(api: ApiClient, accountId: string): Promise<Member[]> {
-  const found: Member[] = []
-  let cursor: string | null = null
-  for (let i = 0; i < pagesMax; i++) {
-    const query: { limit: number; cursor?: string } = { limit: pageSize, ...(cursor === null ? {} : { cursor }) }
-    const next: { data: Member[]; cursor: string | null } = await replyPage(
-      api.GET('/v1/accounts/{accountId}/members', { params: { path: { accountId }, query } }),
-    )
-    found.push(...next.data)
-    cursor = next.cursor
-    if (cursor === null) break
-  }
-  return found
-}
-
-/** Those who have not accepted yet, as the members they become. Only owners and admins see them. */
+/** Pending invitations, as the members they become. Only owners and admins see them. */
 export async function invitedMembers(api: ApiClient, accountId: string): Promise<Member[]> {
   const query = { limit: pageSize }
   const { invitations } = await reply(
@@ -70,20 +58,17 @@ export async function invitedMembers(api: ApiClient, accountId: string): Promise
   return invitations.map(({ invitation_id: user_id, ...rest }) => ({ user_id, ...rest }))
 }
 
-/** By id, e-mail address or name; a name must be of one member only. An invitation counts where no member is meant. */
+/** Searches the invitations if no member matches. */
 export async function findMember(api: ApiClient, accountId: string, named: string): Promise<Member> {
   const wanted = named.toLowerCase()
-  const isMeant = (member: Member) =>
-    member.user_id === wanted || member.email === wanted || member.name.toLowerCase() === wanted
-  const members = (await allMembers(api, accountId)).filter(isMeant)
-  const found = members.length > 0 ? members : (await invitedMembers(api, accountId)).filter(isMeant)
-  if (found.length === 1) return found[0]!
-  if (found.length > 1)
-    throw new Refusal('ambiguous', `${found.length} members are named ${JSON.stringify(named)}`, {
-      hint: 'Give an e-mail address or an id.',
-      next: ['svc members ls'],
-    })
-  throw new Refusal('not_found', `There is no member ${JSON.stringify(named)}`, {
+  const kind = {
+    what: ['member', 'members'],
+    id: (member: Member) => member.user_id,
+    isNamed: (member: Member) => member.email === wanted || member.name.toLowerCase() === wanted,
     next: ['svc members ls', ...(named.includes('@') ? [`svc members add ${quote(named)}`] : [])],
-  })
+    wholeId: true,
+  } as const
+  const members = await allMembers(api, accountId)
+  const found = matching(members, named, kind)
+  return findOne(found.length > 0 ? found : await invitedMembers(api, accountId), named, kind)
 }

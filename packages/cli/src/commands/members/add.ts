@@ -1,19 +1,19 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { accountFlag, resolveAccountId, roles } from './account.ts'
 
 export const add = command({
   summary: 'Invite a member by e-mail address',
   about: [
-    'The invitation holds for seven days and gives nothing until the person accepts it. The service sends no mail, and a token gets no sign-in link: create the link on the page Members and send it to them. A person whose address the sign-in provider verifies needs no link.',
+    'The invitation is valid for seven days and gives no access until it is accepted. The service sends no e-mail, and a token gets no sign-in link: create the link on the Members page and send it yourself. A user whose address is verified by the sign-in provider needs no link.',
   ],
   scope: 'host',
-  args: { email: { summary: 'Their e-mail address' } },
+  args: { email: { summary: 'E-mail address' } },
   flags: {
-    role: { kind: 'choice', summary: 'What they may do (default: member)', choices: roles },
-    name: { kind: 'text', summary: 'What to call them (default: from the address)', value: 'text' },
+    role: { kind: 'choice', summary: 'Role (default: member)', choices: roles },
+    name: { kind: 'text', summary: 'Name (default: from the address)', value: 'text' },
     account: accountFlag,
   },
   examples: ['svc members add ada@example.com', 'svc members add ada@example.com --role viewer --json'],
@@ -38,7 +38,7 @@ export const add = command({
     if (out.json) return out.document(added)
     const { member, sign_in: signIn } = added
     out.progress(green('✓ '), 'Invited ', bold(member.email ?? member.name), ` as ${member.role}`)
-    if (signIn === null) return out.note('Create the link for them on the page Members: /account/members')
+    if (signIn === null) return out.note('Create a sign-in link on the Members page: /account/members')
     out.line(signIn.url)
     out.note(`Send it to them. It works once, until ${signIn.expires_at}.`)
   },

@@ -1,12 +1,11 @@
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { ServiceError } from '@svc/contract/errors'
 import { accountFlag, allMembers, invitedMembers, resolveAccountId } from './account.ts'
 
 export const ls = command({
   summary: 'List the members of the account and its pending invitations',
-  about: ['Owners and admins see pending invitations. With --json the list has members alone.'],
+  about: ['Only owners and admins see pending invitations. --json lists members only.'],
   scope: 'host',
-  args: {},
   flags: { account: accountFlag },
   examples: ['svc members ls', 'svc members ls --json'],
   async run(ctx, { flags }) {

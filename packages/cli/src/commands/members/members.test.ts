@@ -19,7 +19,7 @@ test('an invitation made with a token has no link, and says where to create it',
   })
   const ran = await svc(['members', 'add', 'ada@example.com'], { service })
   expect([ran.code, ran.stdout]).toEqual([0, ''])
-  expect(ran.stderr).toContain('on the page Members')
+  expect(ran.stderr).toContain('on the Members page')
 })
 
 test.each([
@@ -33,11 +33,11 @@ test.each([
   expect(service.of(name)[0]?.params).toEqual({ accountId: ids.account, userId: ids.token })
 })
 
-test('a name of two is not guessed, a name of nobody leads on', async () => {
+test('refuses a name that two members have and suggests adding an unknown one', async () => {
   await using service = startService({
     listMembers: () => [aMember(), aMember({ user_id: ids.token, email: 'other@example.com' })],
   })
-  expect((await svc(['members', 'rm', 'Ada', '--yes'], { service })).stderr).toContain('2 members are named "Ada"')
+  expect((await svc(['members', 'rm', 'Ada', '--yes'], { service })).stderr).toContain('2 members match "Ada"')
   expect((await svc(['members', 'role', 'cy@x.org', 'admin'], { service })).stderr).toContain(
     'svc members add cy@x.org',
   )

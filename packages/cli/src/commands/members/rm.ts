@@ -1,13 +1,13 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
-import { quote } from '../../shell.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { quote } from '../../arguments/shell-word.ts'
 import { accountFlag, findMember, memberArg, resolveAccountId } from './account.ts'
 
 export const rm = command({
   summary: 'Remove a member from the account, or leave it',
-  about: ['Every token they hold stops reaching the account at once. What they made stays.'],
+  about: ['Their tokens lose access to the account at once. Their work stays.'],
   scope: 'host',
   args: { member: memberArg },
   flags: { account: accountFlag, yes: { kind: 'switch', summary: 'Do not ask' } },

@@ -1,16 +1,16 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { closest } from '@svc/contract/closest'
-import { quote } from '../../shell.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { closest } from '@svc/contract/schemas/closest'
+import { quote } from '../../arguments/shell-word.ts'
 import { accountFlag, findMember, memberArg, resolveAccountId, roles } from './account.ts'
 
 type Role = (typeof roles)[number]
 
 export const role = command({
   summary: 'Change the role of a member',
-  about: ['Every token they hold is cut to it from the next request on.'],
+  about: ['Their tokens are limited to the new role from the next request on.'],
   scope: 'host',
   args: { member: memberArg, role: { summary: `One of ${roles.join(', ')}` } },
   flags: { account: accountFlag },
@@ -18,7 +18,7 @@ export const role = command({
   async run(ctx, { args, flags }) {
     if (!isRole(args.role)) {
       const meant = closest(args.role, roles)
-      throw new UsageError(`A role is one of ${roles.join(', ')}; not ${JSON.stringify(args.role)}`, {
+      throw new UsageError(`A role must be one of ${roles.join(', ')}, not ${JSON.stringify(args.role)}`, {
         next: [`svc members role ${quote(args.member)} ${meant ?? '<role>'}`],
       })
     }

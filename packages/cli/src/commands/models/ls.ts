@@ -1,11 +1,9 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 
 export const ls = command({
   summary: 'List the models that sessions, agents and triggers can choose',
   scope: 'host',
-  args: {},
-  flags: {},
   examples: ['svc models ls', 'svc sessions new --model <name> --prompt "Fix the failing test"'],
   async run(ctx) {
     const { out } = ctx
@@ -15,6 +13,6 @@ export const ls = command({
       { title: 'MODEL', of: (model) => model.id, shrink: true },
       { title: 'DEFAULT', of: (model) => (model.default ? 'yes' : '') },
     ])
-    if (found.models.length === 0) out.note(`An owner of the server sets one: ${ctx.next('svc models set --help')}`)
+    if (found.models.length === 0) out.note(`An owner of the server can set one: ${ctx.next('svc models set --help')}`)
   },
 })

@@ -1,12 +1,11 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { green } from '../../output.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { green } from '../../terminal/output.ts'
 
 export const rm = command({
-  summary: 'Remove the saved model server and its key, for owners of this server',
+  summary: 'Remove the saved model server and its key (for owners of this server)',
   scope: 'host',
-  args: {},
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc models rm', 'svc models rm --yes'],
   async run(ctx, { flags }) {

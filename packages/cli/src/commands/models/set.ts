@@ -1,20 +1,20 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { valueOrStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { valueOrStdin } from '../../terminal/read-stdin.ts'
 
 export const set = command({
-  summary: 'Set the model server that agents use, for owners of this server',
+  summary: 'Set the model server of the agents (for owners of this server)',
   about: [
-    'The server sends one request to it before anything is saved. Every server of the same database follows at once. Without --key the saved key stays while the URL does. What the environment of the server sets wins.',
+    'The server tests it with one request before saving. Every server on the same database uses it at once. Without --key, keeps the saved key if the URL is the same. Environment variables of the server take precedence.',
   ],
   scope: 'host',
-  args: { url: { summary: 'Base URL of its API, usually ending in /v1' } },
+  args: { url: { summary: 'Base URL of the API, usually ending in /v1' } },
   flags: {
-    model: { kind: 'text', summary: 'Its models, separated by commas; the first is the default', value: 'name' },
-    key: { kind: 'text', summary: 'Its API key; - reads stdin', value: 'key' },
-    anthropic: { kind: 'switch', summary: 'It speaks the API of Anthropic, not that of OpenAI' },
+    model: { kind: 'text', summary: 'Models, separated by commas; the first is the default', value: 'name' },
+    key: { kind: 'text', summary: 'API key; - reads stdin', value: 'key' },
+    anthropic: { kind: 'switch', summary: 'Use the Anthropic API instead of the OpenAI API' },
   },
   examples: [
     'svc models set https://models.example/v1 --model large,small --key -',

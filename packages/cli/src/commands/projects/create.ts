@@ -1,26 +1,25 @@
 import { accountFlag, chosenAccountId, resolveAccountId } from '../members/account.ts'
 import { onlyOnce, replyWarned } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 import { printProject } from './info.ts'
 import { linkFolder } from './link.ts'
 
 export const create = command({
-  summary: 'Make a project from a git repository, or with a new one that svc keeps',
-  about: ['--git-token - reads the credential of the git host from stdin. It never enters a sandbox.'],
+  summary: 'Create a project from a git repository, or with a new managed one',
+  about: ['--git-token - reads the credential of the git host from stdin. The credential never enters a sandbox.'],
   scope: 'host',
-  args: {},
   flags: {
-    repo: { kind: 'text', summary: 'Address of the repository; without it svc makes and keeps one', value: 'url' },
-    name: { kind: 'text', summary: 'What to call it (default: from the repository)', value: 'text' },
-    'default-branch': { kind: 'text', summary: 'Where work lands (default: what the repository says)', value: 'ref' },
-    'git-token': { kind: 'text', summary: 'Credential of the git host that may write; - reads stdin', value: 'token' },
-    'git-username': { kind: 'text', summary: 'Its user name (default: x-access-token)', value: 'text' },
-    'ssh-key': { kind: 'text', summary: 'generate: the server makes a key for an ssh:// address', value: 'generate' },
+    repo: { kind: 'text', summary: 'Repository URL (default: a new managed repository)', value: 'url' },
+    name: { kind: 'text', summary: 'Name (default: from the repository)', value: 'text' },
+    'default-branch': { kind: 'text', summary: "Default branch (default: the repository's)", value: 'ref' },
+    'git-token': { kind: 'text', summary: 'Git access token with write access; - reads stdin', value: 'token' },
+    'git-username': { kind: 'text', summary: 'User name of the token (default: x-access-token)', value: 'text' },
+    'ssh-key': { kind: 'text', summary: 'generate: create a key on the server for an ssh:// URL', value: 'generate' },
     account: accountFlag,
-    link: { kind: 'switch', summary: 'Link this folder to it' },
+    link: { kind: 'switch', summary: 'Link this folder to the project' },
   },
   examples: [
     'svc projects create --name my-app --link',
@@ -29,7 +28,7 @@ export const create = command({
   ],
   async run(ctx, { flags }) {
     if (flags['ssh-key'] !== undefined && flags['ssh-key'] !== 'generate')
-      throw new UsageError(`--ssh-key knows generate, not ${JSON.stringify(flags['ssh-key'])}.`)
+      throw new UsageError(`--ssh-key must be generate, not ${JSON.stringify(flags['ssh-key'])}`)
     const gitToken = flags['git-token'] === '-' ? await readStdin(ctx.io, 'the git token') : flags['git-token']
     const api = await ctx.api()
     const account =
@@ -59,7 +58,7 @@ export const create = command({
     printProject(ctx, project)
     if (path !== null) out.note(`Linked by ${path}.`)
     if (project.ssh_public_key !== null) {
-      out.note(`Its host has to let this key push, as a deploy key with write access:`)
+      out.note(`Add this key to the repository as a deploy key with write access:`)
       out.note('  ', project.ssh_public_key)
     }
     out.note('Next:')

@@ -1,14 +1,10 @@
 import type { ApiClient } from '@svc/contract/api'
-import type { Project } from '../../wire.ts'
+import type { Project } from '../../api-types.ts'
+import { findOne, matching, uuid } from '../../arguments/find-one.ts'
 import { reply, replyPage } from '../../api.ts'
-import { Refusal } from '../../errors.ts'
-import { closest } from '@svc/contract/closest'
+import { allPages } from '../../pages.ts'
+import { closest } from '@svc/contract/schemas/closest'
 
-const pageSize = 1000
-const pagesMax = 20
-export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** An id is taken at its word; a slug is looked up. */
 export async function resolveProjectId(api: ApiClient, named: string): Promise<string> {
   return uuid.test(named) ? named.toLowerCase() : (await findBySlug(api, named)).project_id
 }
@@ -21,31 +17,29 @@ export function getProject(api: ApiClient, projectId: string): Promise<Project> 
   return reply(api.GET('/v1/projects/{projectId}', { params: { path: { projectId } } }))
 }
 
-export async function allProjects(api: ApiClient): Promise<Project[]> {
-  const found: Project[] = []
-  let cursor: string | null = null
-  for (let i = 0; i < pagesMax; i++) {
-    const query: { limit: number; cursor?: string } = { limit: pageSize, ...(cursor === null ? {} : { cursor }) }
-    const next: { data: Project[]; cursor: string | null } = await replyPage(
-      api.GET('/v1/projects', { params: { query } }),
-    )
-    found.push(...next.data)
-    cursor = next.cursor
-    if (cursor === null) break
-  }
-  return found
+/** A deleted project by its id or former slug; null when the caller can restore none. */
+export async function findDeleted(api: ApiClient, named: string): Promise<Project | null> {
+  const all = await allProjects(api, { deleted: true })
+  return matching(all, named, kindOf(named)).length === 0 ? null : findOne(all, named, kindOf(named))
+}
+
+export function allProjects(api: ApiClient, { deleted = false } = {}): Promise<Project[]> {
+  const which = deleted ? { deleted: 'true' as const } : {}
+  return allPages((query) => replyPage(api.GET('/v1/projects', { params: { query: { ...query, ...which } } })))
 }
 
 async function findBySlug(api: ApiClient, slug: string): Promise<Project> {
   const projects = await allProjects(api)
-  const found = projects.find((project) => project.slug === slug)
-  if (found !== undefined) return found
-  const meant = closest(
-    slug,
-    projects.map((project) => project.slug),
-  )
-  throw new Refusal('not_found', `There is no project ${JSON.stringify(slug)}`, {
-    ...(meant === null ? {} : { hint: `Did you mean ${meant}?` }),
-    next: ['svc projects ls'],
-  })
+  const slugs = projects.map((project) => project.slug)
+  const meant = slugs.includes(slug) ? null : closest(slug, slugs)
+  return findOne(projects, slug, { ...kindOf(slug), hint: meant === null ? undefined : `Did you mean ${meant}?` })
 }
+
+const kindOf = (slug: string) =>
+  ({
+    what: ['project', 'projects'],
+    id: (project: Project) => project.project_id,
+    isNamed: (project: Project) => project.slug === slug,
+    next: ['svc projects ls'],
+    wholeId: true,
+  }) as const

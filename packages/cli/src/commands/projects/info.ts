@@ -1,14 +1,16 @@
-import type { Project } from '../../wire.ts'
-import { command } from '../../command.ts'
+import type { Project } from '../../api-types.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { openPage, projectPage, webFlag } from '../../dashboard.ts'
-import { bold } from '../../output.ts'
+import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
+import { bold } from '../../terminal/output.ts'
 import { getProject, resolveProject } from './find.ts'
 
 export const info = command({
   summary: 'Show a project',
   scope: 'project',
-  args: { project: { summary: 'Its id or slug (default: the linked one)', names: 'project', optional: true } },
+  args: {
+    project: { summary: 'Id or slug of the project (default: the linked one)', names: 'project', optional: true },
+  },
   flags: { web: webFlag },
   examples: ['svc projects info', 'svc projects info my-app --json'],
   async run(ctx, { args, flags }) {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { aProject, startService, svc, temporaryFolder } from '../../testing.ts'
-import { recoverySteps } from '../cr/words.ts'
+import { recoverySteps } from '../cr/labels.ts'
 
 const author = {
   GIT_AUTHOR_NAME: 'A',
@@ -67,7 +67,7 @@ test('the way out of a conflict adds neither the link nor anything else', async 
   git(upstream, 'switch', '--quiet', 'main')
   await commit(upstream, 'a.txt', 'main')
   git(folder.path, 'clone', '--quiet', upstream, clone)
-  // A link from before it was excluded.
+  // A link from a version that did not exclude it.
   await mkdir(join(clone, '.svc'))
   await writeFile(join(clone, '.svc/link.json'), JSON.stringify({ project_id: aProject().project_id }))
   const [merge, resolve, push] = recoverySteps({ number: 3, base_ref: 'main', head_ref: 'work' })

@@ -1,19 +1,22 @@
-import type { Project } from '../../wire.ts'
-import { pick } from '../../ask.ts'
-import { command } from '../../command.ts'
+import type { Project } from '../../api-types.ts'
+import { pick } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { excludeFromCommits, writeLink } from '../../link-file.ts'
-import { bold, green } from '../../output.ts'
+import { excludeFromCommits, writeLink } from '../../config/link-file.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { allProjects, resolveProject } from './find.ts'
 
 export const link = command({
   summary: 'Link this folder to a project (.svc/link.json)',
   scope: 'host',
   args: {
-    project: { summary: 'Its id or slug; on a terminal a picker asks for it', names: 'project', optional: true },
+    project: {
+      summary: 'Id or slug of the project (default on a terminal: a picker)',
+      names: 'project',
+      optional: true,
+    },
   },
-  flags: {},
   examples: ['svc projects link my-app', 'svc projects link'],
   async run(ctx, { args }) {
     const api = await ctx.api()
@@ -21,14 +24,14 @@ export const link = command({
     const path = await linkFolder(ctx, project)
     if (ctx.out.json) return ctx.out.document({ path, project })
     ctx.out.line(green('✓ '), 'Linked to ', bold(project.slug))
-    ctx.out.note(`${path} names the project and its host; it holds no token.`)
+    ctx.out.note(`${path} names the project and its host; it contains no token.`)
   },
 })
 
 async function pickProject(ctx: Context): Promise<Project> {
   const projects = ctx.interactive ? await allProjects(await ctx.api()) : []
   if (ctx.interactive && projects.length === 0)
-    throw new Refusal('not_found', 'There are no projects yet', { next: ['svc projects create --name <text> --link'] })
+    throw new Refusal('not_found', 'No projects yet', { next: ['svc projects create --name <text> --link'] })
   return pick(ctx, {
     question: 'Which project?',
     missing: '<project>',
@@ -41,7 +44,7 @@ async function pickProject(ctx: Context): Promise<Project> {
   })
 }
 
-/** Writes the link, and keeps it out of the commits of the repository the folder is in. */
+/** Writes the link and keeps it out of the repository's commits. */
 export async function linkFolder(
   ctx: Pick<Context, 'host' | 'io'>,
   project: Project,

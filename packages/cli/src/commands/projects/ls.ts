@@ -1,30 +1,40 @@
 import { replyPage } from '../../api.ts'
-import { command } from '../../command.ts'
-import { limitFlag } from '../../limit.ts'
-import { green } from '../../output.ts'
-import type { Project } from '../../wire.ts'
+import { command } from '../../arguments/command.ts'
+import { limitFlag } from '../../arguments/limit.ts'
+import { green } from '../../terminal/output.ts'
+import type { Project } from '../../api-types.ts'
 
 export const ls = command({
   summary: 'List the projects you can see, newest first',
   scope: 'host',
-  args: {},
-  flags: { limit: limitFlag },
-  examples: ['svc projects ls', 'svc projects ls --json'],
+  flags: {
+    limit: limitFlag,
+    deleted: { kind: 'switch', summary: 'Deleted projects that you can restore' },
+  },
+  examples: ['svc projects ls', 'svc projects ls --deleted', 'svc projects ls --json'],
   async run(ctx, { flags }) {
-    const { limit } = flags
+    const { limit, deleted } = flags
     const api = await ctx.api()
-    const { data, cursor } = await replyPage(api.GET('/v1/projects', { params: { query: { limit } } }))
+    const { data, cursor } = await replyPage(
+      api.GET('/v1/projects', { params: { query: { limit, ...(deleted ? { deleted: 'true' as const } : {}) } } }),
+    )
     const { out } = ctx
     if (out.json) return out.document(data)
-    if (data.length === 0) return out.note('No projects yet. svc projects create makes one, svc tour shows one.')
+    if (data.length === 0 && deleted) return out.note('No deleted projects that you can restore.')
+    if (data.length === 0) return out.note('No projects yet. Create one with svc projects create, or try svc tour.')
     const linked = (await ctx.link().catch(() => null))?.project_id
     out.table(data, [
       { title: '', of: (project) => (project.project_id === linked ? green('*') : '') },
       { title: 'SLUG', of: (project) => project.slug },
       { title: 'REPOSITORY', of: (project) => (project.managed ? 'managed' : project.repo_url), shrink: true },
       { title: 'BRANCH', of: (project) => project.default_branch },
-      { title: 'CREATED', of: (project) => out.time(project.created_at) },
-      ...(out.terminal ? [] : [{ title: 'ID', of: (project: Project) => project.project_id }]),
+      ...(deleted
+        ? [
+            { title: 'DELETED', of: (project: Project) => out.time(project.deleted_at ?? '') },
+            { title: 'KEPT UNTIL', of: (project: Project) => (project.purge_at ?? '').slice(0, 10) },
+          ]
+        : [{ title: 'CREATED', of: (project: Project) => out.time(project.created_at) }]),
+      ...(out.terminal && !deleted ? [] : [{ title: 'ID', of: (project: Project) => project.project_id }]),
     ])
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },

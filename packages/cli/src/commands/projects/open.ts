@@ -1,13 +1,14 @@
-import { command } from '../../command.ts'
-import { openPage, projectPage } from '../../dashboard.ts'
+import { command } from '../../arguments/command.ts'
+import { openPage, projectPage } from '../../browser/dashboard.ts'
 import { getProject, resolveProject } from './find.ts'
 
 export const open = command({
   summary: 'Open the page of a project in the browser',
-  about: ['The address goes to stdout too. SVC_DASHBOARD_URL names a dashboard elsewhere.'],
+  about: ["Also prints the URL to stdout. SVC_DASHBOARD_URL overrides the dashboard's URL."],
   scope: 'project',
-  args: { project: { summary: 'Its id or slug (default: the linked one)', names: 'project', optional: true } },
-  flags: {},
+  args: {
+    project: { summary: 'Id or slug of the project (default: the linked one)', names: 'project', optional: true },
+  },
   examples: ['svc projects open', 'svc projects open my-app'],
   async run(ctx, { args }) {
     const api = await ctx.api()

@@ -38,6 +38,14 @@ describe('which project', () => {
     expect(wrong.stderr).toContain('Did you mean other?')
   })
 
+  test('a slug that several accounts have is refused with the ids', async () => {
+    const [one, two] = [aProject(), aProject({ project_id: ids.sandbox, account_id: ids.cr })]
+    await using service = startService({ listProjects: () => [one, two] })
+    const { code, stderr } = await svc(['projects', 'info', one.slug], { service })
+    expect(code).toBe(1)
+    for (const { project_id } of [one, two]) expect(stderr).toContain(project_id)
+  })
+
   test.each(['{', '[]', '{}', '{"project_id":"../../x"}', '{"project_id":3}'])(
     'a link file of %s is refused',
     async (text) => {
@@ -146,7 +154,7 @@ describe('svc projects', () => {
     await mkdir(join(folder.path, 'below'))
     const { stdout } = await svc(['projects', 'unlink'], { cwd: join(folder.path, 'below') })
     expect(stdout).toContain(join(folder.path, '.svc', 'link.json'))
-    expect((await svc(['projects', 'unlink'], { cwd: folder.path })).stderr).toContain('No folder here is linked')
+    expect((await svc(['projects', 'unlink'], { cwd: folder.path })).stderr).toContain('No linked folder found')
   })
 
   test('rm asks a person and names --yes to a program', async () => {
@@ -168,6 +176,37 @@ describe('svc projects', () => {
     })
     expect(yes.code).toBe(0)
     expect(service.of('deleteProject')).toHaveLength(1)
+    expect(yes.stderr + yes.stdout).toContain(`svc projects restore ${ids.project}`)
+  })
+
+  test('rm says what stops, and with --purge what ends', async () => {
+    await using service = startService()
+    const asked = async (...flags: string[]) => {
+      const { code, stderr, stdout } = await svc(['projects', 'rm', 'app', ...flags], {
+        service,
+        terminal: true,
+        types: [{ after: /app\?/, keys: 'n\r' }],
+      })
+      expect(code).toBe(1)
+      return `${stdout}${stderr}`.replaceAll(/\s+/g, ' ')
+    }
+    expect(await asked()).toContain('This stops 1 session. It can be restored until ')
+    const purge = await asked('--purge')
+    expect(purge).toContain("3 sessions (1 with unpushed work), 2 change requests and the server's copy of")
+    expect(service.of('deleteProject')).toEqual([])
+    expect((await svc(['projects', 'rm', 'app', '--purge', '--yes'], { service })).code).toBe(0)
+    expect(service.of('deleteProject')[0]?.query).toEqual({ purge: 'true' })
+  })
+
+  test('restore finds a deleted project by the slug it had', async () => {
+    const gone = aProject({ slug: 'gone', project_id: ids.sandbox, deleted_at: '2026-11-01T00:00:00.000Z' })
+    await using service = startService({ listProjects: ({ query }) => (query.deleted === 'true' ? [gone] : []) })
+    const listed = await svc(['projects', 'ls', '--deleted'], { service })
+    expect(listed.stdout).toContain(ids.sandbox)
+    expect((await svc(['projects', 'restore', 'gone'], { service })).code).toBe(0)
+    expect(service.of('restoreProject')[0]?.params.projectId).toBe(ids.sandbox)
+    const unknown = await svc(['projects', 'restore', 'nothing'], { service })
+    expect([unknown.code, unknown.stderr.includes('svc projects ls --deleted')]).toEqual([1, true])
   })
 })
 

@@ -1,15 +1,14 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green } from '../../terminal/output.ts'
 
 export const webhook = command({
-  summary: 'Show what to enter at the git host, so that pushes are seen at once',
+  summary: 'Show the webhook to set up on the git host, for immediate updates after a push',
   about: [
-    'For owners and admins: an address, and a secret that proves the calls. --rotate makes the secret, the first one or another; the one before is taken no more. Where svc keeps the repository itself nothing has to be entered.',
+    'For owners and admins: a URL, and the secret that signs its calls. --rotate creates the first or another secret; the previous one becomes invalid. A managed repository needs no webhook.',
   ],
   scope: 'project',
-  args: {},
-  flags: { rotate: { kind: 'switch', summary: 'Make a secret' } },
+  flags: { rotate: { kind: 'switch', summary: 'Create a secret' } },
   examples: ['svc projects webhook', 'svc projects webhook --rotate', 'svc projects webhook --json'],
   async run(ctx, { flags }) {
     const { api, projectId } = await ctx.project()
@@ -21,13 +20,14 @@ export const webhook = command({
     )
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (flags.rotate) out.progress(green('✓ '), 'Made a secret. Enter it at the git host: no other is taken now.')
+    if (flags.rotate)
+      out.progress(green('✓ '), 'Created a secret. Enter it on the git host: earlier secrets are invalid.')
     out.fields([
       ['url', found.url],
-      ['secret', found.secret ?? dim('none: nothing is taken')],
+      ['secret', found.secret ?? dim('none: calls are refused')],
       ['last call', found.last_call_at === null ? dim('never') : out.time(found.last_call_at)],
-      ['looked like', found.last_sender],
+      ['format', found.last_sender],
     ])
-    if (found.secret === null) out.note(`To make one: ${ctx.next('svc projects webhook --rotate')}`)
+    if (found.secret === null) out.note(`To create one: ${ctx.next('svc projects webhook --rotate')}`)
   },
 })

@@ -1,12 +1,10 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green, red } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green, red } from '../../terminal/output.ts'
 
 export const ls = command({
-  summary: 'List the names of the secrets and what svc.toml asks for; never a value',
+  summary: 'List the names of the secrets, and those that svc.toml requires; never a value',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc secrets ls', 'svc secrets ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
@@ -15,8 +13,7 @@ export const ls = command({
     if (out.json) return out.document(found)
     const set = new Map(found.items.map((item) => [item.name, item]))
     const names = [...new Set([...found.missing, ...set.keys(), ...found.optional])]
-    if (names.length === 0)
-      return out.note(`No secrets. ${ctx.next('svc secrets set NAME=-')} reads a value from stdin.`)
+    if (names.length === 0) return out.note(`No secrets yet. Set one from stdin: ${ctx.next('svc secrets set NAME=-')}`)
     const asked = (name: string) =>
       found.required.includes(name) ? 'required' : found.optional.includes(name) ? 'optional' : ''
     out.table(names, [

@@ -1,16 +1,15 @@
 import { replyWarned } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 
 export const set = command({
-  summary: 'Set secrets; running sessions get them, too',
-  about: ['NAME=- reads the value from stdin, which keeps it out of the history of your shell.'],
+  summary: 'Set secrets, also in running sessions',
+  about: ['NAME=- reads the value from stdin, which keeps it out of your shell history.'],
   scope: 'project',
   args: { pairs: { summary: 'NAME=VALUE, or NAME=- for stdin', many: true } },
-  flags: {},
   examples: ['svc secrets set STRIPE_KEY=-', 'svc secrets set REGION=eu STAGE=test'],
   async run(ctx, { args }) {
     const pairs = args.pairs.map(splitPair)
@@ -32,16 +31,16 @@ export const set = command({
   },
 })
 
-/** The service sends a change on to sessions that run. */
+/** The service forwards the change to running sessions. */
 export function sentToSessions({ next }: Pick<Context, 'next'>): string {
-  return `Running sessions get it within seconds, for what their agents start from then on. A program that runs already keeps its environment: ${next('svc sessions restart <id>')} starts it again.`
+  return `Running sessions get it within seconds, for programs that agents start from then on. To restart running programs: ${next('svc sessions restart <id>')}`
 }
 
-/** Never repeats the value in a message. */
+/** Never repeats the value in an error. */
 function splitPair(pair: string): { name: string; value: string } {
   const at = pair.indexOf('=')
   if (at > 0) return { name: pair.slice(0, at), value: pair.slice(at + 1) }
-  throw new UsageError('A secret is given as NAME=VALUE, or NAME=- to read it from stdin', {
+  throw new UsageError('A secret must be NAME=VALUE, or NAME=- to read it from stdin', {
     next: [
       `svc secrets set ${/^[A-Za-z_][A-Za-z0-9_]{0,40}$/.test(pair) && pair === pair.toUpperCase() ? pair : 'NAME'}=-`,
     ],

@@ -1,12 +1,11 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 
 export const unset = command({
   summary: 'Remove secrets',
   scope: 'project',
-  args: { names: { summary: 'Their names', names: 'secret', many: true } },
-  flags: {},
+  args: { names: { summary: 'Names of the secrets', names: 'secret', many: true } },
   examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()

@@ -1,6 +1,6 @@
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, dim, green, red, type Styled, yellow } from '../../output.ts'
+import { bold, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 
 const doctorMs = 60_000
@@ -21,17 +21,15 @@ const marks: Record<Report['drivers'][number]['findings'][number]['state'], Styl
 }
 
 export const doctor = command({
-  summary: 'Examine this machine: can sessions start, how strong are their walls, what mends them',
-  about: ['It needs no running server and starts nothing that stays. Exit code 1 when sessions cannot start.'],
+  summary: 'Check this machine: whether sessions can start, how well they are isolated, how to fix problems',
+  about: ["Needs no running server and leaves nothing running. Exit code 1 if sessions can't start."],
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: ['svc self-host doctor', 'svc self-host doctor --json'],
   async run(ctx) {
     const { out } = ctx
     const report = await askServerProgram<Report>(ctx, '--doctor', {
       ms: doctorMs,
-      otherwise: 'This machine could not be examined.',
+      otherwise: 'The check of this machine failed.',
     })
     if (out.json) out.document(report)
     else {
@@ -45,7 +43,7 @@ export const doctor = command({
       }
     }
     if (report.ready) return out.note('Sessions can start here.')
-    const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See what is missing above.'
-    throw new Refusal('not_available', `Sessions cannot start on this machine. ${why}`)
+    const why = report.driver === null ? 'SVC_SANDBOX_DRIVER is none.' : 'See the problems above.'
+    throw new Refusal('not_available', `Sessions can't start on this machine. ${why}`)
   },
 })

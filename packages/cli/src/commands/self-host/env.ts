@@ -1,23 +1,22 @@
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { dim, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { dim, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 import { masked, parseAssignments, readSettings, settings, writeSettings } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
 
 export const env = command({
-  summary: 'List the settings of your server, or set some for its next start',
+  summary: 'List the settings of your server, or change them for its next start',
   about: [
     'svc self-host env ls shows them with secrets masked. svc self-host env set KEY=VALUE … sets: KEY= removes one, KEY=- reads the value from stdin, which keeps it out of the history of your shell.',
-    'They are kept in the folder of the client configuration, readable by you alone. What the shell of svc self-host start sets comes before them.',
+    'They are stored next to the client configuration, readable only by you. Variables in the shell of svc self-host start take precedence.',
   ],
   scope: 'nothing',
   args: {
     action: { summary: 'ls or set' },
     settings: { summary: 'KEY=VALUE, for set', many: true, optional: true },
   },
-  flags: {},
   examples: [
     'svc self-host env ls',
     'svc self-host env set SVC_LLM_UPSTREAM_URL=https://models.example.com/v1 SVC_LLM_MODEL=large',
@@ -48,7 +47,7 @@ async function list(ctx: Context): Promise<void> {
   out.table(rows, [
     { title: 'NAME', of: (row) => row.name },
     { title: 'VALUE', of: (row) => row.value ?? dim('-'), shrink: true },
-    { title: 'WHAT IT IS', of: (row) => row.summary, shrink: true },
+    { title: 'DESCRIPTION', of: (row) => row.summary, shrink: true },
   ])
 }
 

@@ -1,6 +1,7 @@
+import { parseJson } from '../../json.ts'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
 import { dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
@@ -12,11 +13,11 @@ const linesShown = 200
 const lookEveryMs = 250
 
 export const logs = command({
-  summary: 'What your server wrote: all of it, or one service',
-  about: ['Services: server, and postgres for what the database said through it.'],
+  summary: 'Print the log of your server, or of one of its services',
+  about: ['Services: server, and postgres for the messages of its database.'],
   scope: 'nothing',
   args: { service: { summary: 'server or postgres', optional: true } },
-  flags: { follow: { kind: 'switch', summary: 'Go on as more is written, until Ctrl-C' } },
+  flags: { follow: { kind: 'switch', summary: 'Keep printing new lines until Ctrl-C' } },
   examples: ['svc self-host logs', 'svc self-host logs postgres --follow'],
   async run(ctx, { args, flags }) {
     const service = args.service
@@ -27,8 +28,8 @@ export const logs = command({
     const path = (await runningServer(ctx))?.log ?? join(dataDirOf(await serverEnvironment(ctx)), 'log', 'server.log')
     const found = await stat(path).catch(() => null)
     if (found === null)
-      throw new Refusal('not_found', 'There is no log: this server was never started by svc self-host', {
-        hint: `It would be ${path}.`,
+      throw new Refusal('not_found', 'No log: no server was started here by svc self-host start', {
+        hint: `The log would be ${path}.`,
         next: ['svc self-host start'],
       })
     let at = Math.max(0, found.size - tailBytes)
@@ -46,7 +47,7 @@ export const logs = command({
   },
 })
 
-/** Whole lines only: the last one may still be written. */
+/** Whole lines only: the server may still be writing the last one. */
 async function readFrom(path: string, at: number): Promise<{ lines: string[]; end: number }> {
   const file = await open(path, 'r')
   try {
@@ -72,12 +73,7 @@ function show({ out }: Context, lines: readonly string[], service: string | unde
 type Entry = Record<string, unknown>
 
 function parse(line: string): Entry | null {
-  if (!line.startsWith('{')) return null
-  try {
-    return JSON.parse(line) as Entry
-  } catch {
-    return null
-  }
+  return line.startsWith('{') ? ((parseJson(line) as Entry | undefined) ?? null) : null
 }
 
 const levels: Record<number, string> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' }

@@ -1,9 +1,9 @@
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { bold, dim, green } from '../../output.ts'
+import { bold, dim, green } from '../../terminal/output.ts'
 import { askServerProgram } from '../../self-host/ask-program.ts'
 
-/** A thousand projects take a second; a database that has to be started first takes longer. */
+/** A thousand projects take a second; starting the database first takes longer. */
 const rotateMs = 600_000
 
 interface Rotation {
@@ -17,14 +17,12 @@ interface Rotation {
 }
 
 export const rotateKey = command({
-  summary: 'Put a new master key in the place of the one that is there, while your server runs or not',
+  summary: 'Replace the master key, whether your server is running or not',
   about: [
-    'Sessions and requests go on: a running server needs the new key only at its next start. The earlier key opens nothing in the database afterwards. What dies half-way leaves data that starts; the same command finishes it.',
-    'Run it on the machine of the server, with the settings the server runs with: those of svc self-host env, or SVC_DATA_DIR, SVC_MASTER_KEY_FILE and DATABASE_URL as they were given to it.',
+    'Sessions and requests continue: a running server loads the new key at its next start. The old key then decrypts nothing in the database. After an interruption the server still starts; run the command again to finish.',
+    "Run it on the server's machine with the server's settings: those of svc self-host env, or the same SVC_DATA_DIR, SVC_MASTER_KEY_FILE and DATABASE_URL.",
   ],
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: ['svc self-host rotate-key', 'SVC_DATA_DIR=/srv/svc svc self-host rotate-key --json'],
   async run(ctx) {
     const { out } = ctx
@@ -33,9 +31,7 @@ export const rotateKey = command({
     const before = rotation.previous_master_key_ids.join(', ')
     out.line(
       green('✓ '),
-      rotation.finished_earlier
-        ? 'Finished the change of the master key that was begun earlier: '
-        : 'The master key is another: ',
+      rotation.finished_earlier ? 'Finished the interrupted rotation of the master key: ' : 'Replaced the master key: ',
       dim(before),
       dim(' → '),
       bold(rotation.master_key_id),
@@ -50,15 +46,15 @@ export const rotateKey = command({
       ['servers', rotation.servers === 0 ? 'none runs' : `${rotation.servers} running, which go on`],
     ])
     out.note(
-      'Back the new file up now, apart from the data. Copy it to every other machine of this database before a server there starts again.',
+      'Back up the new key file now, separately from the data. Copy it to every other machine that uses this database before a server restarts there.',
     )
-    out.note(`Backups of the database from before this open with ${before} alone: keep that key with them, or nowhere.`)
+    out.note(`Earlier backups of the database need ${before}: keep that key only with them.`)
   },
 })
 
 async function rotate(ctx: Context): Promise<Rotation> {
   return await askServerProgram<Rotation>(ctx, '--rotate-key', {
     ms: rotateMs,
-    otherwise: 'The master key could not be changed.',
+    otherwise: 'The master key could not be replaced.',
   })
 }

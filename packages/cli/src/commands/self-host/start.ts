@@ -1,24 +1,24 @@
-import { changeConfig } from '../../config-file.ts'
-import { command } from '../../command.ts'
+import { changeConfig } from '../../config/config-file.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { knownHosts } from '../../hosts.ts'
-import { bold, cyan, green } from '../../output.ts'
+import { knownHosts } from '../../config/hosts.ts'
+import { bold, cyan, green } from '../../terminal/output.ts'
 import { Refusal } from '../../errors.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
+import { askFirstModel } from '../../self-host/first-model.ts'
 import { changedSettings, launchServer, unkeptSettings } from '../../self-host/launch.ts'
 import { readSettings, writeSettings } from '../../self-host/settings.ts'
 import { runningServer } from '../../self-host/state.ts'
 import { askSettings } from '../../self-host/wizard.ts'
 
 export const start = command({
-  summary: 'Start a server of your own in the background, and make it the host selfhost',
+  summary: 'Start your own server in the background as the host selfhost',
   about: [
-    'The first start on a terminal asks three questions; svc self-host configure asks them again. Settings are those of svc self-host env; what the shell sets comes first.',
-    'It needs no container engine. It ends with svc self-host stop or with the machine; svc self-host unit prints a service of systemd that starts it again.',
+    'The first start on a terminal asks three questions (again with svc self-host configure) and for a model (change it with svc models set). Uses the settings of svc self-host env; variables of the shell take precedence.',
+    'Needs no container engine. The server runs until svc self-host stop or a shutdown; svc self-host unit prints a systemd service that restarts it.',
   ],
   scope: 'nothing',
-  args: {},
-  flags: { yes: { kind: 'switch', summary: 'Do not ask: the defaults are used' } },
+  flags: { yes: { kind: 'switch', summary: "Don't ask; use the defaults" } },
   examples: ['svc self-host start', 'SVC_PORT=8421 svc self-host start --yes'],
   async run(ctx, { flags }) {
     const { out } = ctx
@@ -26,7 +26,7 @@ export const start = command({
     if (running !== null) {
       await register(ctx, running.url)
       if (out.json) return out.document({ ...running, started: false, owner_link: null })
-      out.line(green('✓ '), 'The server runs already: ', bold(running.url), ` (process ${running.pid})`)
+      out.line(green('✓ '), 'The server is already running: ', bold(running.url), ` (process ${running.pid})`)
       const changed = await changedSettings(ctx, running)
       if (changed.length > 0)
         out.warn(
@@ -40,7 +40,7 @@ export const start = command({
         'not_available',
         `A server uses ${other.data_dir} already: ${other.url} (process ${other.pid})`,
         {
-          hint: 'Something else started it. Stop it there, or give this one a data folder of its own by SVC_DATA_DIR.',
+          hint: 'Another program started it. Stop it there, or set SVC_DATA_DIR to another data folder.',
           next: ['svc self-host status'],
         },
       )
@@ -50,22 +50,26 @@ export const start = command({
     await register(ctx, state.url)
     const unkept = await unkeptSettings(ctx)
     if (out.json) return out.document({ ...state, started: true, owner_link: ownerLink })
-    out.line(green('✓ '), 'The server runs: ', bold(state.url), ` (process ${state.pid})`)
+    out.line(green('✓ '), 'The server is running: ', bold(state.url), ` (process ${state.pid})`)
     if (ownerLink !== null) {
       out.line()
       out.line('Open this link once, within 24 hours, to sign in:')
       out.line('  ', cyan(ownerLink))
       out.line()
-    } else out.note('To sign a browser in: svc self-host owner-link')
+    } else out.note('To sign in a browser: svc self-host owner-link')
+    if (ctx.interactive && !flags.yes) {
+      const model = await askFirstModel(ctx, state)
+      if (model !== null) out.line(green('✓ '), 'Agents use ', bold(model))
+    }
     if (unkept.length > 0)
       out.warn(
-        `${unkept.join(', ')} came from this shell and ${unkept.length === 1 ? 'is' : 'are'} not kept for the next start: svc self-host env set keeps ${unkept.length === 1 ? 'it' : 'them'}.`,
+        `${unkept.join(', ')} ${unkept.length === 1 ? 'is' : 'are'} set only in this shell. For the next start, svc self-host env set saves ${unkept.length === 1 ? 'it' : 'them'}.`,
       )
     out.note('Next: svc tour · svc self-host logs · svc self-host stop')
   },
 })
 
-/** The name leads to the server that runs here; which host is active is not changed. */
+/** Points the host name at the running server; does not change which host is active. */
 async function register(ctx: Context, url: string): Promise<void> {
   const config = await ctx.config()
   const known = knownHosts(config, {}).find(({ name }) => name === 'selfhost')

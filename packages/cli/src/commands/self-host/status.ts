@@ -1,5 +1,5 @@
-import { command } from '../../command.ts'
-import { green, red, yellow } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { green, red, yellow } from '../../terminal/output.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { changedSettings, dataDirOf, serverEnvironment } from '../../self-host/launch.ts'
 import { runningServer, type ServerState } from '../../self-host/state.ts'
@@ -7,10 +7,8 @@ import { runningServer, type ServerState } from '../../self-host/state.ts'
 const askMs = 3000
 
 export const status = command({
-  summary: 'Whether your server runs, where, and with which data',
+  summary: 'Show whether your server is running, its URL and its data folder',
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: ['svc self-host status', 'svc self-host status --json'],
   async run(ctx) {
     const { out } = ctx
@@ -31,10 +29,10 @@ export const status = command({
       return out.note('Next: svc self-host start')
     }
     out.fields([
-      ['server', ready === null ? yellow('running, does not answer') : green('running')],
+      ['server', ready === null ? yellow('running, but not responding') : green('running')],
       ['address', server.url],
       ['process', String(server.pid)],
-      ['started', started === null ? 'not by svc self-host' : out.time(started.started_at)],
+      ['started', started === null ? 'not started by svc self-host' : out.time(started.started_at)],
       ['version', ready?.version ?? null],
       [
         'sandboxes',
@@ -51,7 +49,7 @@ export const status = command({
   },
 })
 
-/** By its state file, or by the socket of its data folder. */
+/** Finds the server by its state file, or by the socket of its data folder. */
 type Found = Pick<ServerState, 'pid' | 'url' | 'data_dir'>
 
 interface Ready {
@@ -61,7 +59,7 @@ interface Ready {
   sandbox: { driver: string; ready: boolean; problem: string | null }
 }
 
-/** Null when it does not answer in time: it starts, stops or hangs. */
+/** Null when it does not answer in time: it is starting, stopping or stuck. */
 async function askReady(server: Found): Promise<Ready | null> {
   try {
     const reply = await fetch(`${server.url}/v1/ready`, { redirect: 'manual', signal: AbortSignal.timeout(askMs) })

@@ -1,13 +1,11 @@
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { serverCommand } from '../../self-host/launch.ts'
 import { selfHostFile } from '../../self-host/state.ts'
 
 export const unit = command({
   summary: 'Print a systemd service that runs your server',
-  about: ['A service of this user: it starts with the machine once lingering is on, and again after a crash.'],
+  about: ['A user service: with lingering enabled it starts at boot, and it restarts after a crash.'],
   scope: 'nothing',
-  args: {},
-  flags: {},
   examples: [
     'svc self-host unit > ~/.config/systemd/user/svc.service',
     'systemctl --user enable --now svc && loginctl enable-linger',
@@ -35,6 +33,6 @@ WantedBy=default.target
 `
     if (ctx.out.json) return ctx.out.document({ unit: text })
     ctx.out.raw(text)
-    ctx.out.note('Stop a server that svc self-host start began before you enable this one.')
+    ctx.out.note('Before you enable it, stop a server of svc self-host start.')
   },
 })

@@ -12,8 +12,8 @@ test('a session is found by its name, unless several have it', async () => {
     { projectId: ids.project, sessionId: one.session_id },
   ])
   const none = await svc(['sessions', 'info', 'No such work'], { service, env })
-  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('No session has the name "No such work"')])
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('No session matches "No such work"')])
   await using twice = startService({ listSessions: () => [one, { ...other, name: one.name }] })
   const both = await svc(['sessions', 'stop', 'Fix the parser'], { service: twice, env })
-  expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('2 sessions have the name')])
+  expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('2 sessions match "Fix the parser"')])
 })

@@ -1,16 +1,16 @@
-import type { Phase, Session, UnfinishedWork } from '../../wire.ts'
+import type { Phase, Session, UnfinishedWork } from '../../api-types.ts'
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { openPage, projectPage, webFlag } from '../../dashboard.ts'
-import { bold, dim, red, yellow } from '../../output.ts'
-import { getPhases } from '../../start-phases.ts'
-import { duration } from '../../time.ts'
+import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
+import { bold, dim, red, yellow } from '../../terminal/output.ts'
+import { getPhases } from '../../conversation/start-phases.ts'
+import { duration } from '../../terminal/time.ts'
 import { getSession, resolveSessionId } from './find.ts'
-import { sessionArg, sessionPiece, shortId, unfinishedWords } from './words.ts'
+import { sessionArg, sessionPiece, shortId, unfinishedLabel } from './labels.ts'
 
 export const info = command({
-  summary: 'Show a session and how its last start went',
+  summary: 'Show a session and the phases of its last start',
   scope: 'project',
   args: { id: sessionArg },
   flags: { web: webFlag },
@@ -41,6 +41,7 @@ export function printSession({ out }: Context, session: Session): void {
     ['status', sessionPiece(session)],
     session.status === 'failed' ? ['error', red(session.error ?? '')] : ['note', session.error],
     ['last turn', session.last_turn_error === null ? null : red(`failed: ${session.last_turn_error.message}`)],
+    ['refresh', refreshWords(session)],
     ['branch', session.branch_name],
     ['base ref', session.base_ref],
     ['agent', session.agent_name],
@@ -59,6 +60,17 @@ export function printSession({ out }: Context, session: Session): void {
   ])
 }
 
+function refreshWords({ refresh }: Session) {
+  // An older server omits it.
+  if (refresh == null) return null
+  if (refresh.status === 'waiting')
+    return refresh.error === null ? 'waits for the end of the turn' : yellow(`waits: ${refresh.error}`)
+  if (refresh.status === 'failed') return red(refresh.error ?? 'failed')
+  const needs = refresh.needs_restart.length === 0 ? null : `needs a restart for ${refresh.needs_restart.join(', ')}`
+  const words = [refresh.error, needs].filter((text) => text !== null)
+  return words.length === 0 ? null : yellow(words.join(' '))
+}
+
 function printUnfinished(ctx: Context, session: Session, unfinished: UnfinishedWork): void {
   const { out } = ctx
   const { saved_at: savedAt, commit, generation, earlier } = unfinished
@@ -67,12 +79,12 @@ function printUnfinished(ctx: Context, session: Session, unfinished: UnfinishedW
   out.line(dim('Not pushed'))
   for (const work of [{ ...unfinished, saved_at: savedAt, generation }, ...earlier]) {
     const start = work.generation === session.sandbox?.generation ? '' : `  from start ${work.generation}`
-    out.line(`  ${unfinishedWords(work)}`, dim(`  saved ${out.time(work.saved_at)}${start}`))
+    out.line(`  ${unfinishedLabel(work)}`, dim(`  saved ${out.time(work.saved_at)}${start}`))
     for (const note of work.notes) out.line('  ', yellow(note))
   }
   const id = shortId(session.session_id, true)
   const isOld = session.status === 'running' && generation !== session.sandbox?.generation
-  out.note(`${ctx.next(`svc sessions recover ${id}${isOld ? ' --into-sandbox' : ''}`)} brings it back.`)
+  out.note(`${ctx.next(`svc sessions recover ${id}${isOld ? ' --into-sandbox' : ''}`)} recovers it.`)
 }
 
 function printPhases({ out }: Context, phases: readonly Phase[]): void {
@@ -82,7 +94,7 @@ function printPhases({ out }: Context, phases: readonly Phase[]): void {
   for (const phase of phases) {
     const took = phase.ms === null ? (phase.error === null ? 'running' : '') : duration(phase.ms)
     const name = `  ${phase.name.padEnd(width)}  `
-    if (phase.error === null) out.line(name, dim(took))
+    if (phase.error === null) out.line(name, dim(took), phase.note == null ? '' : `  ${phase.note}`)
     else out.line(name, dim(took), '  ', red(phase.error))
   }
 }

@@ -1,19 +1,18 @@
-import type { Session } from '../../wire.ts'
+import type { Session } from '../../api-types.ts'
 import { reply, replyPage } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { limitFlag } from '../../limit.ts'
-import { type Column, yellow } from '../../output.ts'
-import { sessionPiece, shortId, unfinishedWords } from './words.ts'
+import { limitFlag } from '../../arguments/limit.ts'
+import { type Column, yellow } from '../../terminal/output.ts'
+import { sessionPiece, shortId, unfinishedLabel } from './labels.ts'
 
 export const ls = command({
   summary: 'List sessions, newest first',
   scope: 'project',
-  args: {},
   flags: {
     status: {
       kind: 'choice',
-      summary: 'Which ones (default: all)',
+      summary: 'Status (default: all)',
       choices: ['provisioning', 'running', 'stopped', 'failed', 'all'],
     },
     limit: limitFlag,
@@ -34,13 +33,13 @@ export const ls = command({
       reply(api.GET('/v1/projects/{projectId}/unfinished-work', { params: { path: { projectId } } })),
     ])
     if (data.length === 0)
-      return out.note(`No sessions. ${ctx.next('svc sessions new --prompt "<what to do>"')} starts one.`)
+      return out.note(`No sessions yet. Start one: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
     const bySession = new Map(unfinished.map((work) => [work.session_id, work]))
     const notPushed: Column<Session> = {
       title: 'NOT PUSHED',
-      of: ({ session_id: id }) => (bySession.has(id) ? yellow(unfinishedWords(bySession.get(id)!)) : ''),
+      of: ({ session_id: id }) => (bySession.has(id) ? yellow(unfinishedLabel(bySession.get(id)!)) : ''),
     }
-    // Most of the time everything is pushed, and then there is nothing to say.
+    // Usually everything is pushed, so print nothing.
     const isShown = data.some((session) => bySession.has(session.session_id))
     out.table(data, [...sessionColumns(ctx), ...(isShown ? [notPushed] : [])])
     if (cursor !== null) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)

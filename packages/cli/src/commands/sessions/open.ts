@@ -1,14 +1,13 @@
-import { command } from '../../command.ts'
-import { openPage, projectPage } from '../../dashboard.ts'
+import { command } from '../../arguments/command.ts'
+import { openPage, projectPage } from '../../browser/dashboard.ts'
 import { getSession, resolveSessionId } from './find.ts'
-import { sessionArg } from './words.ts'
+import { sessionArg } from './labels.ts'
 
 export const open = command({
   summary: 'Open the page of a session in the browser',
-  about: ['The address goes to stdout too. SVC_DASHBOARD_URL names a dashboard elsewhere.'],
+  about: ["Also prints the URL to stdout. SVC_DASHBOARD_URL overrides the dashboard's URL."],
   scope: 'project',
   args: { id: sessionArg },
-  flags: {},
   examples: ['svc sessions open 8f3a1c20', 'svc sessions open 8f3a1c20 --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()

@@ -1,17 +1,16 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { resolveSessionId } from './find.ts'
-import { sessionArg } from './words.ts'
+import { sessionArg } from './labels.ts'
 
 export const preview = command({
-  summary: 'Print the address of a port that a session serves',
+  summary: "Print the preview URL of a session's port",
   about: [
-    'The address opens once, in the browser that visits it first; that browser then stays signed in to this one port. Ask again for another browser.',
+    'The URL works once: the first browser that opens it stays signed in to this port. Run the command again for another browser.',
   ],
   scope: 'project',
   args: { id: sessionArg, port: { summary: 'Port inside the sandbox (default: 3000)', optional: true } },
-  flags: {},
   examples: ['svc sessions preview 8f3a1c20', 'svc sessions preview 8f3a1c20 5173'],
   async run(ctx, { args }) {
     const port = args.port ?? '3000'
@@ -26,6 +25,6 @@ export const preview = command({
     )
     if (ctx.out.json) return ctx.out.document({ url, port: Number(port), session_id: path.sessionId })
     ctx.out.line(url)
-    ctx.out.note('It opens once, in the browser that visits it first.')
+    ctx.out.note('It works once, in the first browser that opens it.')
   },
 })

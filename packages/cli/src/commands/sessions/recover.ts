@@ -3,37 +3,40 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiClient } from '@svc/contract/api'
 import { reply, replyStream } from '../../api.ts'
-import { applyWork, branchWork, commitsHere, hasCommit, requireClean, takeCommits } from '../../apply-work.ts'
-import { command } from '../../command.ts'
+import { applyWork, branchWork, commitsHere, hasCommit, requireClean, takeCommits } from '../../git/apply-work.ts'
+import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
-import { repositoryHere } from '../../gateway.ts'
-import { git } from '../../git.ts'
-import { bold, green } from '../../output.ts'
-import type { UnfinishedWork } from '../../wire.ts'
+import { repositoryHere } from '../../git/gateway.ts'
+import { git } from '../../git/git.ts'
+import { bold, green } from '../../terminal/output.ts'
+import type { UnfinishedWork } from '../../api-types.ts'
 import { resolveSessionId } from './find.ts'
-import { unfinishedWords } from './words.ts'
+import { unfinishedLabel } from './labels.ts'
 
 type Where = { projectId: string; sessionId: string }
 type Saved = UnfinishedWork['earlier'][number]
 
 export const recover = command({
-  summary: 'Bring back work that a session had not pushed',
+  summary: 'Recover unpushed work of a session',
   about: [
-    'In a clone of the project the saved files appear as changes of the work tree, which has to be clean; nothing is committed. With --branch they become a commit on a new branch and no file is touched. Inside the sandbox of the session itself they come back to where the agent left them.',
-    'The service saves what a session has not pushed at the end of every turn, every minute, and before a sandbox ends. Files that git ignores are left out.',
+    "In a clone, writes the saved files into the work tree, which must be clean, and commits nothing. --branch commits them to a new branch instead and touches no file. Inside the session's own sandbox, restores them in place.",
+    'The service saves unpushed work at the end of every turn, every minute, and before a sandbox stops, except for files that git ignores.',
   ],
   scope: 'project',
   args: {
     id: {
-      summary: 'Session id, or the first characters of it (default: the session of the sandbox)',
+      summary: "Id of the session, its first characters, or its name (default: the sandbox's session)",
       optional: true,
       names: 'session',
     },
   },
   flags: {
-    branch: { kind: 'text', summary: 'Put the work on this new branch, and touch no file', value: 'name' },
-    'into-sandbox': { kind: 'switch', summary: 'Into the work tree of the running session, not into this folder' },
+    branch: { kind: 'text', summary: 'Commit the work to this new branch, and touch no file', value: 'name' },
+    'into-sandbox': {
+      kind: 'switch',
+      summary: 'Restore into the work tree of the running session instead of this folder',
+    },
   },
   examples: [
     'svc sessions recover 8f3a1c20',
@@ -42,7 +45,7 @@ export const recover = command({
   ],
   async run(ctx, { args, flags }) {
     if (flags.branch !== undefined && flags['into-sandbox'])
-      throw new UsageError('--branch and --into-sandbox exclude each other')
+      throw new UsageError("--branch and --into-sandbox can't be combined")
     const given = args.id ?? ctx.io.env.SVC_SESSION_ID
     if (given === undefined) throw new UsageError('Missing <id>', { next: ['svc sessions ls'] })
     const { api, projectId } = await ctx.project()
@@ -57,7 +60,7 @@ async function intoSandbox({ out }: Context, api: ApiClient, path: Where): Promi
   const done = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', { params: { path } }))
   out.clearPassing()
   if (out.json) return out.document({ session_id: path.sessionId, into: 'sandbox', files: done.files })
-  out.line(green('✓ '), `${files(done.files)} are back in the work tree of the session`)
+  out.line(green('✓ '), `${files(done.files)} restored in the work tree of the session`)
 }
 
 async function intoClone(ctx: Context, api: ApiClient, where: Where, branch: string | null): Promise<void> {
@@ -66,7 +69,7 @@ async function intoClone(ctx: Context, api: ApiClient, where: Where, branch: str
   const isOwn = ctx.io.env.SVC_SESSION_ID === where.sessionId
   const saved = await choose(ctx, api, where, isOwn)
   const work = { top, commit: saved.commit, again: `svc sessions recover ${where.sessionId.slice(0, 8)}` }
-  // In its own sandbox the agent may be at work; there it is enough that nothing unsaved is in the way.
+  // In its own sandbox the agent may be working, so only require that it overwrites nothing unsaved.
   if (branch === null && !isOwn) await requireClean(ctx, work)
   if (!(await hasCommit(ctx, top, saved.commit))) await fetchBundle(ctx, api, where, { top, saved })
   let changed = saved.files
@@ -96,16 +99,14 @@ async function intoClone(ctx: Context, api: ApiClient, where: Where, branch: str
   if (branch === null) out.line(green('✓ '), `${files(changed)} changed here, as saved `, out.time(saved.saved_at))
   else out.line(green('✓ '), 'The work is on ', bold(branch), `, ${files(changed)} in its last commit`)
   if (branch === null && !isOwn && saved.unpushed_commits > 0)
-    out.note(
-      `That includes ${saved.unpushed_commits} commits that were never pushed; --branch <name> keeps them as commits.`,
-    )
+    out.note(`This includes ${saved.unpushed_commits} unpushed commits; --branch <name> keeps them as commits.`)
   for (const note of saved.notes) out.warn(note)
   out.note(branch === null ? 'Nothing was committed: git diff' : `git diff ${branch}~1 ${branch}`)
 }
 
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`
 
-/** A running session is saved first. Its own sandbox wants what an earlier start left, not what lies in it already. */
+/** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. */
 async function choose(ctx: Context, api: ApiClient, path: Where, isOwn: boolean): Promise<Saved> {
   const params = { params: { path } }
   if (!isOwn) await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/wip', params)).catch(notRunning)
@@ -117,12 +118,12 @@ async function choose(ctx: Context, api: ApiClient, path: Where, isOwn: boolean)
   const found = [...newest, ...earlier].find((each) => each.generation !== mine)
   if (found !== undefined) return found
   throw new Refusal('not_found', 'This session has no unfinished work', {
-    hint: 'Everything it did is committed and pushed, or it changed nothing.',
+    hint: 'It changed nothing, or pushed everything.',
     next: [`svc sessions info ${path.sessionId}`],
   })
 }
 
-/** What was saved before serves as well, unless there is none, which is said then. */
+/** Falls back to work saved earlier; throws if none exists. */
 function notRunning(error: unknown): void {
   const { code } = error as { code?: unknown }
   if (code !== 'conflict' && code !== 'unavailable' && code !== 'forbidden') throw error
@@ -136,7 +137,7 @@ async function fetchBundle(
 ): Promise<void> {
   const place = await mkdtemp(join(tmpdir(), 'svc-bundle-'))
   try {
-    ctx.out.passing(`fetching ${unfinishedWords(saved)}…`)
+    ctx.out.passing(`fetching ${unfinishedLabel(saved)}…`)
     const query = { have: (await commitsHere(ctx, top)).join(','), generation: saved.generation }
     const stream = await replyStream(
       api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip/bundle', {
@@ -149,7 +150,7 @@ async function fetchBundle(
     await git(top, ['bundle', 'unbundle', file], ctx.io.env, { signal: ctx.io.signal })
     ctx.out.clearPassing()
     if (!(await hasCommit(ctx, top, saved.commit)))
-      throw new Refusal('bad_answer', 'The bundle does not hold the work it should hold', { hint: 'Try again.' })
+      throw new Refusal('bad_answer', 'The downloaded bundle lacks the saved work', { hint: 'Try again.' })
   } finally {
     await rm(place, { recursive: true, force: true })
   }

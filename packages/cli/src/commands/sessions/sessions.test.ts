@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
-import { aQuestion } from '../../testing-question.ts'
-import { aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
+import { aQuestion } from '../../testing/question.ts'
+import { aRefresh, aSession, ids, noUnfinishedWork, sha, startService, svc } from '../../testing.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const other = aSession({ session_id: '4444aaaa-4444-4444-8444-444444444444', name: 'Other' })
@@ -89,7 +89,7 @@ describe('svc sessions', () => {
     expect(one.code).toBe(0)
     await using quiet = startService({ listQuestions: () => ({ questions: [] }) })
     const none = await svc(['sessions', 'answer', ids.session, 'once'], { service: quiet, env })
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('The agent asks nothing now')] as never)
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('The agent has no open question')] as never)
   })
 
   test('info shows the fields and the phases', async () => {
@@ -100,7 +100,7 @@ describe('svc sessions', () => {
     const asJson = await svc(['sessions', 'info', ids.session, '--json'], { service, env })
     expect(asJson.json()).toEqual({
       session: aSession(),
-      phases: [{ name: 'clone', started_at: at, ms: 420, error: null }],
+      phases: [{ name: 'clone', started_at: at, ms: 420, error: null, note: null }],
       unfinished_work: noUnfinishedWork,
     })
   })
@@ -123,6 +123,25 @@ describe('svc sessions', () => {
     await using service = startService({ getSession: () => aSession({ last_turn_error }) })
     const { stdout } = await svc(['sessions', 'info', ids.session], { service, env })
     expect(stdout).toContain('failed: The model is away')
+  })
+
+  test('refresh says what it applied, what needs a restart, and what waits', async () => {
+    const run = async (changes: Parameters<typeof aRefresh>[0]) => {
+      await using service = startService({ refreshSession: () => aSession({ refresh: aRefresh(changes) }) })
+      return await svc(['sessions', 'refresh', ids.session], { service, env })
+    }
+    const done = await run({ needs_restart: ['sandbox.cpu'], error: 'The session branch was not pulled: no.' })
+    expect(done.stdout).toContain('Applied: agents, sandbox.egress')
+    expect(done.stdout).toContain('The session branch was not pulled: no.')
+    expect(done.stdout).toContain('Needs a restart: sandbox.cpu')
+    expect(done.stderr).toContain(`svc sessions restart ${ids.session.slice(0, 8)}`)
+    const waiting = await run({ status: 'waiting', settled_at: null, applied: [] })
+    expect(waiting.stdout).toContain('waits for the end of the turn')
+    const away = await run({ status: 'waiting', settled_at: null, applied: [], error: 'The host is away.' })
+    expect(away.stdout).toContain('waits: The host is away.')
+    const failed = await run({ status: 'failed', applied: [], error: 'The refresh failed: it is away.' })
+    expect([failed.code, failed.stdout]).toEqual([1, ''])
+    expect(failed.stderr).toContain('The refresh failed: it is away.')
   })
 
   test('restart --agent sends the agent, and without it the session keeps its own', async () => {
@@ -190,5 +209,30 @@ describe('svc sessions', () => {
       types: [{ after: /Delete the session/, keys: 'y\r' }],
     })
     expect(yes.code).toBe(0)
+  })
+
+  test('rename sends the name, and nothing else', async () => {
+    await using service = startService()
+    const { code, stdout } = await svc(['sessions', 'rename', ids.session, 'Parser tests'], { service, env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `✓ Renamed to Parser tests  ${ids.session}\n` })
+    expect(service.of('updateSession')[0]!.body).toEqual({ name: 'Parser tests' })
+  })
+
+  test('abort says whether there was anything to abort', async () => {
+    await using busy = startService({ getSession: () => aSession({ is_busy: true }) })
+    const aborted = await svc(['sessions', 'abort', ids.session], { service: busy, env })
+    expect(aborted.stdout).toStartWith('✓ Aborted the turn of Fix the test')
+    expect(busy.of('abortSession')).toHaveLength(1)
+    await using idle = startService({ getSession: () => aSession({ is_busy: false }) })
+    const nothing = await svc(['sessions', 'abort', ids.session], { service: idle, env })
+    expect(nothing.stdout).toStartWith('The agent of Fix the test was idle')
+    const json = (await svc(['sessions', 'abort', ids.session, '--json'], { service: idle, env })).json()
+    expect(json).toEqual({ session_id: ids.session, was_busy: false })
+    await using stopped = startService({
+      abortSession: () => {
+        throw new ServiceError('conflict', 'This session is stopped, so nothing runs that could be aborted.')
+      },
+    })
+    expect((await svc(['sessions', 'abort', ids.session], { service: stopped, env })).code).toBe(1)
   })
 })

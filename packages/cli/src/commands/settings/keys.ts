@@ -1,37 +1,35 @@
-/** Settings by name. Those of a project's `settings` are whatever the server answers with, so a newer one needs no newer client. */
-import { sizeText } from '@svc/contract/quotas'
+/** Settings by name. The `settings` object is whatever the server returns, so new settings need no client update. */
+import { sizeText } from '@svc/contract/schemas/quotas'
 import { UsageError } from '../../errors.ts'
-import { closest } from '@svc/contract/closest'
-import type { Project } from '../../wire.ts'
+import { closest } from '@svc/contract/schemas/closest'
+import type { Project } from '../../api-types.ts'
 
 export const ownKeys = ['name', 'default_branch', 'git_username', 'git_token'] as const
 type OwnKey = (typeof ownKeys)[number]
 
-/** What each is for, where this client knows it. */
 export const meaning: Record<string, string> = {
-  name: 'what the project is called',
-  default_branch: 'where work lands',
-  git_username: 'user name at the git host',
+  name: 'name of the project',
+  default_branch: 'branch that change requests merge into by default',
+  git_username: 'user name on the git host',
   git_token: 'credential of the git host; never shown',
   agent_merge: 'whether agents may merge into the default branch: deny, allow',
-  model_tokens_per_session: 'tokens of models that one session may use; none: no cap',
-  model_tokens_per_month: 'tokens of models that the project may use in a month; none: no cap',
-  session_depth_max: 'how deep agents start sessions that start sessions',
-  session_descendants_max: 'living sessions that agents started from one first session',
+  model_tokens_per_session: 'model tokens that one session may use; none: no cap',
+  model_tokens_per_month: 'model tokens that the project may use in a month; none: no cap',
+  session_depth_max: 'how many levels of sessions agents may start',
+  session_descendants_max: 'live sessions that agents start from one first session',
   session_starts_per_hour_max: 'sessions that agents start from one first session within an hour',
-  webhook_sessions_max: 'living sessions that one webhook trigger started',
+  webhook_sessions_max: 'live sessions that one webhook trigger starts',
   webhook_fires_per_hour_max: 'sessions that one webhook trigger starts within an hour',
-  quota_repository_bytes: 'what the repository may take, like 2GiB or 512MiB; none: the quota of the server',
-  quota_push_bytes: 'what one push may take, like 200MiB; none: the quota of the server',
-  quota_unfinished_work_bytes: 'what the unfinished work of one session may take',
-  quota_transcript_bytes: 'what the transcript of one session may take',
-  quota_check_log_bytes: 'what is kept of the log of one check',
-  quota_app_archive_bytes: 'what the files of an app or a check may take',
-  quota_sessions_bytes: 'what transcripts, unfinished work and check logs of all sessions may take',
-  manifest_gate: 'whether a broken svc.toml is refused at merge: off, on',
+  quota_repository_bytes: "maximum size of the repository, like 2GiB or 512MiB; none: the server's quota",
+  quota_push_bytes: "maximum size of one push, like 200MiB; none: the server's quota",
+  quota_unfinished_work_bytes: 'maximum size of the unfinished work of one session',
+  quota_transcript_bytes: 'maximum size of the transcript of one session',
+  quota_check_log_bytes: 'maximum size of the stored log of one check',
+  quota_app_archive_bytes: 'maximum size of the files of an app or a check',
+  quota_sessions_bytes: 'maximum size of transcripts, unfinished work and check logs of all sessions',
+  manifest_gate: 'refuse to merge a broken svc.toml: off, on',
 }
 
-/** A value as a person reads it. */
 export function shownValue(key: string, value: unknown): string {
   if (isQuota(key)) return typeof value === 'number' ? sizeText(value) : "default (the server's quota)"
   if (value === null) return key.startsWith('model_tokens_') ? 'no limit' : 'default'
@@ -53,7 +51,7 @@ export function requireKey(project: Project, key: string): void {
   throw new UsageError(
     `There is no setting ${JSON.stringify(key)}${meant === null ? '' : `. Did you mean ${meant}?`}`,
     {
-      hint: `There are: ${known.join(', ')}.`,
+      hint: `Settings: ${known.join(', ')}.`,
       next: [meant === null ? 'svc settings ls' : `svc settings set ${meant}=<value>`],
     },
   )

@@ -1,13 +1,11 @@
-import { command } from '../../command.ts'
-import { dim } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { dim } from '../../terminal/output.ts'
 import { getProject } from '../projects/find.ts'
 import { meaning, shownValue } from './keys.ts'
 
 export const ls = command({
   summary: 'List the settings of a project',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc settings ls', 'svc settings ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
@@ -27,11 +25,11 @@ export const ls = command({
         ? [{ title: '', of: ([key]: [string, unknown]) => dim(meaning[key] ?? ''), shrink: true as const }]
         : []),
     ])
-    out.note(`${ctx.next('svc settings set <setting>=<value>')} changes one.`)
+    out.note(`Change one: ${ctx.next('svc settings set <setting>=<value>')}`)
   },
 })
 
-/** For programs, which give the value back to `svc settings set`. */
+/** For programs, which pass the value back to `svc settings set`. */
 function plainValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,21 +1,20 @@
-import { bytesOf } from '@svc/contract/quotas'
+import { bytesOf } from '@svc/contract/schemas/quotas'
 import { replyWarned } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import { readStdin } from '../../read-stdin.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { readStdin } from '../../terminal/read-stdin.ts'
 import { getProject } from '../projects/find.ts'
-import type { Project } from '../../wire.ts'
+import type { Project } from '../../api-types.ts'
 import { isOwnKey, isQuota, requireKey, shownValue } from './keys.ts'
 
 export const set = command({
   summary: 'Change settings of a project',
   about: [
-    'For owners and admins, by a user token. svc settings ls names them; git_token=- reads the credential of the git host from stdin.',
+    'For owners and admins, with a user token. svc settings ls lists the settings; git_token=- reads the git access token from stdin.',
   ],
   scope: 'project',
   args: { pairs: { summary: 'SETTING=VALUE', names: 'setting', many: true } },
-  flags: {},
   examples: ['svc settings set manifest_gate=on', 'svc settings set name="My app" agent_merge=allow --json'],
   async run(ctx, { args }) {
     const pairs = args.pairs.map(splitPair)
@@ -32,7 +31,7 @@ export const set = command({
         params: { path: { projectId } },
         body: {
           ...(Object.fromEntries(own) as { name?: string }),
-          // The server's schema judges the values: it may know settings that this client does not.
+          // The server validates the values: it may know settings that this client does not.
           ...(settings.length === 0 ? {} : { settings: Object.fromEntries(settings) as { agent_merge?: 'allow' } }),
         },
       }),
@@ -52,7 +51,7 @@ function changedTo({ settings }: Project, key: string, value: string): string {
   return key in settings ? shownValue(key, settings[key as keyof Project['settings']]) : value
 }
 
-/** Caps, limits and quotas are numbers on the wire; no cap and no quota of the project's own is null. */
+/** Caps, limits and quotas are numbers in the API; null means no cap, or the default quota. */
 function typed({ settings }: Project, key: string, value: string): string | number | null {
   const isCap = isQuota(key) || key.startsWith('model_tokens_')
   if (isCap && value === 'none') return null
@@ -61,9 +60,9 @@ function typed({ settings }: Project, key: string, value: string): string | numb
   return /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
-/** Never repeats the value in a message. */
+/** Never repeats the value in an error. */
 function splitPair(pair: string): { key: string; value: string } {
   const at = pair.indexOf('=')
   if (at > 0) return { key: pair.slice(0, at), value: pair.slice(at + 1) }
-  throw new UsageError('A setting is given as SETTING=VALUE', { next: ['svc settings ls'] })
+  throw new UsageError('A setting must be SETTING=VALUE', { next: ['svc settings ls'] })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { aProject, ids, startService, svc } from '../../testing.ts'
-import { settings } from '../../testing-usage.ts'
+import { settings } from '../../testing/usage.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 

@@ -1,21 +1,20 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { projectFlag, projectOf } from './find.ts'
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
 
 export const create = command({
-  summary: 'Make a token; it is shown this once',
+  summary: 'Create a token, which is shown only once',
   about: [
-    'A user token reaches everything you reach. With --project it reaches that project alone, which is what a script or a CI job wants. On stdout is the token and nothing else.',
+    'A user token has your access. With --project it has access to that project only, which suits scripts and CI. Prints only the token to stdout.',
   ],
   scope: 'host',
-  args: {},
   flags: {
-    name: { kind: 'text', summary: 'What it is for', value: 'text', required: true },
-    expires: { kind: 'text', summary: 'When it ends: 12h, 30d, 4w or a date (default: never)', value: 'when' },
+    name: { kind: 'text', summary: 'Name of the token', value: 'text', required: true },
+    expires: { kind: 'text', summary: 'Expiry: 12h, 30d, 4w or a date (default: never)', value: 'when' },
     project: projectFlag,
   },
   examples: [
@@ -34,16 +33,16 @@ export const create = command({
     )
     const { out } = ctx
     if (out.json) return out.document(made)
-    out.progress(green('✓ '), 'Made ', bold(made.name), made.expires_at === null ? '' : `, until ${made.expires_at}`)
+    out.progress(green('✓ '), 'Created ', bold(made.name), made.expires_at === null ? '' : `, until ${made.expires_at}`)
     out.line(made.secret_key)
-    out.note(`It is shown this once. svc tokens revoke ${made.token_id.slice(0, 8)} ends it.`)
+    out.note(`It is shown only once. Revoke it with svc tokens revoke ${made.token_id.slice(0, 8)}.`)
   },
 })
 
 function endOf(text: string, now: number): string {
   const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
   const end = count === undefined ? Date.parse(text) : now + Number(count) * units[unit!]!
-  if (Number.isNaN(end)) throw wrong(`--expires is a span (12h, 30d, 4w) or a date; not ${JSON.stringify(text)}`)
+  if (Number.isNaN(end)) throw wrong(`--expires must be a span (12h, 30d, 4w) or a date, not ${JSON.stringify(text)}`)
   if (end <= now) throw wrong(`--expires is in the past: ${text}`)
   return new Date(end).toISOString()
 }

@@ -1,11 +1,10 @@
-import { command } from '../../command.ts'
-import { dim, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green } from '../../terminal/output.ts'
 import { allTokens, projectFlag, projectOf, whoAmI } from './find.ts'
 
 export const ls = command({
-  summary: 'List your tokens, or those of a project; never their values',
+  summary: 'List your tokens or those of a project, without their values',
   scope: 'host',
-  args: {},
   flags: { project: projectFlag },
   examples: ['svc tokens ls', 'svc tokens ls --project my-app --json'],
   async run(ctx, { flags }) {
@@ -13,7 +12,7 @@ export const ls = command({
     const tokens = await allTokens(api, await projectOf(api, flags.project))
     const { out } = ctx
     if (out.json) return out.document(tokens)
-    if (tokens.length === 0) return out.note('No tokens. svc tokens create --name <text> makes one.')
+    if (tokens.length === 0) return out.note('No tokens yet. Create one: svc tokens create --name <text>')
     const { token_id: inUse } = await whoAmI(api)
     out.table(tokens, [
       { title: '', of: (token) => (token.token_id === inUse ? green('*') : '') },

@@ -1,15 +1,15 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
-import { quote } from '../../shell.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { quote } from '../../arguments/shell-word.ts'
 import { findToken, projectFlag, projectOf, whoAmI } from './find.ts'
 
 export const revoke = command({
-  summary: 'End a token; the next request with it fails',
-  about: ['Tokens that were created with it end, too. It asks before it ends the token you are using.'],
+  summary: 'Revoke a token; the next request with it fails',
+  about: ['Also revokes tokens that were created with it. Asks before revoking the token in use.'],
   scope: 'host',
-  args: { token: { summary: 'Its id, the first characters of it, or its name', names: 'token' } },
+  args: { token: { summary: 'Id of the token, its first characters, or its name', names: 'token' } },
   flags: { project: projectFlag, yes: { kind: 'switch', summary: 'Do not ask' } },
   examples: ['svc tokens revoke 8f3a1c20', 'svc tokens revoke ci --project my-app --json'],
   async run(ctx, { args, flags }) {
@@ -18,7 +18,7 @@ export const revoke = command({
     const { token_id: tokenId, name } = await findToken(api, projectId, args.token)
     if ((await whoAmI(api)).token_id === tokenId)
       await confirm(ctx, {
-        question: `${name} is the token you are using: this client is signed out by it. Revoke it?`,
+        question: `${name} is the token in use: revoking it signs out this client. Revoke it?`,
         yes: flags.yes,
         corrected: `svc tokens revoke ${quote(args.token)} --yes`,
       })

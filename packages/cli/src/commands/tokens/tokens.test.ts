@@ -35,6 +35,6 @@ test('the token in use is marked, and is not revoked unasked', async () => {
 
 test('what is not one token is not guessed', async () => {
   await using service = startService({ listUserTokens: () => [aToken(), aToken({ token_id: ids.token })] })
-  expect((await svc(['tokens', 'revoke', 'laptop'], { service })).stderr).toContain('2 tokens could be meant')
+  expect((await svc(['tokens', 'revoke', 'laptop'], { service })).stderr).toContain('2 tokens match')
   expect((await svc(['tokens', 'revoke', ids.sandbox], { service })).stderr).toContain('revoked already')
 })

@@ -1,13 +1,13 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
-import { slugArg } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { slugArg } from './labels.ts'
 
 export const fire = command({
-  summary: 'Fire a trigger now, enabled or not: starts a session',
+  summary: 'Fire a trigger now, even if disabled: starts a session',
   scope: 'project',
   args: { slug: slugArg },
-  flags: { message: { kind: 'text', summary: 'Said to the agent beside the prompt of the trigger', value: 'text' } },
+  flags: { message: { kind: 'text', summary: "Message added to the trigger's prompt", value: 'text' } },
   examples: ['svc triggers fire nightly', 'svc triggers fire triage --message "Only the parser"'],
   async run(ctx, { args, flags }) {
     const { api, projectId } = await ctx.project()

@@ -1,13 +1,12 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green, red, yellow } from '../../output.ts'
-import { slugArg, when } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green, red, yellow } from '../../terminal/output.ts'
+import { slugArg, when } from './labels.ts'
 
 export const info = command({
-  summary: 'Show one trigger and what came of its newest times',
+  summary: 'Show a trigger and its latest runs',
   scope: 'project',
   args: { slug: slugArg },
-  flags: {},
   examples: ['svc triggers info nightly', 'svc triggers info nightly --json'],
   async run(ctx, { args }) {
     const { api, projectId } = await ctx.project()

@@ -1,20 +1,18 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { dim, green } from '../../output.ts'
-import { warnOfErrors, when } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { dim, green } from '../../terminal/output.ts'
+import { warnOfErrors, when } from './labels.ts'
 
 export const ls = command({
   summary: 'List the triggers of svc.toml on the default branch',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc triggers ls', 'svc triggers ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
     const found = await reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } } }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.triggers.length === 0) out.note('No triggers. Add a [[triggers]] table to svc.toml in a change request.')
+    if (found.triggers.length === 0) out.note('No triggers yet. Define them as [[triggers]] in svc.toml.')
     else
       out.table(found.triggers, [
         { title: 'SLUG', of: (trigger) => trigger.slug },

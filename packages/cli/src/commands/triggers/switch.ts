@@ -1,10 +1,10 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
-import { slugArg } from './words.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
+import { slugArg } from './labels.ts'
 
 const about = [
-  'The edit of svc.toml is a change request that the service opens. Of a user it is merged at once; of an agent it waits for a user.',
+  'The service edits svc.toml in a change request. It merges at once for a user, and waits for a user if an agent requested it.',
 ] as const
 
 const switching = (verb: 'enable' | 'disable', summary: string) =>
@@ -13,7 +13,6 @@ const switching = (verb: 'enable' | 'disable', summary: string) =>
     about,
     scope: 'project',
     args: { slug: slugArg },
-    flags: {},
     examples: [`svc triggers ${verb} nightly`, `svc triggers ${verb} nightly --json`],
     async run(ctx, { args }) {
       const { api, projectId } = await ctx.project()
@@ -26,7 +25,7 @@ const switching = (verb: 'enable' | 'disable', summary: string) =>
       const { out } = ctx
       if (out.json) return out.document({ change_request: cr, merged })
       const state = `${verb}d`
-      if (cr === null) return out.line(green('✓ '), `${args.slug} is ${state} already`)
+      if (cr === null) return out.line(green('✓ '), `${args.slug} is already ${state}`)
       if (merged) return out.line(green('✓ '), bold(args.slug), ` is ${state} by #${cr.number}`)
       out.line(green('✓ '), 'Opened ', bold(`#${cr.number}`), `: ${args.slug} is ${state} once a user merges it`)
       out.note(`The user merges it with ${ctx.next(`svc cr merge ${cr.number}`)}`)

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { aChangeRequest, ids, startService, svc, temporaryFolder, token } from '../../testing.ts'
-import { aTrigger } from '../../testing-trigger.ts'
+import { aTrigger } from '../../testing/trigger.ts'
 
 const service = startService({
   listTriggers: () => ({
@@ -52,7 +52,7 @@ describe('svc manifest validate', () => {
     expect(code).toBe(1)
     expect(stdout).toContain('svc.toml:2:1  warning  runtime.modle is not known: did you mean model?')
     expect(stdout).toContain('svc.toml:3:1  error    checks.0.command is missing')
-    expect(stderr).toContain('has mistakes')
+    expect(stderr).toContain('has errors')
   })
 
   test('takes warnings as valid, standard input, and answers as JSON', async () => {

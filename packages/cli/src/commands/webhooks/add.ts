@@ -1,16 +1,16 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { shortId } from './find.ts'
-import { eventsFlag, eventsOf, secretFlag, secretOf } from './words.ts'
+import { eventsFlag, eventsOf, secretFlag, secretOf } from './options.ts'
 
 export const add = command({
-  summary: 'Send events of the project to an address, signed, from the next one on',
+  summary: 'Send signed events of the project to a URL, from the next event on',
   about: [
-    'The secret that signs them is printed, this once; everything else goes to stderr. With --secret - it is yours, and is not printed.',
+    'Prints the signing secret once to stdout; everything else goes to stderr. With --secret - you provide it, and it is not printed.',
   ],
   scope: 'project',
-  args: { url: { summary: 'Where they are sent: an https address that answers 2xx' } },
+  args: { url: { summary: 'An https URL that answers 2xx' } },
   flags: { events: { ...eventsFlag, summary: `${eventsFlag.summary} (default: all)` }, secret: secretFlag },
   examples: [
     'svc webhooks add https://ci.example.com/svc > webhook-secret',
@@ -36,7 +36,7 @@ export const add = command({
     out.progress(green('✓ '), 'Events go to ', bold(made.url), `: ${made.events.join(', ')}`)
     if (secret === undefined) {
       out.line(made.secret)
-      out.note('The secret is shown this once.')
+      out.note('The secret is shown only once.')
     }
     out.note(`Try it: ${ctx.next(`svc webhooks ping ${shortId(made)} --wait`)}`)
   },

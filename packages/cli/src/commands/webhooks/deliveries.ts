@@ -1,12 +1,12 @@
 import { replyPage } from '../../api.ts'
-import { command } from '../../command.ts'
-import { limitFlag } from '../../limit.ts'
+import { command } from '../../arguments/command.ts'
+import { limitFlag } from '../../arguments/limit.ts'
 import { findWebhook, shortId, webhookArg } from './find.ts'
-import { deliveryColumns } from './words.ts'
+import { deliveryColumns } from './options.ts'
 
 export const deliveries = command({
-  summary: 'List what a webhook was sent and how it went, newest first',
-  about: ['Kept for thirty days. --json has the beginning of what the receiver answered.'],
+  summary: 'List the deliveries of a webhook and their results, newest first',
+  about: ['Kept for thirty days. --json includes the start of each response.'],
   scope: 'project',
   args: { webhook: webhookArg },
   flags: { limit: limitFlag },
@@ -23,7 +23,7 @@ export const deliveries = command({
     const { out } = ctx
     if (out.json) return out.document(data)
     if (data.deliveries.length === 0)
-      return out.note(`Nothing was sent yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`)
+      return out.note(`No deliveries yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`)
     out.table(data.deliveries, deliveryColumns(out))
     if (cursor !== null && limit < 1000) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },

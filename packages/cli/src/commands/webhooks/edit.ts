@@ -1,24 +1,24 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { findWebhook, webhookArg } from './find.ts'
-import { eventsFlag, eventsOf, secretFlag, secretOf, stateOf } from './words.ts'
+import { eventsFlag, eventsOf, secretFlag, secretOf, stateOf } from './options.ts'
 
 export const edit = command({
   summary: 'Change a webhook, pause or resume it, or give it a new secret',
   about: [
-    'A webhook that resumes goes on where it stopped; with --from-now what waited is given up. --rotate-secret prints the new secret, this once; the one before signs nothing more.',
+    'A resumed webhook continues where it stopped; --from-now drops the waiting events. --rotate-secret prints the new secret once; the previous one becomes invalid.',
   ],
   scope: 'project',
   args: { webhook: webhookArg },
   flags: {
-    url: { kind: 'text', summary: 'Another address', value: 'url' },
+    url: { kind: 'text', summary: 'New URL', value: 'url' },
     events: eventsFlag,
-    pause: { kind: 'switch', summary: 'Send nothing until it is resumed' },
-    resume: { kind: 'switch', summary: 'Go on' },
-    'from-now': { kind: 'switch', summary: 'What was not sent yet is given up' },
-    'rotate-secret': { kind: 'switch', summary: 'Make a new secret' },
+    pause: { kind: 'switch', summary: 'Send nothing until --resume' },
+    resume: { kind: 'switch', summary: 'Continue sending' },
+    'from-now': { kind: 'switch', summary: 'Drop unsent events' },
+    'rotate-secret': { kind: 'switch', summary: 'Create a new secret' },
     secret: secretFlag,
   },
   examples: [
@@ -27,9 +27,9 @@ export const edit = command({
     'svc webhooks edit 0a1b2c3d --rotate-secret > webhook-secret',
   ],
   async run(ctx, { args, flags }) {
-    if (flags.pause && flags.resume) throw new UsageError('--pause and --resume exclude each other')
+    if (flags.pause && flags.resume) throw new UsageError("--pause and --resume can't be combined")
     if (flags['rotate-secret'] && flags.secret !== undefined)
-      throw new UsageError('--rotate-secret makes a secret, and --secret - takes yours: give one of them')
+      throw new UsageError("--rotate-secret and --secret can't be combined")
     const body = {
       ...(flags.url === undefined ? {} : { url: flags.url }),
       ...(flags.events === undefined ? {} : { events: eventsOf(flags.events) }),
@@ -39,7 +39,7 @@ export const edit = command({
       ...(flags.secret === undefined ? {} : { secret: await secretOf(ctx, flags.secret) }),
     }
     if (Object.keys(body).length === 0)
-      throw new UsageError('Nothing to change is given', { next: ['svc webhooks edit --help'] })
+      throw new UsageError('Nothing to change: pass at least one flag', { next: ['svc webhooks edit --help'] })
     const at = await ctx.project()
     const { webhook_id: webhookId } = await findWebhook(ctx, at, { named: args.webhook, command: 'edit' })
     const edited = await reply(
@@ -53,6 +53,6 @@ export const edit = command({
     out.progress(green('✓ '), bold(edited.url), ' is ', stateOf(edited), `: ${edited.events.join(', ')}`)
     if (!flags['rotate-secret'] || edited.secret === null) return
     out.line(edited.secret)
-    out.note('The secret is shown this once.')
+    out.note('The secret is shown only once.')
   },
 })

@@ -1,18 +1,18 @@
 import type { ApiClient } from '@svc/contract/api'
 import { reply } from '../../api.ts'
-import { pick } from '../../ask.ts'
+import { findOne, uuid } from '../../arguments/find-one.ts'
+import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Webhook, WebhookDelivery } from '../../wire.ts'
+import type { Webhook, WebhookDelivery } from '../../api-types.ts'
 
 export const webhookArg = {
-  summary: 'Its id or address (default: the only one there is)',
+  summary: 'Id or URL of the webhook (default: the only one)',
   names: 'webhook',
   optional: true,
 } as const
 
-const prefixMin = 4
-/** Older ones are found by their whole id. */
+/** An older delivery needs its whole id. */
 const deliveriesSearched = 1000
 
 interface Where {
@@ -20,7 +20,7 @@ interface Where {
   projectId: string
 }
 
-/** By id, the first characters of it, or the address; without any, the only one, or a picker. */
+/** Without an argument: the only webhook, or a picker. */
 export async function findWebhook(
   ctx: Context,
   { api, projectId }: Where,
@@ -29,7 +29,7 @@ export async function findWebhook(
   const { named, command } = input
   const { webhooks } = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
   if (webhooks.length === 0)
-    throw new Refusal('not_found', 'This project has no webhook', { next: ['svc webhooks add <url>'] })
+    throw new Refusal('not_found', 'This project has no webhooks', { next: ['svc webhooks add <url>'] })
   if (named === undefined) {
     if (webhooks.length === 1) return webhooks[0]!
     return pick(ctx, {
@@ -39,35 +39,29 @@ export async function findWebhook(
       choices: webhooks.map((webhook) => ({ value: webhook, label: webhook.url, hint: webhook.state })),
     })
   }
-  const found = webhooks.filter(({ webhook_id: id, url }) => url === named || begins(id, named))
-  return onlyOne(found, { what: 'webhook', named, next: 'svc webhooks ls' })
+  return findOne(webhooks, named, {
+    what: ['webhook', 'webhooks'],
+    id: (webhook) => webhook.webhook_id,
+    isNamed: (webhook) => webhook.url === named,
+    next: ['svc webhooks ls'],
+  })
 }
 
 export async function findDelivery(
   { api, projectId }: Where,
   { webhook, named }: { webhook: Webhook; named: string },
 ): Promise<Pick<WebhookDelivery, 'delivery_id'>> {
-  if (named.length === 36) return { delivery_id: named.toLowerCase() }
+  if (uuid.test(named)) return { delivery_id: named.toLowerCase() }
   const { deliveries } = await reply(
     api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
       params: { path: { projectId, webhookId: webhook.webhook_id }, query: { limit: deliveriesSearched } },
     }),
   )
-  const found = deliveries.filter(({ delivery_id: id }) => begins(id, named))
-  return onlyOne(found, { what: 'delivery', named, next: `svc webhooks deliveries ${shortId(webhook)}` })
+  return findOne(deliveries, named, {
+    what: ['delivery', 'deliveries'],
+    id: (delivery) => delivery.delivery_id,
+    next: [`svc webhooks deliveries ${shortId(webhook)}`],
+  })
 }
 
 export const shortId = ({ webhook_id: id }: Pick<Webhook, 'webhook_id'>) => id.slice(0, 8)
-
-function begins(id: string, named: string): boolean {
-  return named.length >= prefixMin && id.startsWith(named.toLowerCase())
-}
-
-function onlyOne<T>(found: T[], { what, named, next }: { what: string; named: string; next: string }): T {
-  if (found.length === 1) return found[0]!
-  if (found.length === 0) throw new Refusal('not_found', `No ${what} ${JSON.stringify(named)}`, { next: [next] })
-  throw new Refusal('ambiguous', `${found.length} could be meant by ${JSON.stringify(named)}`, {
-    hint: 'Give the whole id.',
-    next: [next],
-  })
-}

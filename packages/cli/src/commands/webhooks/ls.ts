@@ -1,21 +1,18 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { shortId } from './find.ts'
-import { stateOf } from './words.ts'
+import { stateOf } from './options.ts'
 
 export const ls = command({
-  summary: 'List where events of the project are sent',
+  summary: 'List the webhooks of the project',
   scope: 'project',
-  args: {},
-  flags: {},
   examples: ['svc webhooks ls', 'svc webhooks ls --json'],
   async run(ctx) {
     const { api, projectId } = await ctx.project()
     const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
     const { out } = ctx
     if (out.json) return out.document(found)
-    if (found.webhooks.length === 0)
-      return out.note(`Events are sent nowhere. ${ctx.next('svc webhooks add <url>')} names an address.`)
+    if (found.webhooks.length === 0) return out.note(`No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`)
     out.table(found.webhooks, [
       { title: 'ID', of: (webhook) => (out.terminal ? shortId(webhook) : webhook.webhook_id) },
       { title: 'STATE', of: stateOf },

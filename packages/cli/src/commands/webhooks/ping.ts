@@ -1,13 +1,13 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
 
 export const ping = command({
-  summary: 'Send a ping to a webhook, also while it is paused',
+  summary: 'Send a ping to a webhook, even if it is paused',
   scope: 'project',
   args: { webhook: webhookArg },
-  flags: { wait: { kind: 'switch', summary: 'Until it was taken; fails when it was not' } },
+  flags: { wait: { kind: 'switch', summary: 'Wait until the receiver accepts it; fail if it does not' } },
   examples: ['svc webhooks ping', 'svc webhooks ping 0a1b2c3d --wait'],
   async run(ctx, { args, flags }) {
     const at = await ctx.project()

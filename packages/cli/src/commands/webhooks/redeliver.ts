@@ -1,16 +1,15 @@
 import { onlyOnce, reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { findDelivery, findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
 
 export const redeliver = command({
-  summary: 'Send a delivery once more, under its id; one that waits is tried at once',
+  summary: 'Send a delivery again with the same id; a waiting one is sent at once',
   scope: 'project',
   args: {
-    delivery: { summary: 'Its id, or the first characters of it', hint: 'svc webhooks deliveries lists them.' },
+    delivery: { summary: 'Id of the delivery, or its first characters', hint: 'svc webhooks deliveries lists them.' },
     webhook: webhookArg,
   },
-  flags: {},
   examples: ['svc webhooks redeliver 4e5f6a7b', 'svc webhooks redeliver 4e5f6a7b 0a1b2c3d --json'],
   async run(ctx, { args }) {
     const at = await ctx.project()

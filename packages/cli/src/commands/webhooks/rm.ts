@@ -1,11 +1,11 @@
 import { reply } from '../../api.ts'
-import { confirm } from '../../ask.ts'
-import { command } from '../../command.ts'
-import { bold, green } from '../../output.ts'
+import { confirm } from '../../terminal/ask.ts'
+import { command } from '../../arguments/command.ts'
+import { bold, green } from '../../terminal/output.ts'
 import { findWebhook, shortId, webhookArg } from './find.ts'
 
 export const rm = command({
-  summary: 'Send nothing more to an address; its deliveries are forgotten',
+  summary: 'Remove a webhook and its deliveries',
   scope: 'project',
   args: { webhook: webhookArg },
   flags: { yes: { kind: 'switch', summary: 'Do not ask' } },
@@ -15,7 +15,7 @@ export const rm = command({
     const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'rm' })
     const { webhook_id: webhookId, url } = webhook
     await confirm(ctx, {
-      question: `Send nothing more to ${url}?`,
+      question: `Stop sending events to ${url}?`,
       yes: flags.yes,
       corrected: `svc webhooks rm ${shortId(webhook)} --yes`,
     })
@@ -23,6 +23,6 @@ export const rm = command({
     await reply(at.api.DELETE('/v1/projects/{projectId}/webhooks/{webhookId}', { params: { path } }))
     const { out } = ctx
     if (out.json) return out.document({ ok: true, webhook_id: webhookId })
-    out.line(green('✓ '), 'Nothing more goes to ', bold(url))
+    out.line(green('✓ '), 'Removed the webhook to ', bold(url))
   },
 })

@@ -1,14 +1,14 @@
-/** What became of a delivery that was asked for. */
+/** Reports the result of a requested delivery. */
 import type { ApiClient } from '@svc/contract/api'
 import { reply } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../output.ts'
-import type { Webhook, WebhookDelivery } from '../../wire.ts'
+import { bold, green } from '../../terminal/output.ts'
+import type { Webhook, WebhookDelivery } from '../../api-types.ts'
 import { shortId } from './find.ts'
 
 const lookEveryMs = 250
-/** A receiver may take ten seconds, and others may be before it. */
+/** A receiver has ten seconds, and other deliveries may be ahead. */
 const waitMaxMs = 60_000
 const newest = 100
 
@@ -18,7 +18,7 @@ interface Asked {
   wait: boolean
 }
 
-/** With `wait`, ends when the receiver took it, and throws when the next try failed. */
+/** With `wait`, resolves when the receiver accepts it and throws when the attempt fails. */
 export async function tellSent(
   ctx: Context,
   at: { api: ApiClient; projectId: string },
@@ -28,9 +28,9 @@ export async function tellSent(
   const sent = wait ? await untilTried(ctx, at, { webhook, delivery }) : delivery
   if (out.json) return out.document(sent)
   const name = sent.event_id === null ? sent.event_type : `${sent.event_type} ${sent.event_id}`
-  if (wait) return out.line(green('✓ '), bold(webhook.url), ` took ${name}: ${sent.http_status}, ${sent.ms} ms`)
-  out.line(green('✓ '), 'On its way to ', bold(webhook.url), `: ${name}`)
-  out.note(`See how it went: ${ctx.next(`svc webhooks deliveries ${shortId(webhook)} --limit 5`)}`)
+  if (wait) return out.line(green('✓ '), bold(webhook.url), ` accepted ${name}: ${sent.http_status}, ${sent.ms} ms`)
+  out.line(green('✓ '), 'Sending to ', bold(webhook.url), `: ${name}`)
+  out.note(`See the result: ${ctx.next(`svc webhooks deliveries ${shortId(webhook)} --limit 5`)}`)
 }
 
 async function untilTried(
@@ -51,7 +51,7 @@ async function untilTried(
     const wasTried = found !== undefined && found.attempts > delivery.attempts
     if (found?.status === 'delivered') return found
     if (found === undefined || found.status === 'failed' || wasTried)
-      throw new Refusal('not_delivered', `${webhook.url} did not take it: ${found?.error ?? 'it is gone'}`, {
+      throw new Refusal('not_delivered', `${webhook.url} did not accept it: ${found?.error ?? 'it no longer exists'}`, {
         ...(found?.answer ? { lines: [found.answer] } : {}),
         detail: { delivery_id: delivery.delivery_id, http_status: found?.http_status ?? null },
         next,
@@ -59,5 +59,5 @@ async function untilTried(
     out.passing('waiting for the receiver')
     await io.sleep(lookEveryMs)
   }
-  throw new Refusal('timed_out', 'It was not tried within a minute', { next })
+  throw new Refusal('timed_out', 'Timed out: not sent within a minute', { next })
 }

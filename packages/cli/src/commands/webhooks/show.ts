@@ -1,7 +1,7 @@
 import { reply } from '../../api.ts'
-import { command } from '../../command.ts'
+import { command } from '../../arguments/command.ts'
 import { findWebhook, webhookArg } from './find.ts'
-import { deliveryColumns, printWebhook } from './words.ts'
+import { deliveryColumns, printWebhook } from './options.ts'
 
 const deliveriesShown = 10
 
@@ -9,7 +9,6 @@ export const show = command({
   summary: 'Show a webhook, why it is paused, and its newest deliveries',
   scope: 'project',
   args: { webhook: webhookArg },
-  flags: {},
   examples: ['svc webhooks show', 'svc webhooks show 0a1b2c3d --json'],
   async run(ctx, { args }) {
     const at = await ctx.project()
@@ -30,6 +29,8 @@ export const show = command({
       out.table(deliveries, deliveryColumns(out))
     }
     if (webhook.state === 'paused')
-      out.note(`To go on where it stopped: ${ctx.next(`svc webhooks edit ${webhook.webhook_id.slice(0, 8)} --resume`)}`)
+      out.note(
+        `To continue where it stopped: ${ctx.next(`svc webhooks edit ${webhook.webhook_id.slice(0, 8)} --resume`)}`,
+      )
   },
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { ids, startService, svc, token } from '../../testing.ts'
-import { aDelivery, aWebhook } from '../../testing-webhook.ts'
+import { aDelivery, aWebhook } from '../../testing/webhook.ts'
 
 const paused = aWebhook({
   ...{ webhook_id: 'aabbccdd-aaaa-4aaa-8aaa-aaaaaaaaaaaa', url: 'https://old.example.com/hook', state: 'paused' },
@@ -37,7 +37,7 @@ describe('svc webhooks', () => {
   test('add prints the secret alone on stdout, once', async () => {
     const { code, stdout, stderr } = await svc(['webhooks', 'add', 'https://ci.example.com/svc'], { env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'svc_whs_shown_once\n' })
-    expect(stderr).toContain('shown this once')
+    expect(stderr).toContain('shown only once')
     expect(stderr).toContain('svc webhooks ping aaaaaaaa --wait')
     expect(service.of('createWebhook').at(-1)?.body).toEqual({ url: 'https://ci.example.com/svc', events: ['*'] })
   })
@@ -52,7 +52,7 @@ describe('svc webhooks', () => {
     const before = service.received.length
     const refused = await svc([...call, 'a-secret-of-my-own'], { env })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('--secret takes - and reads stdin')
+    expect(refused.stderr).toContain('--secret accepts only -, which reads stdin')
     expect(refused.stderr).not.toContain('a-secret-of-my-own')
     expect(service.received).toHaveLength(before)
   })
@@ -94,18 +94,23 @@ describe('svc webhooks', () => {
   test('ping --wait ends when it was taken, and fails with what the receiver said', async () => {
     const ping = ['webhooks', 'ping', 'aaaa', '--wait']
     pinged = aDelivery({ event_id: null, event_type: 'ping' })
-    expect((await svc(ping, { env })).stdout).toContain('took ping: 204, 12 ms')
-    pinged = aDelivery({ status: 'waiting', http_status: 500, error: 'It answered 500.', answer: 'boom \u001b[31m' })
+    expect((await svc(ping, { env })).stdout).toContain('accepted ping: 204, 12 ms')
+    pinged = aDelivery({
+      status: 'waiting',
+      http_status: 500,
+      error: 'The receiver answered 500.',
+      answer: 'boom \u001b[31m',
+    })
     const refused = await svc(ping, { env })
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain('did not take it: It answered 500.')
+    expect(refused.stderr).toContain('did not accept it: The receiver answered 500.')
     expect(refused.stderr).toContain('boom')
     expect(refused.stderr).not.toContain('\u001b')
   })
 
   test('redeliver finds a delivery by its first characters', async () => {
     const { stdout } = await svc(['webhooks', 'redeliver', '5555', 'aaaa'], { env })
-    expect(stdout).toContain('On its way to https://ci.example.com/svc')
+    expect(stdout).toContain('Sending to https://ci.example.com/svc')
     expect(service.of('redeliver').at(-1)?.params).toMatchObject({ deliveryId: ids.cr })
   })
 

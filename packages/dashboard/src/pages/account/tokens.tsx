@@ -1,17 +1,17 @@
 import { api, reply } from '../../api.ts'
 import { Tokens } from '../../components/tokens.tsx'
-import { userTokens } from '../../queries.ts'
+import { userTokens } from './queries.ts'
+import { Page } from '../../ui/page.tsx'
 
 export function UserTokensPage() {
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Your tokens</h1>
+    <Page title="Your tokens">
       <Tokens
         list={userTokens}
         command="svc tokens create --name laptop"
         mint={(body) => reply(api.POST('/v1/accounts/tokens', { body }))}
         revoke={(tokenId) => reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } }))}
       />
-    </div>
+    </Page>
   )
 }

@@ -1,15 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { QueryResult } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
-import { type App, appLog, apps } from '../../queries.ts'
+import { type App, appLog, apps } from './queries.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 import { Time } from '../../ui/time.tsx'
+import { Page } from '../../ui/page.tsx'
 
 type Deploy = App['deploys'][number]
 
@@ -27,16 +29,15 @@ export function AppsPage() {
   const { project_id } = useProject()
   const found = useQuery(apps(project_id))
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Apps</h1>
-      <Answer of={found} what="apps">
+    <Page title="Apps">
+      <QueryResult of={found} what="apps">
         {({ apps: all, errors }) => (
           <>
             <ManifestIssues issues={errors} />
             {all.length === 0 ? (
               <Card>
                 <Empty command={example}>
-                  No app. They are written in svc.toml and deployed once that is on the default branch:
+                  No apps yet. Define one in svc.toml; it deploys when the file reaches the default branch:
                 </Empty>
               </Card>
             ) : (
@@ -44,16 +45,15 @@ export function AppsPage() {
             )}
           </>
         )}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
 function AppCard({ projectId, app }: { projectId: string; app: App }) {
-  const queries = useQueryClient()
-  const mayNot = useWriteRefusal(useProject().account_id)
+  const writeRefusal = useWriteRefusal(useProject().account_id)
   const path = { projectId, slug: app.slug }
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'apps'] }) }
+  const settle = { onSettled: useInvalidate(['project', projectId, 'apps']) }
   const deploy = useMutation({
     mutationFn: () =>
       reply(api.POST('/v1/projects/{projectId}/apps/{slug}/deploy', { params: { path, header: onlyOnce() } })),
@@ -74,19 +74,19 @@ function AppCard({ projectId, app }: { projectId: string; app: App }) {
     ...settle,
   })
   const error = deploy.error ?? stop.error ?? back.error
-  const cannot = mayNot ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
+  const deployRefusal = writeRefusal ?? (app.state === 'off' || app.state === 'disabled' ? app.reason : null)
   return (
     <Card
       title={app.slug}
       aside={
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone={tones[app.state] ?? 'neutral'}>{app.state}</Badge>
-          <Button busy={deploy.isPending} disabledReason={cannot} onClick={() => deploy.mutate()}>
+          <Button busy={deploy.isPending} disabledReason={deployRefusal} onClick={() => deploy.mutate()}>
             Deploy
           </Button>
           <Button
             busy={stop.isPending}
-            disabledReason={mayNot ?? (app.live === null && app.next === null ? 'Nothing of it runs.' : null)}
+            disabledReason={writeRefusal ?? (app.live === null && app.next === null ? 'The app is not running' : null)}
             onClick={() => stop.mutate()}
           >
             Stop
@@ -104,7 +104,7 @@ function AppCard({ projectId, app }: { projectId: string; app: App }) {
         {app.reason !== null && <p className="break-words text-dim">{app.reason}</p>}
       </div>
       {app.deploys.length === 0 ? (
-        <Empty>It was not deployed yet.</Empty>
+        <Empty>No deploys yet. Press Deploy to start one.</Empty>
       ) : (
         <Rows label={`Deploys of ${app.slug}`}>
           {app.deploys.map((each) => (
@@ -119,7 +119,7 @@ function AppCard({ projectId, app }: { projectId: string; app: App }) {
                   kind="quiet"
                   aria-label={`Roll back ${app.slug} to #${each.number}`}
                   busy={back.isPending}
-                  disabledReason={cannot}
+                  disabledReason={deployRefusal}
                   onClick={() => back.mutate(each.number)}
                 >
                   Roll back
@@ -154,5 +154,5 @@ function AppLog({ projectId, app }: { projectId: string; app: App }) {
 
 function causeOf({ cause, rollback_of }: Deploy): string {
   if (cause === 'rollback') return `rollback to #${rollback_of}`
-  return cause === 'request' ? 'asked for' : 'by the default branch'
+  return cause === 'request' ? 'manual deploy' : 'change on the default branch'
 }

@@ -1,29 +1,31 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Answer } from '../../components/answer.tsx'
-import { auditPages, me, members, projects } from '../../queries.ts'
+import { QueryResult } from '../../components/query-result.tsx'
+import { auditPages } from './queries.ts'
+import { me, members } from '../account/queries.ts'
+import { projects } from '../projects/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/card.tsx'
 import { Select, sideBySide } from '../../ui/field.tsx'
 import { AuditTable } from './table.tsx'
+import { Page } from '../../ui/page.tsx'
 
 const route = getRouteApi('/shell/account/audit')
 
 export function AuditPage() {
   const found = useQuery(me)
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Audit</h1>
-      <Answer of={found} what="your account">
+    <Page title="Audit log">
+      <QueryResult of={found} what="your account">
         {({ account }) => <Events accountId={account.account_id} />}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
-/** Nouns of what is told, as the service names them. */
+/** The first part of an action, by the names of the service. */
 const nouns = [
-  ['', 'Everything'],
+  ['', 'All actions'],
   ['change_request', 'Change requests'],
   ['session', 'Sessions'],
   ['project', 'Projects and their settings'],
@@ -39,43 +41,42 @@ const nouns = [
 ] as const
 
 function Events({ accountId }: { accountId: string }) {
-  const asked = route.useSearch()
+  const filter = route.useSearch()
   const navigate = route.useNavigate()
-  const found = useInfiniteQuery(auditPages(accountId, asked))
+  const found = useInfiniteQuery(auditPages(accountId, filter))
   const { data: people = [] } = useQuery(members(accountId))
   const { data: all = [] } = useQuery(projects)
-  const choose = (name: 'action' | 'member' | 'project') => (event: { target: { value: string } }) => {
-    const { [name]: _, ...others } = asked
-    const { value } = event.target
+  const choose = (name: 'action' | 'member' | 'project') => (value: string) => {
+    const { [name]: _, ...others } = filter
     void navigate({ search: value === '' ? others : { ...others, [name]: value }, replace: true })
   }
   return (
     <>
       <div className={sideBySide}>
-        <Select label="What" options={nouns} value={asked.action ?? ''} onChange={choose('action')} />
+        <Select label="Action" options={nouns} value={filter.action ?? ''} onChange={choose('action')} />
         <Select
-          label="By"
-          options={[['', 'Everybody'], ...people.map(({ user_id, name }) => [user_id, name] as const)]}
-          value={asked.member ?? ''}
+          label="Member"
+          options={[['', 'All members'], ...people.map(({ user_id, name }) => [user_id, name] as const)]}
+          value={filter.member ?? ''}
           onChange={choose('member')}
         />
         <Select
-          label="In"
+          label="Project"
           options={[
-            ['', 'All projects, and the account'],
+            ['', 'All projects and the account'],
             ...all.map(({ project_id, name }) => [project_id, name] as const),
           ]}
-          value={asked.project ?? ''}
+          value={filter.project ?? ''}
           onChange={choose('project')}
         />
       </div>
-      <Answer of={found} what="the audit">
+      <QueryResult of={found} what="the audit log">
         {({ pages }) => {
           const events = pages.flatMap(({ data }) => data)
           return (
             <Card>
               {events.length === 0 ? (
-                <Empty>Nothing of that was changed yet.</Empty>
+                <Empty>No matching events. Change the filters to see more.</Empty>
               ) : (
                 <AuditTable events={events} people={people} projects={all} />
               )}
@@ -89,7 +90,7 @@ function Events({ accountId }: { accountId: string }) {
             </Card>
           )
         }}
-      </Answer>
+      </QueryResult>
     </>
   )
 }

@@ -1,22 +1,25 @@
 import { Link } from '@tanstack/react-router'
 import { paths } from '../../paths.ts'
-import type { AuditEvent, Member, Project } from '../../queries.ts'
+import type { AuditEvent } from './queries.ts'
+import type { Member } from '../account/queries.ts'
+import type { Project } from '../projects/queries.ts'
 import { Time } from '../../ui/time.tsx'
 import { changes } from './changes.ts'
+import { SessionLink } from '../../components/links.tsx'
 
 interface Known {
   people: readonly Member[]
   projects: readonly Project[]
 }
 
-/** Who changed what, and from what to what. */
+/** Who changed what, with the values before and after. */
 export function AuditTable({ events, ...known }: { events: readonly AuditEvent[] } & Known) {
   return (
-    <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Who changed what">
+    <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Audit log">
       <table className="w-full text-sm">
         <thead className="text-left text-dim">
           <tr className="border-b border-line">
-            {['When', 'Who', 'What', 'Of', 'Changed', 'From'].map((head) => (
+            {['When', 'Who', 'What', 'Object', 'Changes', 'Address'].map((head) => (
               <th key={head} scope="col" className="px-4 py-2 font-normal">
                 {head}
               </th>
@@ -36,7 +39,7 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
               <td className="px-4 py-1.5 whitespace-nowrap">
                 <Of event={event} {...known} />
               </td>
-              <td className="min-w-60 px-4 py-1.5 break-words text-dim">
+              <td className="min-w-60 px-4 py-1.5 break-label text-dim">
                 {changes(event.before, event.after).join(' · ')}
               </td>
               <td className="px-4 py-1.5 whitespace-nowrap text-dim">{event.address ?? ''}</td>
@@ -50,26 +53,26 @@ export function AuditTable({ events, ...known }: { events: readonly AuditEvent[]
 
 const link = 'text-accent underline'
 
-/** A person, or what acted for them: an agent in its session, or the service. */
+/** A user, or who acted for them: an agent in its session, or the service. */
 function Who({ event, people, projects }: { event: AuditEvent } & Known) {
   const name = people.find(({ user_id }) => user_id === event.actor_user_id)?.name ?? null
   if (event.session_id !== null) {
     const slug = slugOf(event, projects)
-    const words = `agent of ${event.session_id.slice(0, 8)}`
+    const label = `Agent in session ${event.session_id.slice(0, 8)}`
     return (
       <>
         {slug === undefined ? (
-          words
+          label
         ) : (
-          <Link to={paths.session} params={{ project: slug, sessionId: event.session_id }} className={link}>
-            {words}
-          </Link>
+          <SessionLink project={slug} sessionId={event.session_id} className={link}>
+            {label}
+          </SessionLink>
         )}
         {name !== null && <span className="block text-dim">for {name}</span>}
       </>
     )
   }
-  if (event.actor_kind === 'user') return name ?? 'somebody who left'
+  if (event.actor_kind === 'user') return name ?? 'Former member'
   return (
     <>
       {event.actor_kind}
@@ -91,9 +94,9 @@ function Of({ event, people, projects }: { event: AuditEvent } & Known) {
   if (event.object_type === 'session' && project !== undefined)
     return (
       <>
-        <Link to={paths.session} params={{ project: project.slug, sessionId: event.object_id }} className={link}>
+        <SessionLink project={project.slug} sessionId={event.object_id} className={link}>
           session {short}
-        </Link>
+        </SessionLink>
         {within}
       </>
     )

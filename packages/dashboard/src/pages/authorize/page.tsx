@@ -2,36 +2,36 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, ApiError, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
-import { PasswordForm } from '../../components/password-form.tsx'
-import { ProviderLink } from '../../components/provider-link.tsx'
+import { PasswordForm } from '../../components/sign-in/password-form.tsx'
+import { ProviderLink } from '../../components/sign-in/provider-link.tsx'
 import { paths } from '../../paths.ts'
-import { me } from '../../queries.ts'
+import { me } from '../account/queries.ts'
 import { Button, buttonClass } from '../../ui/button.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { callbackOf, readRequest, shortCode, type TerminalRequest } from './terminal-request.ts'
 
-/** How the terminal sent the browser back. */
+/** The outcomes that the terminal redirects the browser back with. */
 const ends: Record<string, [title: string, text: string]> = {
   '#done': ['Done', 'Your terminal is signed in. You can close this page.'],
-  '#refused': ['Nothing was signed in', 'You can close this page.'],
-  '#failed': ['The terminal could not finish', 'It says why.'],
+  '#refused': ['Sign-in canceled', 'You can close this page.'],
+  '#failed': ["The terminal couldn't finish signing in", 'See the terminal for the reason.'],
 }
 
-/** What the terminal asked for, while this tab is away at a provider: it is in no address that leaves. */
-const keptHash = 'svc-authorize'
+/** Keeps the terminal's request while this tab visits a sign-in provider, whose URL must not contain it. */
+const storedHash = 'svc-authorize'
 
-/** Nobody goes back to a page that asks again. */
-function leaveNoTrace(): void {
-  sessionStorage.removeItem(keptHash)
+/** So that the Back button does not ask again. */
+function forgetRequest(): void {
+  sessionStorage.removeItem(storedHash)
   history.replaceState(history.state, '', location.pathname)
 }
 
 /** The page that signs a terminal in. */
 export function AuthorizePage() {
   const [hash] = useState(() => {
-    const hash = location.hash || (sessionStorage.getItem(keptHash) ?? '')
-    if (ends[hash] !== undefined) leaveNoTrace()
+    const hash = location.hash || (sessionStorage.getItem(storedHash) ?? '')
+    if (ends[hash] !== undefined) forgetRequest()
     return hash
   })
   const request = readRequest(hash)
@@ -42,11 +42,11 @@ export function AuthorizePage() {
       {end !== undefined ? (
         <End title={end[0]}>{end[1]}</End>
       ) : request !== null ? (
-        <Asked request={request} />
+        <TerminalSignIn request={request} />
       ) : (
         <>
-          <End title="Nothing waits here">
-            This page signs a terminal in. Run this there, and open the address it shows:
+          <End title="No terminal is waiting">
+            This page signs in a terminal. Run this command there and open the URL it prints:
           </End>
           <Command>svc login</Command>
         </>
@@ -64,9 +64,9 @@ function End({ title, children }: { title: string; children: ReactNode }) {
   )
 }
 
-function Asked({ request }: { request: TerminalRequest }) {
+function TerminalSignIn({ request }: { request: TerminalRequest }) {
   const found = useQuery({ ...me, retry: false })
-  if (found.isPending) return <Loading what="who you are" />
+  if (found.isPending) return <Loading what="your account" />
   if (found.data !== undefined)
     return <Approve request={request} name={found.data.user.name} account={found.data.account.name} />
   if (!(found.error instanceof ApiError) || found.error.code !== 'unauthenticated')
@@ -74,12 +74,11 @@ function Asked({ request }: { request: TerminalRequest }) {
   return (
     <>
       <h1 className="text-2xl font-semibold">Sign in first</h1>
-      <p>A terminal waits to be signed in as you.</p>
-      <ProviderLink next={paths.authorize} onLeave={() => sessionStorage.setItem(keptHash, location.hash)} />
+      <p>A terminal is waiting to be signed in as you.</p>
+      <ProviderLink next={paths.authorize} onLeave={() => sessionStorage.setItem(storedHash, location.hash)} />
       <PasswordForm onSignedIn={() => void found.refetch()} />
       <p className="text-dim">
-        No password yet? On the machine of the server, make a link that signs this browser in, and open it here. Then
-        reload this page.
+        No password yet? Create a sign-in link on the server's machine, open it in this browser, then reload this page.
       </p>
       <Command>svc self-host owner-link</Command>
     </>
@@ -92,53 +91,53 @@ function Approve({ request, name, account }: { request: TerminalRequest; name: s
     mutationFn: () =>
       reply(api.POST('/v1/accounts/cli-logins', { body: { challenge: request.challenge, name: request.name } })),
     onSuccess: ({ code }) => {
-      leaveNoTrace()
+      forgetRequest()
       if (!request.mayBeElsewhere) location.assign(callbackOf(request, { code }))
     },
   })
   const refuse = () => {
-    leaveNoTrace()
+    forgetRequest()
     if (request.mayBeElsewhere) setRefused(true)
     else location.assign(callbackOf(request, { refused: '1' }))
   }
   if (refused)
-    return <End title="Nothing was signed in">You can close this page. Ctrl-C ends the wait of the terminal.</End>
+    return <End title="Sign-in canceled">You can close this page. Press Ctrl-C to stop the waiting terminal.</End>
   if (approve.data !== undefined) return <HandOver request={request} code={approve.data.code} />
   return (
     <>
       <h1 className="text-2xl font-semibold">Sign in this terminal?</h1>
       <p>
-        svc on <strong>{request.name}</strong> asks to work as <strong>{name}</strong>, with everything you may do in{' '}
+        svc on <strong>{request.name}</strong> wants to act as <strong>{name}</strong>, with all your permissions in{' '}
         <span>{account}</span>.
       </p>
       <p>Your terminal shows this code:</p>
       <p className="rounded-md border border-line bg-sunken px-3 py-4 text-center font-mono text-3xl tracking-widest">
         {shortCode(request.challenge)}
       </p>
-      <p className="text-dim">If it shows another one, or if you did not run svc login, say no.</p>
+      <p className="text-dim">If the codes differ, or you didn't run svc login, choose Cancel.</p>
       {approve.isError && <Failure error={approve.error} />}
       <div className="flex gap-3">
         <Button kind="primary" busy={approve.isPending} onClick={() => approve.mutate()}>
-          Sign it in
+          Sign in
         </Button>
-        <Button onClick={refuse}>No</Button>
+        <Button onClick={refuse}>Cancel</Button>
       </div>
     </>
   )
 }
 
-/** Shown where the terminal may run on another machine, and to whom the browser brings back from one it did not reach. */
+/** For a terminal that may run on another machine, or that the browser could not reach. */
 function HandOver({ request, code }: { request: TerminalRequest; code: string }) {
   return (
     <>
       <h1 className="text-2xl font-semibold">One more step</h1>
-      <p>Does the terminal run on this very machine? Then:</p>
+      <p>If the terminal runs on this machine:</p>
       <div>
         <a href={callbackOf(request, { code })} className={buttonClass('primary')}>
-          Hand it over
+          Finish signing in
         </a>
       </div>
-      <p>If it runs on another one, paste this there, within a minute:</p>
+      <p>If it runs on another machine, paste this code there within a minute:</p>
       <Command>{code}</Command>
     </>
   )

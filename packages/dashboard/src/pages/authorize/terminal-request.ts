@@ -1,14 +1,14 @@
-/** A terminal that waits to be signed in, as `svc login` put it behind the `#`, which no server and no log sees. */
+/** A terminal that waits for sign-in. `svc login` passes it in the URL's fragment, which reaches no server and no log. */
 export interface TerminalRequest {
   port: number
   state: string
   challenge: string
   name: string
-  /** The terminal did not open this browser: it may run on another machine. */
+  /** The terminal did not open this browser, so it may run on another machine. */
   mayBeElsewhere: boolean
 }
 
-/** Null when it is not from a terminal. */
+/** Null when the fragment is not from a terminal. */
 export function readRequest(hash: string): TerminalRequest | null {
   const given = new URLSearchParams(hash.slice(1))
   const port = Number(given.get('port'))
@@ -21,15 +21,15 @@ export function readRequest(hash: string): TerminalRequest | null {
   return { port, state, challenge, name, mayBeElsewhere: given.get('elsewhere') === '1' }
 }
 
-/** The terminal makes the same of the same: packages/cli/src/browser-login.ts. */
+/** The terminal computes the same code: packages/cli/src/browser/login.ts. */
 export function shortCode(challenge: string): string {
   const letters = challenge.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
   return `${letters.slice(0, 4)}-${letters.slice(4, 8)}`
 }
 
-/** Where the terminal listens. The browser goes there, and the terminal sends it back here. */
-export function callbackOf(request: TerminalRequest, said: { code: string } | { refused: '1' }): string {
+/** The terminal's listener. It redirects the browser back here. */
+export function callbackOf(request: TerminalRequest, result: { code: string } | { refused: '1' }): string {
   const back = new URL(`http://127.0.0.1:${request.port}/callback`)
-  back.search = new URLSearchParams({ state: request.state, ...said }).toString()
+  back.search = new URLSearchParams({ state: request.state, ...result }).toString()
   return back.href
 }

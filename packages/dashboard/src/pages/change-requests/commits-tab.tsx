@@ -1,26 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { Answer } from '../../components/answer.tsx'
-import { type ChangeRequest, commitsOf } from '../../queries.ts'
+import { QueryResult } from '../../components/query-result.tsx'
+import { type ChangeRequest, commitsOf } from './queries.ts'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
 import { Time } from '../../ui/time.tsx'
 
 export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
   const found = useQuery(commitsOf(projectId, cr))
   return (
-    <Answer of={found} what="the commits">
+    <QueryResult of={found} what="the commits">
       {({ commits, ahead, behind }) => (
         <Card
           title={ahead === 1 ? '1 commit' : `${ahead} commits`}
           aside={
             behind > 0 && (
               <span className="text-sm text-dim">
-                {cr.base_ref} has {behind} more
+                {cr.base_ref} is {behind} {behind === 1 ? 'commit' : 'commits'} ahead
               </span>
             )
           }
         >
           {commits.length === 0 ? (
-            <Empty>No commit that {cr.base_ref} does not have.</Empty>
+            <Empty>No commits yet. Push to {cr.head_ref} to add some.</Empty>
           ) : (
             <Rows label="Commits">
               {commits.map((commit) => (
@@ -30,7 +30,7 @@ export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
                     {commit.subject}
                     {commit.body !== '' && (
                       <details className="text-sm text-dim">
-                        <summary>more</summary>
+                        <summary>Show more</summary>
                         <p className="whitespace-pre-wrap">{commit.body}</p>
                       </details>
                     )}
@@ -42,10 +42,10 @@ export function CommitsTab({ projectId, cr }: { projectId: string; cr: ChangeReq
             </Rows>
           )}
           {ahead > commits.length && (
-            <p className="px-4 py-2 text-sm text-dim">The newest {commits.length} are shown.</p>
+            <p className="px-4 py-2 text-sm text-dim">Showing the newest {commits.length} commits.</p>
           )}
         </Card>
       )}
-    </Answer>
+    </QueryResult>
   )
 }

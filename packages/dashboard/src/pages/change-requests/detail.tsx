@@ -1,12 +1,12 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { Answer } from '../../components/answer.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { ChangeRequestStatus } from '../../components/status.tsx'
-import { paths } from '../../paths.ts'
-import { type ChangeRequest, changeRequest, diff } from '../../queries.ts'
+import { useStored } from '../../browser/use-stored.ts'
+import { type ChangeRequest, changeRequest, diff } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -14,14 +14,15 @@ import { useTitle } from '../../ui/title.ts'
 import { CommitsTab } from './commits-tab.tsx'
 import { EffectsTab } from './effects-tab.tsx'
 import { EditTitle } from './edit-title.tsx'
-import { useIgnoreWhitespace } from './files/whitespace.ts'
+import { ignoreWhitespace as stored } from './diff/whitespace.ts'
+import { NamedSessionLink } from '../../components/links.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/$number')
-/** Weighs more than all the rest. */
+/** Larger than the rest of the page. */
 const loadFilesTab = () => import('./files/files-tab.tsx')
 const FilesTab = lazy(loadFilesTab)
-/** Formatted text needs a reader of its own. */
-const ConversationTab = lazy(() => import('./conversation-tab.tsx'))
+/** It includes the Markdown parser. */
+const ConversationTab = lazy(() => import('./conversation/conversation-tab.tsx'))
 const tabs = [
   ['conversation', 'Conversation'],
   ['commits', 'Commits'],
@@ -35,17 +36,17 @@ export function ChangeRequestPage() {
   const { tab = 'conversation', since = null } = route.useSearch()
   const navigate = route.useNavigate()
   const found = useQuery(changeRequest(project_id, Number(number)))
-  // The viewer's code and the diff are on their way while the change request is still asked for, and while that code is read.
+  // Loads the viewer's code and the diff while the change request is still loading.
   if (tab === 'files') void loadFilesTab()
   const queries = useQueryClient()
-  const [ignoreWhitespace] = useIgnoreWhitespace()
+  const [ignoreWhitespace] = useStored(...stored)
   const { data } = found
   useEffect(() => {
     if (tab === 'files' && data !== undefined)
       void queries.prefetchQuery(diff(project_id, data, { since, ignoreWhitespace }))
   }, [queries, project_id, tab, data, since, ignoreWhitespace])
   return (
-    <Answer of={found} what="the change request">
+    <QueryResult of={found} what="the change request">
       {(cr) => (
         <div className="flex flex-col gap-4">
           <Header projectId={project_id} cr={cr} />
@@ -55,10 +56,7 @@ export function ChangeRequestPage() {
               void navigate({ search: next === 'conversation' ? {} : { tab: next }, replace: true })
             }
           >
-            <Tabs.List
-              aria-label="Parts of the change request"
-              className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1"
-            >
+            <Tabs.List aria-label="Change request" className="mb-4 flex overflow-x-auto border-b border-line sm:gap-1">
               {tabs.map(([value, label]) => (
                 <Tabs.Tab
                   key={value}
@@ -98,35 +96,29 @@ export function ChangeRequestPage() {
           </Tabs.Root>
         </div>
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
 function Header({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
   useTitle(`#${cr.number} ${cr.title}`)
   const { slug } = useProject()
-  const [edits, setEdits] = useState(false)
-  if (edits) return <EditTitle projectId={projectId} cr={cr} onDone={() => setEdits(false)} />
+  const [isEditing, setEditing] = useState(false)
+  if (isEditing) return <EditTitle projectId={projectId} cr={cr} onDone={() => setEditing(false)} />
   return (
     <header className="flex flex-col gap-1">
       <div className="flex flex-wrap items-start justify-between gap-2">
         <h1 className="min-w-0 text-xl font-semibold">
           {cr.title} <span className="font-normal text-dim">#{cr.number}</span>
         </h1>
-        {cr.status !== 'merged' && <Button onClick={() => setEdits(true)}>Edit</Button>}
+        {cr.status !== 'merged' && <Button onClick={() => setEditing(true)}>Edit</Button>}
       </div>
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-dim">
         <ChangeRequestStatus cr={cr} />
         <code className="font-mono">{cr.head_ref}</code> → <code className="font-mono">{cr.base_ref}</code>
         <Time at={cr.updated_at} />
         {cr.origin_session_id !== null && (
-          <Link
-            to={paths.session}
-            params={{ project: slug, sessionId: cr.origin_session_id }}
-            className="text-accent underline"
-          >
-            its session
-          </Link>
+          <NamedSessionLink projectId={projectId} project={slug} sessionId={cr.origin_session_id} />
         )}
       </p>
     </header>

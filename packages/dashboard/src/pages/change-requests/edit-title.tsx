@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
-import type { ChangeRequest } from '../../queries.ts'
+import type { ChangeRequest } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Input, TextArea } from '../../ui/field.tsx'
 
@@ -33,21 +33,16 @@ export function EditTitle({ projectId, cr, onDone }: { projectId: string; cr: Ch
       }}
     >
       {save.isError && <Failure error={save.error} />}
-      <Input label="Title" maxLength={256} value={title} onChange={(event) => setTitle(event.target.value)} />
-      <TextArea
-        label="Description (Markdown)"
-        value={description}
-        onChange={(event) => setDescription(event.target.value)}
-        onSend={submit}
-      />
+      <Input label="Title" maxLength={256} value={title} onChange={setTitle} />
+      <TextArea label="Description (Markdown)" value={description} onChange={setDescription} onSend={submit} />
       <div className="flex gap-2">
         <Button
           type="submit"
           kind="primary"
           busy={save.isPending}
-          disabledReason={title.trim() === '' ? 'A title is needed' : null}
+          disabledReason={title.trim() === '' ? 'Enter a title' : null}
         >
-          Save
+          Save changes
         </Button>
         <Button kind="quiet" onClick={onDone}>
           Cancel

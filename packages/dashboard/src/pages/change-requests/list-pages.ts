@@ -1,12 +1,13 @@
-/** A list of any length out of pages of the service: those in sight are kept as they are now, the others as they were seen. */
+/** A list built from pages of the service. Pages in view stay current; the others keep their last answer. */
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { type ChangeRequest, changeRequestPage } from '../../queries.ts'
+import type { Page } from '../../api.ts'
+import { type ChangeRequest, changeRequestPage } from './queries.ts'
 
-type Answer = { data: { change_requests: ChangeRequest[] }; cursor: string | null }
+type Listed = Page<{ change_requests: ChangeRequest[] }>
 
-/** A page holds the next ones below a number. */
-export interface Asked {
+/** A page holds the change requests below a number. */
+export interface PageRequest {
   cursor: string | null
   below: number
 }
@@ -14,30 +15,30 @@ export interface Asked {
 export interface ListPages {
   /** Newest first. */
   rows: ChangeRequest[]
-  /** Where the next page begins; null: all are there, or the last one is still awaited. */
-  next: Asked | null
+  /** The next page; null when all are loaded or the last one is still loading. */
+  next: PageRequest | null
   isLoading: boolean
   error: Error | null
   retry: () => void
 }
 
-const first: Asked = { cursor: null, below: Infinity }
-/** Rows from the end at which the next page is asked for. */
+const first: PageRequest = { cursor: null, below: Infinity }
+/** The next page is loaded this many rows before the end. */
 const nearTheEnd = 40
 
 export function useListPages(
   projectId: string,
   { status, search }: { status: 'open' | 'merged' | 'closed' | 'all'; search: string },
 ): ListPages & { onShown: (from: number, to: number) => void } {
-  const [asked, setAsked] = useState([first])
-  /** The numbers in sight. */
-  const [sight, setSight] = useState({ low: 0, high: Infinity })
-  const combine = useCallback((results: UseQueryResult<Answer>[]) => listOf(asked, results), [asked])
+  const [requests, setRequests] = useState([first])
+  /** The numbers in view. */
+  const [inView, setInView] = useState({ low: 0, high: Infinity })
+  const combine = useCallback((results: UseQueryResult<Listed>[]) => listOf(requests, results), [requests])
   const list = useQueries({
-    queries: asked.map(({ cursor, below }, at) => ({
+    queries: requests.map(({ cursor, below }, at) => ({
       ...changeRequestPage(projectId, { status, search, cursor }),
-      // What happens in the project asks only for what is in sight again. The last one is the one that is awaited.
-      enabled: at === asked.length - 1 || (sight.low < below && sight.high >= (asked[at + 1]?.below ?? 0)),
+      // Only pages in view refetch on events. The last page may still be loading.
+      enabled: at === requests.length - 1 || (inView.low < below && inView.high >= (requests[at + 1]?.below ?? 0)),
       gcTime: Infinity,
     })),
     combine,
@@ -46,25 +47,25 @@ export function useListPages(
   const onShown = useCallback(
     (from: number, to: number) => {
       const [high, low] = [rows[from]?.number ?? Infinity, rows[to]?.number ?? 0]
-      setSight((before) => (before.high === high && before.low === low ? before : { high, low }))
+      setInView((before) => (before.high === high && before.low === low ? before : { high, low }))
       if (next !== null && to >= rows.length - nearTheEnd)
-        setAsked((before) => (before.some(({ cursor }) => cursor === next.cursor) ? before : [...before, next]))
+        setRequests((before) => (before.some(({ cursor }) => cursor === next.cursor) ? before : [...before, next]))
     },
     [rows, next],
   )
   return { ...list, onShown }
 }
 
-type Result = Pick<UseQueryResult<Answer>, 'data' | 'dataUpdatedAt' | 'isPending' | 'isFetching' | 'error' | 'refetch'>
+type Result = Pick<UseQueryResult<Listed>, 'data' | 'dataUpdatedAt' | 'isPending' | 'isFetching' | 'error' | 'refetch'>
 
 /**
- * The newest answer about a stretch of numbers is the truth about it: a row that it leaves out is gone from there. A page
- * that was asked for again may reach further down than before, or less far; then the older answer is what is known.
+ * The newest answer about a range of numbers wins: a row that it leaves out is gone. A refetched page may cover a larger or
+ * smaller range than before; outside its range the older answers apply.
  */
-export function listOf(asked: Asked[], results: Result[]): ListPages {
+export function listOf(requests: PageRequest[], results: Result[]): ListPages {
   const known = new Map<number, ChangeRequest>()
   const answers = results.flatMap(({ data, dataUpdatedAt: at }, page) =>
-    data === undefined ? [] : [{ data, at, below: asked[page]!.below }],
+    data === undefined ? [] : [{ data, at, below: requests[page]!.below }],
   )
   for (const { data, below } of answers.toSorted((one, other) => one.at - other.at)) {
     const rows = data.data.change_requests

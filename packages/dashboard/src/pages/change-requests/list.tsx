@@ -2,7 +2,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ChangeRequestCells } from '../../components/change-request-row.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Empty, rowClass } from '../../ui/card.tsx'
@@ -17,10 +17,10 @@ const rowPx = 46
 
 export function ChangeRequestsPage() {
   const { slug } = useProject()
-  const asked = route.useSearch()
-  const { status = 'open', search = '' } = asked
+  const filter = route.useSearch()
+  const { status = 'open', search = '' } = filter
   const navigate = route.useNavigate()
-  const [written, setWritten] = useState(search)
+  const [text, setText] = useState(search)
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -41,7 +41,7 @@ export function ChangeRequestsPage() {
             ))}
           </div>
           <Link to={paths.newChangeRequest} params={{ project: slug }} className={buttonClass()}>
-            Open one
+            New change request
           </Link>
         </div>
       </div>
@@ -49,21 +49,21 @@ export function ChangeRequestsPage() {
         type="search"
         aria-label="Filter by title, branch or number"
         placeholder="Filter by title, branch or number"
-        value={written}
+        value={text}
         maxLength={256}
         onChange={({ target: { value } }) => {
-          setWritten(value)
-          const { search: _, ...others } = asked
+          setText(value)
+          const { search: _, ...others } = filter
           void navigate({ search: value.trim() === '' ? others : { ...others, search: value.trim() }, replace: true })
         }}
         className="min-h-9 w-full rounded-md border border-line-strong bg-ground px-3 text-base sm:max-w-md"
       />
-      <Found key={`${status} ${search}`} status={status} search={search} />
+      <ChangeRequestList key={`${status} ${search}`} status={status} search={search} />
     </div>
   )
 }
 
-function Found({ status, search }: { status: Status; search: string }) {
+function ChangeRequestList({ status, search }: { status: Status; search: string }) {
   const { project_id, slug } = useProject()
   const { rows, next, isLoading, error, retry, onShown } = useListPages(project_id, { status, search })
   const isAll = next === null && !isLoading && error === null
@@ -73,7 +73,7 @@ function Found({ status, search }: { status: Status; search: string }) {
       {rows.length > 0 && (
         <>
           <p className="text-xs text-dim" role="status">
-            {isAll ? counted(rows.length) : `The newest ${rows.length}; more come as you scroll`}
+            {isAll ? counted(rows.length) : `Showing the newest ${rows.length}. Scroll to load more.`}
           </p>
           <Card>
             <LongList
@@ -99,14 +99,14 @@ function Found({ status, search }: { status: Status; search: string }) {
       {rows.length === 0 && isAll && (
         <Card>
           {search !== '' ? (
-            <Empty>Nothing with “{search}” in its title or branch.</Empty>
+            <Empty>No change requests match “{search}”.</Empty>
           ) : status === 'open' || status === 'all' ? (
             <Empty command={`svc cr open --title "<what it does>" --head <branch> --project ${slug}`}>
-              {nothing(status)} A session opens one when its agent has something to merge; a branch of yours is proposed
-              by Open one, or in a terminal:
+              {emptyText(status)} A change request proposes merging a branch. Agents open them from their sessions. To
+              propose your own branch, choose New change request or run:
             </Empty>
           ) : (
-            <Empty>{nothing(status)}</Empty>
+            <Empty>{emptyText(status)}</Empty>
           )}
         </Card>
       )}
@@ -118,6 +118,6 @@ function counted(count: number): string {
   return count === 1 ? '1 change request' : `${count} change requests`
 }
 
-function nothing(status: Status): string {
-  return status === 'all' ? 'No change request yet.' : `No ${status} change request.`
+function emptyText(status: Status): string {
+  return status === 'all' ? 'No change requests yet.' : `No ${status} change requests.`
 }

@@ -1,16 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
-import { Answer } from '../../components/answer.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { QueryResult } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
-import { branches } from '../../queries.ts'
+import { branches } from '../projects/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/card.tsx'
 import { Form, Input, Select, TextArea } from '../../ui/field.tsx'
+import { Page } from '../../ui/page.tsx'
 
 const route = getRouteApi('/shell/projects/$project/change-requests/new')
 
@@ -18,31 +19,33 @@ export function NewChangeRequestPage() {
   const { project_id } = useProject()
   const found = useQuery(branches(project_id))
   return (
-    <div className="flex flex-col gap-4">
-      <h1 className="text-xl font-semibold">Open a change request</h1>
-      <Answer of={found} what="the branches">
+    <Page title="New change request">
+      <QueryResult of={found} what="the branches">
         {({ branches }) =>
           branches.length < 2 ? (
-            <Empty>There is one branch only, so nothing to propose yet. A session or a push makes another.</Empty>
+            <Empty>
+              Nothing to merge yet: this project has only one branch. Start a session or push another branch.
+            </Empty>
           ) : (
             <OpenForm names={branches.map(({ name }) => name)} />
           )
         }
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
 function OpenForm({ names }: { names: string[] }) {
   const { project_id: projectId, slug, default_branch: defaultBranch } = useProject()
-  const { head: wanted } = route.useSearch()
+  const { head: preselected } = route.useSearch()
   const other = names.find((name) => name !== defaultBranch)
-  const [head, setHead] = useState(wanted !== undefined && names.includes(wanted) ? wanted : (other ?? ''))
+  const [head, setHead] = useState(
+    preselected !== undefined && names.includes(preselected) ? preselected : (other ?? ''),
+  )
   const [base, setBase] = useState(defaultBranch)
   const [title, setTitle] = useState('')
   const [description, setDescription] = useState('')
   const navigate = useNavigate()
-  const queries = useQueryClient()
   const open = useMutation({
     mutationFn: () =>
       reply(
@@ -53,35 +56,19 @@ function OpenForm({ names }: { names: string[] }) {
       ),
     onSuccess: ({ number }) =>
       navigate({ to: paths.changeRequest, params: { project: slug, number: String(number) }, search: {} }),
-    onSettled: askAgain(queries, ['project', projectId, 'change-requests']),
+    onSettled: useInvalidate(['project', projectId, 'change-requests']),
   })
-  const refusal =
-    title.trim() === '' ? 'A title is needed' : head === base ? 'Choose two branches that are not the same' : null
+  const refusal = title.trim() === '' ? 'Enter a title' : head === base ? 'Choose two different branches' : null
   return (
     <Card>
       <Form onSubmit={() => refusal === null && !open.isPending && open.mutate()}>
-        <Select
-          label="Merge"
-          options={names.map((name) => [name, name] as const)}
-          value={head}
-          onChange={(event) => setHead(event.target.value)}
-        />
-        <Select
-          label="into"
-          options={names.map((name) => [name, name] as const)}
-          value={base}
-          onChange={(event) => setBase(event.target.value)}
-        />
-        <Input label="Title" maxLength={256} value={title} onChange={(event) => setTitle(event.target.value)} wide />
-        <TextArea
-          label="Description (Markdown)"
-          value={description}
-          onChange={(event) => setDescription(event.target.value)}
-          wide
-        />
+        <Select label="Merge" options={names.map((name) => [name, name] as const)} value={head} onChange={setHead} />
+        <Select label="Into" options={names.map((name) => [name, name] as const)} value={base} onChange={setBase} />
+        <Input label="Title" maxLength={256} value={title} onChange={setTitle} wide />
+        <TextArea label="Description (Markdown)" value={description} onChange={setDescription} wide />
         {open.isError && <Failure error={open.error} />}
         <Button type="submit" kind="primary" busy={open.isPending} disabledReason={refusal}>
-          Open the change request
+          Create change request
         </Button>
       </Form>
     </Card>

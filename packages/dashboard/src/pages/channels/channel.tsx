@@ -1,24 +1,21 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { QueryResult } from '../../components/query-result.tsx'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
-import { paths } from '../../paths.ts'
-import { type Channel, channel as one, type ChannelDetail } from '../../queries.ts'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { type Channel, channel as one, type ChannelDetail } from './queries.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
+import { NamedSessionLink } from '../../components/links.tsx'
 
 export function ChannelCard({ projectId, channel }: { projectId: string; channel: Channel }) {
-  const queries = useQueryClient()
-  const [asks, setAsks] = useState(false)
   const path = { projectId, channelId: channel.channel_id }
-  const settle = { onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'channels'] }) }
+  const settle = { onSettled: useInvalidate(['project', projectId, 'channels']) }
   const test = useMutation({
     mutationFn: () => reply(api.POST('/v1/projects/{projectId}/channels/{channelId}/test', { params: { path } })),
     ...settle,
@@ -39,66 +36,66 @@ export function ChannelCard({ projectId, channel }: { projectId: string; channel
   })
   const name = `#${channel.conversation_name}`
   const failure = test.error ?? edit.error ?? remove.error
-  const [tone, word]: [Tone, string] =
+  const [tone, label]: [Tone, string] =
     channel.error !== null
-      ? ['bad', 'nothing gets through']
+      ? ['bad', 'delivery failing']
       : channel.waiting > 0
-        ? ['warn', `${channel.waiting} waiting`]
+        ? ['warn', `${channel.waiting} pending`]
         : ['good', 'connected']
   return (
     <Card
-      title={`${name} of ${channel.workspace_name}`}
+      title={`${name} in ${channel.workspace_name}`}
       aside={
         <span className="flex flex-wrap items-center gap-2">
-          <Badge tone={tone}>{word}</Badge>
+          <Badge tone={tone}>{label}</Badge>
           <Button busy={test.isPending} onClick={() => test.mutate()}>
-            Send a test
+            Send test message
           </Button>
-          <Button kind="quiet" onClick={() => setAsks(true)} aria-label={`Disconnect ${name}`}>
-            Disconnect
-          </Button>
+          <ConfirmButton
+            verb="Disconnect"
+            label="Disconnect"
+            of={name}
+            title={`Disconnect ${name}?`}
+            busy={remove.isPending}
+            onConfirm={() => remove.mutate()}
+          >
+            Its credentials are deleted and pending messages are not sent. Sessions stay.
+          </ConfirmButton>
         </span>
       }
     >
       <div className="flex flex-col gap-3 px-4 py-3 text-sm empty:hidden">
         {failure !== null && <Failure error={failure} />}
         {channel.error !== null && (
-          <Notice title={`Slack takes nothing: ${channel.error}`}>
-            Connecting the channel again gives it another token.
-          </Notice>
+          <Notice title={`Slack rejects messages: ${channel.error}`}>Reconnect the channel with a new token.</Notice>
         )}
-        {test.data?.sent === true && <Notice tone="neutral" title={`Written into ${name}.`} />}
-        {test.data?.sent === false && <Notice title={`Not written: ${test.data.error ?? 'no reason was given'}`} />}
+        {test.data?.sent === true && <Notice tone="neutral" title={`Test message sent to ${name}`} />}
+        {test.data?.sent === false && (
+          <Notice title={`Test message not sent: ${test.data.error ?? 'Slack gave no reason'}`} />
+        )}
         {channel.shared_externally && (
-          <Notice tone="warn" title="People outside of the workspace read this channel, answers included." />
+          <Notice
+            tone="warn"
+            title="This channel is shared outside the workspace. External people can read the agent's answers."
+          />
         )}
         <p>
-          The app is <b>@{channel.bot_name}</b>;{' '}
-          {channel.agent === null ? 'the default agent' : `the agent ${channel.agent}`} answers.{' '}
+          Mention <b>@{channel.bot_name}</b> to ask{' '}
+          {channel.agent === null ? 'the default agent' : `the agent ${channel.agent}`}.{' '}
           {channel.events.length === 0
-            ? 'Of change requests, those of its own sessions are told.'
-            : `Told of the whole project: ${channel.events.join(', ')}.`}
+            ? 'The channel gets updates on change requests from its own sessions.'
+            : `The channel gets these events of the whole project: ${channel.events.join(', ')}.`}
         </p>
         <p className="flex flex-wrap items-center gap-3">
           {channel.allow_unlinked
-            ? 'People who are not linked may start sessions, for who connected it; they merge nothing.'
-            : 'Only people who are linked start sessions here.'}
+            ? "Unlinked people can start sessions on behalf of whoever connected the channel. They can't merge."
+            : 'Only linked people can start sessions here.'}
           <Button kind="quiet" busy={edit.isPending} onClick={() => edit.mutate()}>
-            {channel.allow_unlinked ? 'Linked people only' : 'Allow everybody of the workspace'}
+            {channel.allow_unlinked ? 'Allow only linked people' : 'Allow everyone in the workspace'}
           </Button>
         </p>
       </div>
       <Details projectId={projectId} channelId={channel.channel_id} name={name} />
-      <ConfirmDialog
-        open={asks}
-        onOpenChange={setAsks}
-        title={`Disconnect ${name}?`}
-        verb="Disconnect"
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate()}
-      >
-        Its credentials are forgotten, and what waits to be written is not. Sessions stay.
-      </ConfirmDialog>
     </Card>
   )
 }
@@ -106,7 +103,7 @@ export function ChannelCard({ projectId, channel }: { projectId: string; channel
 function Details({ projectId, channelId, name }: { projectId: string; channelId: string; name: string }) {
   const found = useQuery(one(projectId, channelId))
   return (
-    <Answer of={found} what="its threads">
+    <QueryResult of={found} what="the channel">
       {(shown) => (
         <>
           <Linked links={shown.links} name={name} />
@@ -114,7 +111,7 @@ function Details({ projectId, channelId, name }: { projectId: string; channelId:
           <Deliveries deliveries={shown.deliveries} name={name} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
@@ -125,9 +122,11 @@ function Linked({ links, name }: { links: ChannelDetail['links']; name: string }
     <>
       <h3 className={heading}>Linked people</h3>
       {links.length === 0 ? (
-        <p className="px-4 py-2 text-sm text-dim">Nobody yet. Mention the app and write “link”.</p>
+        <p className="px-4 py-2 text-sm text-dim">
+          No linked people yet. To link yourself, mention the app and write “link”.
+        </p>
       ) : (
-        <Rows label={`People linked in ${name}`}>
+        <Rows label={`Linked people in ${name}`}>
           {links.map((link) => (
             <Row key={link.link_id}>
               <span className="min-w-0 flex-1">{link.chat_user_name}</span>
@@ -141,28 +140,22 @@ function Linked({ links, name }: { links: ChannelDetail['links']; name: string }
   )
 }
 
-const shown = 8
+const shownMax = 8
 
 function Threads({ threads, name }: { threads: ChannelDetail['threads']; name: string }) {
-  const { slug: project } = useProject()
+  const { slug: project, project_id: projectId } = useProject()
   if (threads.length === 0) return null
   return (
     <>
       <h3 className={heading}>Threads</h3>
-      <Rows label={`Threads of ${name}`}>
-        {threads.slice(0, shown).map((thread) => (
+      <Rows label={`Threads in ${name}`}>
+        {threads.slice(0, shownMax).map((thread) => (
           <Row key={`${thread.session_id} ${thread.created_at}`}>
             <span className="min-w-0 flex-1">{thread.author}</span>
             {thread.session_id === null ? (
-              <span className="text-dim">no session</span>
+              <span className="text-dim">No session</span>
             ) : (
-              <Link
-                to={paths.session}
-                params={{ project, sessionId: thread.session_id }}
-                className="text-accent underline"
-              >
-                Session {thread.session_id.slice(0, 8)}
-              </Link>
+              <NamedSessionLink projectId={projectId} project={project} sessionId={thread.session_id} />
             )}
             <Time at={thread.created_at} />
           </Row>
@@ -178,9 +171,9 @@ function Deliveries({ deliveries, name }: { deliveries: ChannelDetail['deliverie
   if (deliveries.length === 0) return null
   return (
     <>
-      <h3 className={heading}>Newest messages</h3>
+      <h3 className={heading}>Recent messages</h3>
       <Rows label={`Messages to ${name}`}>
-        {deliveries.slice(0, shown).map((delivery, index) => (
+        {deliveries.slice(0, shownMax).map((delivery, index) => (
           <Row key={`${delivery.updated_at} ${index}`}>
             <span>{delivery.kind}</span>
             <Badge tone={tones[delivery.status]}>{delivery.status}</Badge>

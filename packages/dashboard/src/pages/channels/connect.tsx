@@ -1,15 +1,16 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
 import { Failure } from '../../components/failure.tsx'
-import type { ChatSetup } from '../../queries.ts'
+import type { ChatSetup } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Form, Input } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
-/** Four steps, the third of which is a form. */
+/** Setup in four steps. The third one is a form. */
 export function ConnectChannel({
   projectId,
   setup,
@@ -24,31 +25,26 @@ export function ConnectChannel({
       <div className="flex flex-col gap-4 px-4 py-3 text-sm">
         {setup.warning !== null && <Notice tone="warn" title={setup.warning} />}
         <p>
-          1. At <code className="font-mono">api.slack.com/apps</code> choose “Create New App”, “From a manifest”, and
-          paste this:
+          1. At <code className="font-mono">api.slack.com/apps</code>, choose “Create New App”, then “From a manifest”,
+          and paste this manifest:
         </p>
         <details>
-          <summary className="cursor-pointer text-dim">
-            The manifest, with the scopes and addresses of this project
-          </summary>
+          <summary className="cursor-pointer text-dim">Show the manifest with this project's scopes and URLs</summary>
           <div className="mt-2 max-h-80 overflow-auto">
             <Command>{JSON.stringify(setup.app_manifest, null, 2)}</Command>
           </div>
         </details>
-        <p>2. Install the app, and invite it in the channel:</p>
+        <p>2. Install the app and invite it to the channel:</p>
         <Command>/invite @svc</Command>
-        <p>3. Connect the channel. Its id stands at the end of its details in Slack.</p>
+        <p>3. Connect the channel. Slack shows its ID at the bottom of the channel details.</p>
       </div>
       <ConnectForm projectId={projectId} />
-      <p className="px-4 pb-3 text-sm">
-        4. On the app’s page “Event Subscriptions” let Slack verify the request URL, which answers from then on.
-      </p>
+      <p className="px-4 pb-3 text-sm">4. On the app's “Event Subscriptions” page, let Slack verify the request URL.</p>
     </Card>
   )
 }
 
 function ConnectForm({ projectId }: { projectId: string }) {
-  const queries = useQueryClient()
   const [conversation, setConversation] = useState('')
   const [token, setToken] = useState('')
   const [secret, setSecret] = useState('')
@@ -67,7 +63,7 @@ function ConnectForm({ projectId }: { projectId: string }) {
           },
         }),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['project', projectId, 'channels'] }),
+    onSettled: useInvalidate(['project', projectId, 'channels']),
     onSuccess: () => {
       setConversation('')
       setToken('')
@@ -76,11 +72,11 @@ function ConnectForm({ projectId }: { projectId: string }) {
   })
   const refusal =
     conversation === ''
-      ? 'Give the id of the channel'
+      ? 'Enter the channel ID'
       : token === ''
-        ? 'Give the bot token'
+        ? 'Enter the bot token'
         : secret === ''
-          ? 'Give the signing secret'
+          ? 'Enter the signing secret'
           : null
   return (
     <>
@@ -91,11 +87,11 @@ function ConnectForm({ projectId }: { projectId: string }) {
       )}
       <Form onSubmit={() => refusal === null && !connect.isPending && connect.mutate()}>
         <Input
-          label="Channel id"
+          label="Channel ID"
           hint="C0123456789"
           value={conversation}
           autoComplete="off"
-          onChange={(event) => setConversation(event.target.value.trim())}
+          onChange={(text) => setConversation(text.trim())}
         />
         <Input
           label="Bot User OAuth Token"
@@ -103,7 +99,7 @@ function ConnectForm({ projectId }: { projectId: string }) {
           type="password"
           value={token}
           autoComplete="off"
-          onChange={(event) => setToken(event.target.value.trim())}
+          onChange={(text) => setToken(text.trim())}
         />
         <Input
           label="Signing secret"
@@ -111,7 +107,7 @@ function ConnectForm({ projectId }: { projectId: string }) {
           type="password"
           value={secret}
           autoComplete="off"
-          onChange={(event) => setSecret(event.target.value.trim())}
+          onChange={(text) => setSecret(text.trim())}
         />
         <div className="flex basis-full flex-wrap items-center gap-4">
           <label className="inline-flex items-center gap-2 text-sm">
@@ -120,10 +116,10 @@ function ConnectForm({ projectId }: { projectId: string }) {
               checked={allowUnlinked}
               onChange={(event) => setAllowUnlinked(event.target.checked)}
             />
-            People of the workspace who are not linked may start sessions, in your name
+            Let unlinked people in the workspace start sessions on your behalf
           </label>
           <Button type="submit" kind="primary" busy={connect.isPending} disabledReason={refusal}>
-            Connect
+            Connect channel
           </Button>
         </div>
       </Form>

@@ -1,82 +1,83 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { linkCode } from '../../queries.ts'
+import { linkCode } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 
-/** Where the app's invitation leads. The code is behind the #, which no server and no log sees. */
+/** The target of the chat app's link. The code is in the URL's fragment, which reaches no server and no log. */
 export function LinkChatPage() {
   const [code] = useState(() => location.hash.slice(1))
   return (
     <div className="mx-auto flex max-w-xl flex-col gap-6">
-      <h1 className="text-xl font-semibold">Link a chat user to yourself</h1>
+      <h1 className="text-xl font-semibold">Link your chat user</h1>
       {/^[\w-]{10,100}$/.test(code) ? (
-        <Asked code={code} />
+        <ConfirmLink code={code} />
       ) : (
-        <Notice tone="warn" title="This address has no code.">
-          Mention the app in a connected channel and write “link”: it answers to you alone, with an address.
+        <Notice tone="warn" title="This link has no code">
+          Mention the app in a connected channel and write “link”. It replies privately with a new link.
         </Notice>
       )}
     </div>
   )
 }
 
-function Asked({ code }: { code: string }) {
+function ConfirmLink({ code }: { code: string }) {
   const found = useQuery(linkCode(code))
   const link = useMutation({ mutationFn: () => reply(api.POST('/v1/channel-links', { body: { code } })) })
   if (link.data !== undefined)
     return (
-      <Notice tone="neutral" title={`${link.data.chat_user_name} of ${link.data.workspace_name} acts as you now.`}>
-        Go back to the chat and ask again. <code className="font-mono">svc channels unlink</code> ends it.
+      <Notice tone="neutral" title={`${link.data.chat_user_name} in ${link.data.workspace_name} is now linked to you`}>
+        Return to the chat and repeat your message. To unlink, run{' '}
+        <code className="font-mono">svc channels unlink</code>.
       </Notice>
     )
   return (
-    <Answer of={found} what="the code">
-      {(asked) => (
+    <QueryResult of={found} what="the code">
+      {(claim) => (
         <Card title="Is this you?">
           <div className="flex flex-col gap-3 px-4 py-3">
             {link.error !== null && <Failure error={link.error} />}
-            {asked.chat_user_email !== null &&
-              asked.user_email !== null &&
-              asked.chat_user_email !== asked.user_email && (
-                <Notice tone="warn" title="The addresses differ. Are you sure this is you?" />
+            {claim.chat_user_email !== null &&
+              claim.user_email !== null &&
+              claim.chat_user_email !== claim.user_email && (
+                <Notice tone="warn" title="The email addresses differ. Make sure this is you." />
               )}
             <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-              <dt className="text-dim">In {asked.workspace_name}</dt>
+              <dt className="text-dim">Chat user in {claim.workspace_name}</dt>
               <dd className="min-w-0 font-medium break-words">
-                {asked.chat_user_name} {asked.chat_user_email !== null && `<${asked.chat_user_email}>`}{' '}
-                <code className="font-mono text-xs text-dim">{asked.chat_user_id}</code>
+                {claim.chat_user_name} {claim.chat_user_email !== null && `<${claim.chat_user_email}>`}{' '}
+                <code className="font-mono text-xs text-dim">{claim.chat_user_id}</code>
               </dd>
-              <dt className="text-dim">Here</dt>
+              <dt className="text-dim">Your user</dt>
               <dd className="min-w-0 font-medium break-words">
-                {asked.user_name} {asked.user_email !== null && `<${asked.user_email}>`}
+                {claim.user_name} {claim.user_email !== null && `<${claim.user_email}>`}
               </dd>
-              <dt className="text-dim">In</dt>
+              <dt className="text-dim">Account</dt>
               <dd>
-                {asked.account_name}, from a channel of {asked.project_name}
+                {claim.account_name}, from a channel of {claim.project_name}
               </dd>
-              <dt className="text-dim">Until</dt>
+              <dt className="text-dim">Expires</dt>
               <dd>
-                <Time at={asked.expires_at} />
+                <Time at={claim.expires_at} />
               </dd>
             </dl>
             <p className="text-sm text-dim">
-              Whoever writes as {asked.chat_user_name} there will start sessions and merge as you. Do not confirm what
-              somebody else sent you.
+              Messages from {claim.chat_user_name} will start sessions and merge as you. Don't confirm a link that
+              someone else sent you.
             </p>
             <div>
               <Button kind="primary" busy={link.isPending} onClick={() => link.mutate()}>
-                Yes, that is me
+                Link to me
               </Button>
             </div>
           </div>
         </Card>
       )}
-    </Answer>
+    </QueryResult>
   )
 }

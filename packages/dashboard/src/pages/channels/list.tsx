@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
-import { Answer } from '../../components/answer.tsx'
-import { useProject } from '../../components/project-shell.tsx'
-import { channels } from '../../queries.ts'
+import { QueryResult } from '../../components/query-result.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import { channels } from './queries.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { ChannelCard } from './channel.tsx'
 import { ConnectChannel } from './connect.tsx'
+import { Page } from '../../ui/page.tsx'
 
-/** A chat workspace at the project: what is connected and how it goes, and how to connect one. */
+/** The connected chat channels of a project, and a form to connect one. */
 export function ChannelsPage() {
   const { project_id: projectId } = useProject()
   const found = useQuery(channels(projectId))
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Channels</h1>
-      <Answer of={found} what="channels">
+    <Page title="Channels">
+      <QueryResult of={found} what="channels">
         {({ channels: all, errors, setup }) => (
           <>
             {errors.map((issue) => (
@@ -31,7 +31,7 @@ export function ChannelsPage() {
             ))}
           </>
         )}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }

@@ -1,23 +1,22 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
-import { paths } from '../../paths.ts'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Rows } from '../../ui/card.tsx'
 import { Time } from '../../ui/time.tsx'
 import { approvals, type Approval } from './queries.ts'
+import { SessionLink } from '../../components/links.tsx'
 
-/** Nothing while no call waits. */
+/** Empty while no call waits for approval. */
 export function Approvals({ sessionId }: { sessionId?: string }) {
   const { project_id: projectId } = useProject()
   const { data } = useQuery(approvals(projectId, sessionId))
   if (data === undefined || data.length === 0) return null
   return (
-    <Card title="Waits for you">
-      <Rows label="Calls that wait for you">
+    <Card title="Waiting for you">
+      <Rows label="Calls waiting for approval">
         {data.map((each) => (
           <ApprovalRow key={each.approval_id} approval={each} ofSession={sessionId !== undefined} />
         ))}
@@ -28,7 +27,6 @@ export function Approvals({ sessionId }: { sessionId?: string }) {
 
 function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: boolean }) {
   const { project_id: projectId, slug: project } = useProject()
-  const queries = useQueryClient()
   const decide = useMutation({
     mutationFn: (body: { decision: 'approve' | 'deny'; always?: boolean }) =>
       reply(
@@ -37,7 +35,7 @@ function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: b
           body,
         }),
       ),
-    onSettled: askAgain(queries, ['project', projectId, 'connectors']),
+    onSettled: useInvalidate(['project', projectId, 'connectors']),
   })
   const call = `${approval.slug} ${approval.tool}`
   return (
@@ -46,32 +44,28 @@ function ApprovalRow({ approval, ofSession }: { approval: Approval; ofSession: b
       <p className="flex flex-wrap items-baseline gap-x-2">
         An agent wants to call <code className="font-mono">{call}</code>
         {!ofSession && approval.session_id !== null && (
-          <Link
-            to={paths.session}
-            params={{ project, sessionId: approval.session_id }}
-            className="text-accent underline"
-          >
-            in its session
-          </Link>
+          <SessionLink project={project} sessionId={approval.session_id}>
+            in a session
+          </SessionLink>
         )}
         <Time at={approval.created_at} />
       </p>
       <pre
         tabIndex={0}
-        aria-label={`What it would send with ${call}`}
+        aria-label={`Arguments of ${call}`}
         className="max-h-60 overflow-auto rounded-md border border-line bg-raised p-3 font-mono text-xs whitespace-pre-wrap"
       >
         {JSON.stringify(approval.arguments, null, 2)}
       </pre>
       <p className="flex flex-wrap gap-2">
         <Button kind="primary" busy={decide.isPending} onClick={() => decide.mutate({ decision: 'approve' })}>
-          Approve this call
+          Allow once
         </Button>
         <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'approve', always: true })}>
           Always allow
         </Button>
         <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'deny' })}>
-          Deny
+          Deny once
         </Button>
         <Button busy={decide.isPending} onClick={() => decide.mutate({ decision: 'deny', always: true })}>
           Always block

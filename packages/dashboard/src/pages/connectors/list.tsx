@@ -1,10 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
-import { Answer } from '../../components/answer.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { QueryResult } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
@@ -13,6 +13,7 @@ import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Approvals } from './approvals.tsx'
 import { connectors, type Connector, type ConnectorTool, type Policy } from './queries.ts'
+import { Page } from '../../ui/page.tsx'
 
 const tones: Record<Connector['status'], Tone> = { ready: 'good', failed: 'bad', unchecked: 'neutral', off: 'neutral' }
 
@@ -26,22 +27,22 @@ export function ConnectorsPage() {
   const { project_id: projectId } = useProject()
   const found = useQuery(connectors(projectId))
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Connectors</h1>
+    <Page title="Connectors">
       <Approvals />
-      <Answer of={found} what="connectors">
+      <QueryResult of={found} what="connectors">
         {({ connectors, errors, provider }) => (
           <>
             {provider === 'none' && (
-              <Notice tone="neutral" title="Connectors are switched off on this server">
-                Its operator turns them on with <code>svc self-host configure</code>.
+              <Notice tone="neutral" title="Connectors are turned off on this server">
+                The operator can turn them on with <code>svc self-host configure</code>.
               </Notice>
             )}
             <ManifestIssues issues={errors} />
             {connectors.length === 0 ? (
               <Card>
                 <Empty command={example}>
-                  No connector. They are written in svc.toml and work once that is on the default branch:
+                  No connectors yet. A connector gives agents tools from an MCP server or an HTTP API. Define one in
+                  svc.toml on the default branch:
                 </Empty>
               </Card>
             ) : (
@@ -49,15 +50,14 @@ export function ConnectorsPage() {
             )}
           </>
         )}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
 function ConnectorCard({ projectId, connector }: { projectId: string; connector: Connector }) {
-  const queries = useQueryClient()
   const path = { projectId, slug: connector.slug }
-  const settle = { onSettled: askAgain(queries, ['project', projectId, 'connectors']) }
+  const settle = { onSettled: useInvalidate(['project', projectId, 'connectors']) }
   const check = useMutation({
     mutationFn: () => reply(api.POST('/v1/projects/{projectId}/connectors/{slug}/check', { params: { path } })),
     ...settle,
@@ -75,7 +75,7 @@ function ConnectorCard({ projectId, connector }: { projectId: string; connector:
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone={tones[connector.status]}>{connector.status}</Badge>
           <Button busy={check.isPending} onClick={() => check.mutate()}>
-            Check now
+            Check connection
           </Button>
         </span>
       }
@@ -88,19 +88,19 @@ function ConnectorCard({ projectId, connector }: { projectId: string; connector:
           <code className="font-mono break-all">{connector.url}</code>
           {connector.auth?.secret_env != null && (
             <>
-              , signed in with the secret <code className="font-mono">{connector.auth.secret_env}</code>
+              , with the secret <code className="font-mono">{connector.auth.secret_env}</code>
             </>
           )}
           {connector.checked_at !== null && (
             <>
               {' '}
-              · looked at <Time at={connector.checked_at} />
+              · checked <Time at={connector.checked_at} />
             </>
           )}
         </p>
         <PolicySelect
-          label={`All tools of ${connector.slug}`}
-          undecided="Reading is allowed, the rest asks"
+          label={`Default policy for ${connector.slug}`}
+          fallback="Allow reading, ask for everything else"
           decided={connector.policy}
           onChange={(policy) => decide.mutate({ policy })}
         />
@@ -124,12 +124,12 @@ function ToolRow({ tool, onChange }: { tool: ConnectorTool; onChange: (policy: P
   return (
     <Row>
       <span className="min-w-48 flex-1">
-        <code className="font-mono break-all">{tool.name}</code> {tool.read_only && <Badge>reads only</Badge>}
+        <code className="font-mono break-all">{tool.name}</code> {tool.read_only && <Badge>read-only</Badge>}
         {tool.description !== '' && <span className="line-clamp-2 block text-sm text-dim">{tool.description}</span>}
       </span>
       <PolicySelect
-        label={`Agents and ${tool.name}`}
-        undecided={`As usual: ${words[tool.policy]}`}
+        label={`Policy for ${tool.name}`}
+        fallback={`Default: ${labels[tool.policy]}`}
         decided={tool.decided}
         onChange={onChange}
       />
@@ -137,16 +137,17 @@ function ToolRow({ tool, onChange }: { tool: ConnectorTool; onChange: (policy: P
   )
 }
 
-const words: Record<Policy, string> = { allow: 'allowed', ask: 'ask a person', block: 'blocked' }
+const labels: Record<Policy, string> = { allow: 'Allow', ask: 'Ask a person', block: 'Block' }
+const policies = Object.entries(labels) as [Policy, string][]
 
 function PolicySelect({
   label,
-  undecided,
+  fallback,
   decided,
   onChange,
 }: {
   label: string
-  undecided: string
+  fallback: string
   decided: Policy | null
   onChange: (policy: Policy | null) => void
 }) {
@@ -154,8 +155,8 @@ function PolicySelect({
     <Select
       label={label}
       value={decided ?? ''}
-      options={[['', undecided], ...Object.entries(words)]}
-      onChange={({ target: { value } }) => onChange(value === '' ? null : (value as Policy))}
+      options={[['', fallback], ...policies]}
+      onChange={(value) => onChange(value === '' ? null : value)}
     />
   )
 }

@@ -1,36 +1,35 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { operations } from '@svc/contract/api'
-import { api, reply } from '../../api.ts'
+import { get, type Reply } from '../../api.ts'
+import { liveMs } from '../../cache/query-client.ts'
 
-type Answered<Name extends 'listConnectors' | 'listConnectorApprovals'> =
-  operations[Name]['responses'][200]['content']['application/json']
-export type Connector = Answered<'listConnectors'>['connectors'][number]
+export type Connector = Reply<'/v1/projects/{projectId}/connectors'>['connectors'][number]
 export type ConnectorTool = Connector['tools'][number]
 export type Policy = ConnectorTool['policy']
-export type Approval = Answered<'listConnectorApprovals'>['approvals'][number]
+export type Approval = Reply<'/v1/projects/{projectId}/connector-approvals'>['approvals'][number]
 
-/** No event tells that an agent asks; it waits for two minutes. */
-const askedMs = 5_000
+/** No event reports a pending approval, and the agent waits for it only two minutes. */
+const approvalsMs = 5_000
 
 export const connectors = (projectId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'connectors'],
-    queryFn: ({ signal }) =>
-      reply(api.GET('/v1/projects/{projectId}/connectors', { params: { path: { projectId } }, signal })),
-    refetchInterval: 30_000,
+    queryFn: ({ signal }) => get('/v1/projects/{projectId}/connectors', { path: { projectId } }, signal),
+    refetchInterval: liveMs,
   })
 
-/** Calls that wait for a person: of the project, or of one session. */
+/** Calls that wait for a person: in the project, or in one session. */
 export const approvals = (projectId: string, sessionId?: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'connectors', 'approvals', sessionId ?? 'all'],
     queryFn: ({ signal }) =>
-      reply(
-        api.GET('/v1/projects/{projectId}/connector-approvals', {
-          params: { path: { projectId }, query: sessionId === undefined ? {} : { session_id: sessionId } },
-          signal,
-        }),
+      get(
+        '/v1/projects/{projectId}/connector-approvals',
+        {
+          path: { projectId },
+          query: { session_id: sessionId },
+        },
+        signal,
       ),
-    refetchInterval: askedMs,
+    refetchInterval: approvalsMs,
     select: ({ approvals }) => approvals,
   })

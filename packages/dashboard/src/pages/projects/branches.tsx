@@ -1,12 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
-import { branches, type ChangeRequest, changeRequests, type Session, sessions } from '../../queries.ts'
+import { branches } from './queries.ts'
+import { type ChangeRequest, changeRequests } from '../change-requests/queries.ts'
+import { type Session, sessions } from '../sessions/queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card, Row, Rows } from '../../ui/card.tsx'
+import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
+import { Page } from '../../ui/page.tsx'
 
 interface Branch {
   name: string
@@ -20,10 +24,9 @@ export function BranchesPage() {
   const { data: proposals = [] } = useQuery(changeRequests(project_id, 'all'))
   const { data: agents = [] } = useQuery(sessions(project_id))
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Branches</h1>
+    <Page title="Branches">
       <Card>
-        <Answer of={found} what="branches">
+        <QueryResult of={found} what="branches">
           {({ branches }) =>
             branches.length === 0 ? (
               <EmptyRepository />
@@ -33,7 +36,7 @@ export function BranchesPage() {
                   <Row key={branch.name}>
                     <span className="min-w-0 flex-1 basis-60">
                       <span className="font-mono text-sm wrap-anywhere">{branch.name}</span>
-                      <OfSession
+                      <BranchSession
                         session={agents.find(({ branch_name }) => branch_name === branch.name)}
                         project={slug}
                       />
@@ -49,29 +52,25 @@ export function BranchesPage() {
               </Rows>
             )
           }
-        </Answer>
+        </QueryResult>
       </Card>
-    </div>
+    </Page>
   )
 }
 
-function OfSession({ session, project }: { session: Session | undefined; project: string }) {
+function BranchSession({ session, project }: { session: Session | undefined; project: string }) {
   if (session === undefined) return null
   return (
     <span className="block text-sm text-dim">
-      of the session{' '}
-      <Link
-        to={paths.session}
-        params={{ project, sessionId: session.session_id }}
-        className="text-accent underline wrap-anywhere"
-      >
+      Session{' '}
+      <SessionLink project={project} sessionId={session.session_id} className="text-accent underline wrap-anywhere">
         {session.name}
-      </Link>
+      </SessionLink>
     </span>
   )
 }
 
-/** The open one, else what was merged as it stands now: what came onto the branch since is not proposed by it. */
+/** The open change request, otherwise the merged one if the branch has no newer commits. */
 function proposalOf({ name, sha }: Branch, all: ChangeRequest[]): ChangeRequest | undefined {
   const own = all.filter(({ head_ref }) => head_ref === name)
   return (
@@ -81,19 +80,19 @@ function proposalOf({ name, sha }: Branch, all: ChangeRequest[]): ChangeRequest 
 }
 
 function Proposal({ branch, of, project }: { branch: Branch; of: ChangeRequest | undefined; project: string }) {
-  const look = 'text-sm text-accent underline'
+  const linkClass = 'text-sm text-accent underline'
   if (of === undefined)
     return (
-      <Link to={paths.newChangeRequest} params={{ project }} search={{ head: branch.name }} className={look}>
-        Propose it
+      <Link to={paths.newChangeRequest} params={{ project }} search={{ head: branch.name }} className={linkClass}>
+        Create change request
       </Link>
     )
   return (
     <>
       {of.status === 'merged' && <Badge tone="merged">merged</Badge>}
-      <Link to={paths.changeRequest} params={{ project, number: String(of.number) }} className={look}>
-        {of.status === 'merged' ? `by #${of.number}` : `Review #${of.number}`}
-      </Link>
+      <ChangeRequestLink project={project} number={of.number} className={linkClass}>
+        {of.status === 'merged' ? `in #${of.number}` : `Review #${of.number}`}
+      </ChangeRequestLink>
     </>
   )
 }

@@ -1,19 +1,19 @@
 import type { Project } from '@svc/contract'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { Form, Input } from '../../ui/field.tsx'
 
-/** Where the repository is, and what svc proves itself with there. */
+/** The repository's URL, and the credentials that svc uses there. */
 export function GitHost({ project }: { project: Project }) {
   return (
-    <Card title="The git host">
+    <Card title="Git host">
       <div className="px-4 py-3 text-sm">
         <Command>{project.repo_url}</Command>
       </div>
@@ -24,11 +24,10 @@ export function GitHost({ project }: { project: Project }) {
 }
 
 function useEdit(projectId: string) {
-  const queries = useQueryClient()
   return useMutation({
     mutationFn: (body: { git_token: string; git_username?: string } | { git_ssh_key: 'generate' }) =>
       reply(api.PATCH('/v1/projects/{projectId}', { params: { path: { projectId } }, body })),
-    onSettled: askAgain(queries, ['projects']),
+    onSettled: useInvalidate(['projects'], ['project', projectId]),
   })
 }
 
@@ -44,28 +43,28 @@ function HostToken({ project }: { project: Project }) {
   return (
     <Form onSubmit={() => token !== '' && !save.isPending && replace()}>
       <Input
-        label="New token of the git host"
-        hint="It is tried there before it takes the place of the one there is."
+        label="New git access token"
+        hint="svc tests the new token before it replaces the old one."
         type="password"
         autoComplete="off"
         maxLength={4096}
         value={token}
-        onChange={(event) => setToken(event.target.value)}
+        onChange={setToken}
       />
       <Input
-        label="User name that goes with it"
-        hint="Without one, the one there is."
+        label="Username"
+        hint="Leave empty to keep the current username."
         placeholder="x-access-token"
         autoComplete="off"
         maxLength={200}
         value={user}
-        onChange={(event) => setUser(event.target.value)}
+        onChange={setUser}
       />
-      <Button type="submit" busy={save.isPending} disabledReason={token === '' ? 'A token is needed' : null}>
-        Replace the token
+      <Button type="submit" busy={save.isPending} disabledReason={token === '' ? 'Enter a token' : null}>
+        Replace token
       </Button>
       <p role="status" className="w-full text-sm text-dim">
-        {save.isSuccess ? 'It may push, and is used from now on.' : ''}
+        {save.isSuccess ? 'Saved. The new token can push and is now in use.' : ''}
       </p>
       {save.isError && <Failure error={save.error} />}
     </Form>
@@ -73,36 +72,35 @@ function HostToken({ project }: { project: Project }) {
 }
 
 function SshKey({ project }: { project: Project }) {
-  const [asks, setAsks] = useState(false)
   const make = useEdit(project.project_id)
-  const generate = () => make.mutate({ git_ssh_key: 'generate' }, { onSettled: () => setAsks(false) })
+  const generate = () => make.mutate({ git_ssh_key: 'generate' })
   const { ssh_public_key: key } = project
   return (
     <div className="flex flex-col gap-3 px-4 pb-3 text-sm">
       {key === null ? (
-        <p className="text-dim">svc uses a private key that was given to it.</p>
+        <p className="text-dim">svc uses a private key that a user provided.</p>
       ) : (
         <>
           <p className="text-dim">
-            Let this key push there: on most hosts as a deploy key of the repository, with write access.
+            Give this key write access on the git host, for example as a deploy key of the repository.
           </p>
           <Command>{key}</Command>
         </>
       )}
       {make.isError && <Failure error={make.error} />}
       <div>
-        <Button onClick={() => setAsks(true)}>Make another key</Button>
+        <ConfirmButton
+          verb="Replace key"
+          label="Replace key"
+          kind="plain"
+          title="Replace the key?"
+          busy={make.isPending}
+          onConfirm={generate}
+        >
+          svc stops using the current key immediately. It can't fetch or merge until you add the new key on the git
+          host.
+        </ConfirmButton>
       </div>
-      <ConfirmDialog
-        open={asks}
-        onOpenChange={setAsks}
-        title="Make another key?"
-        verb="Make it"
-        busy={make.isPending}
-        onConfirm={generate}
-      >
-        The key there is stops being used at once. Nothing can be fetched or merged until the host knows the new one.
-      </ConfirmDialog>
     </div>
   )
 }

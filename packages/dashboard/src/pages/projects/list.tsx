@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { paths } from '../../paths.ts'
-import { me, type Project, projects } from '../../queries.ts'
+import { me } from '../account/queries.ts'
+import { type Project, projects } from './queries.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Card, Empty, Row, Rows } from '../../ui/card.tsx'
+import { DeletedProjects } from './deleted.tsx'
 
 export function ProjectsPage() {
   const list = useQuery(projects)
@@ -17,7 +19,7 @@ export function ProjectsPage() {
           New project
         </Link>
       </div>
-      <Answer of={list} what="your projects">
+      <QueryResult of={list} what="your projects">
         {(all) => (
           <Card>
             {ofAccount(all, account).length === 0 ? (
@@ -44,7 +46,8 @@ export function ProjectsPage() {
             )}
           </Card>
         )}
-      </Answer>
+      </QueryResult>
+      <DeletedProjects account={account} />
     </div>
   )
 }

@@ -4,12 +4,13 @@ import { useState } from 'react'
 import { api, onlyOnce, reply } from '../../api.ts'
 import { Failure } from '../../components/failure.tsx'
 import { paths } from '../../paths.ts'
-import { me } from '../../queries.ts'
+import { me } from '../account/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, Select } from '../../ui/field.tsx'
+import { Page } from '../../ui/page.tsx'
 
-/** ssh://, and the form with a colon that git takes for it. */
+/** ssh:// and git's short form user@host:path. */
 const sshAddress = /^(ssh:\/\/|[^/:@\s]+@[^/:\s]+:)/
 
 export function NewProjectPage() {
@@ -17,10 +18,10 @@ export function NewProjectPage() {
   const [name, setName] = useState('')
   const [credential, setCredential] = useState('')
   const [branch, setBranch] = useState('')
-  const [by, setBy] = useState<'new key' | 'own keys'>('new key')
+  const [keySource, setKeySource] = useState<'new key' | 'own keys'>('new key')
   const isSsh = sshAddress.test(address.trim())
   const access = () => {
-    if (isSsh) return by === 'new key' ? { git_ssh_key: 'generate' as const } : {}
+    if (isSsh) return keySource === 'new key' ? { git_ssh_key: 'generate' as const } : {}
     return credential === '' ? {} : { git_token: credential }
   }
   const account = useQuery(me).data?.account
@@ -42,44 +43,43 @@ export function NewProjectPage() {
       ),
     onSuccess: async ({ slug }) => {
       await queries.invalidateQueries({ queryKey: ['projects'] })
-      // Its key stands in the settings, and nothing works before the host knows it.
-      if (isSsh && by === 'new key') await navigate({ to: paths.settings, params: { project: slug } })
+      // The settings show the key, which the git host needs first.
+      if (isSsh && keySource === 'new key') await navigate({ to: paths.settings, params: { project: slug } })
       else await navigate({ to: paths.sessions, params: { project: slug }, search: {} })
     },
   })
-  const refusal = address.trim() === '' && name.trim() === '' ? 'An address or a name is needed' : null
+  const refusal = address.trim() === '' && name.trim() === '' ? 'Enter a repository URL or a name' : null
   return (
-    <div className="flex flex-col gap-4">
-      <h1 className="text-xl font-semibold">New project</h1>
+    <Page title="New project">
       <Card>
         <Form onSubmit={() => refusal === null && !make.isPending && make.mutate()}>
           <Input
-            label="Address of the repository"
-            hint="Without one svc makes a repository and keeps it."
+            label="Repository URL"
+            hint="Leave empty to let svc host a new repository."
             placeholder="https://git.example.com/team/app.git"
             autoComplete="off"
             value={address}
-            onChange={(event) => setAddress(event.target.value)}
+            onChange={setAddress}
             wide
           />
           <Input
             label="Name"
-            hint="Without one it is called after the repository."
+            hint="Leave empty to use the name of the repository."
             maxLength={100}
             value={name}
-            onChange={(event) => setName(event.target.value)}
+            onChange={setName}
           />
           {isSsh ? (
             <>
               <Select
-                label="svc signs in there by"
-                hint="A new key is shown next, to be added at the host: nothing can be looked at before."
+                label="SSH key"
+                hint="The next page shows a new key. Add it on the git host first."
                 options={[
-                  ['new key', 'a key it makes for this project'],
-                  ['own keys', 'the keys you have on its machine'],
+                  ['new key', 'Create a key for this project'],
+                  ['own keys', "Use the server's own keys"],
                 ]}
-                value={by}
-                onChange={(event) => setBy(event.target.value as typeof by)}
+                value={keySource}
+                onChange={setKeySource}
               />
               <Input
                 label="Default branch"
@@ -87,25 +87,25 @@ export function NewProjectPage() {
                 autoComplete="off"
                 maxLength={255}
                 value={branch}
-                onChange={(event) => setBranch(event.target.value)}
+                onChange={setBranch}
               />
             </>
           ) : (
             <Input
-              label="Token of the git host"
-              hint="One that may write. It stays on the server and never enters a sandbox."
+              label="Git access token"
+              hint="Needs write access. It stays on the server and never enters a sandbox."
               type="password"
               autoComplete="off"
               value={credential}
-              onChange={(event) => setCredential(event.target.value)}
+              onChange={setCredential}
             />
           )}
           {make.isError && <Failure error={make.error} />}
           <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>
-            Make the project
+            Create project
           </Button>
         </Form>
       </Card>
-    </div>
+    </Page>
   )
 }

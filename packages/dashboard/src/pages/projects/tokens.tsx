@@ -1,14 +1,14 @@
 import { api, reply } from '../../api.ts'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { Tokens } from '../../components/tokens.tsx'
-import { projectTokens } from '../../queries.ts'
+import { projectTokens } from './queries.ts'
+import { Page } from '../../ui/page.tsx'
 
 export function ProjectTokensPage() {
   const { project_id: projectId, account_id: accountId, slug } = useProject()
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Tokens of the project</h1>
+    <Page title="Project tokens">
       <Tokens
         list={projectTokens(projectId)}
         command={`svc tokens create --name ci --project ${slug}`}
@@ -22,6 +22,6 @@ export function ProjectTokensPage() {
           )
         }
       />
-    </div>
+    </Page>
   )
 }

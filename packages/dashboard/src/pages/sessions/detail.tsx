@@ -1,22 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { Answer } from '../../components/answer.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { getRouteApi } from '@tanstack/react-router'
+import { QueryResult } from '../../components/query-result.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { ChangeRequestStatus, SessionStatus } from '../../components/status.tsx'
-import { paths } from '../../paths.ts'
-import { changeRequestsOfBranch, type Session, session } from '../../queries.ts'
+import { changeRequestsOfBranch } from '../change-requests/queries.ts'
+import { type Session, session } from './queries.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useTitle } from '../../ui/title.ts'
 import { SessionActions } from './actions.tsx'
-import { Conversation } from './conversation.tsx'
-import { Questions } from './questions.tsx'
-import { PromptBox } from './prompt-box.tsx'
+import { Conversation } from './conversation/conversation.tsx'
+import { Questions } from './conversation/questions.tsx'
+import { PromptBox } from './conversation/prompt-box.tsx'
+import { RefreshNotice } from './refresh-notice.tsx'
 import { Timeline } from './timeline.tsx'
 import { Approvals } from '../connectors/approvals.tsx'
 import { UnfinishedWork } from './unfinished-work.tsx'
-import { useConversation } from './use-conversation.ts'
-import { useSessionStream } from './use-session-stream.ts'
+import { useConversation } from './conversation/use-conversation.ts'
+import { useSessionStream } from './conversation/use-session-stream.ts'
+import { ChangeRequestLink } from '../../components/links.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId')
 
@@ -25,19 +27,19 @@ export function SessionPage() {
   const { sessionId } = route.useParams()
   const found = useQuery(session(project_id, sessionId))
   return (
-    <Answer of={found} what="the session">
-      {(session) => <Live key={sessionId} initial={session} />}
-    </Answer>
+    <QueryResult of={found} what="the session">
+      {(session) => <LiveSession key={sessionId} initial={session} />}
+    </QueryResult>
   )
 }
 
-function Live({ initial }: { initial: Session }) {
+function LiveSession({ initial }: { initial: Session }) {
   const stream = useSessionStream(initial.project_id, initial.session_id)
   const now = stream.session ?? initial
   useTitle(now.name)
   const conversation = useConversation(
     { projectId: initial.project_id, sessionId: initial.session_id },
-    { told: stream.messages, isWhole: stream.isWhole },
+    { newest: stream.messages, isWhole: stream.isWhole },
   )
   const busy = stream.turn === 'busy' && (now.status === 'running' || now.status === 'provisioning')
   return (
@@ -48,7 +50,7 @@ function Live({ initial }: { initial: Session }) {
             {now.name}{' '}
             <SessionStatus
               status={now.status}
-              isBusy={stream.isTold ? busy : now.is_busy}
+              isBusy={stream.isLoaded ? busy : now.is_busy}
               waitingFor={now.waiting_for}
             />
           </h1>
@@ -61,7 +63,7 @@ function Live({ initial }: { initial: Session }) {
       </header>
       {now.error !== null && (
         <Notice tone={now.status === 'failed' ? 'bad' : 'neutral'} title={now.error}>
-          {now.status === 'failed' ? 'Restart it, or send a prompt: the session starts again from its branch.' : null}
+          {now.status === 'failed' ? 'Restart the session or send a prompt. It starts again from its branch.' : null}
         </Notice>
       )}
       {now.last_turn_error !== null && !busy && (
@@ -69,34 +71,36 @@ function Live({ initial }: { initial: Session }) {
           {now.last_turn_error.message} (<Time at={now.last_turn_error.at} />)
         </Notice>
       )}
-      {stream.isAway && <Notice tone="warn" title="The connection is away. It comes back by itself." />}
+      <RefreshNotice session={now} />
+      {stream.isReconnecting && <Notice tone="warn" title="Reconnecting…" />}
       <UnfinishedWork session={now} />
-      <ItsChangeRequests session={now} />
+      <SessionChangeRequests session={now} />
       <Timeline session={now} />
       <Approvals sessionId={now.session_id} />
-      <Conversation conversation={conversation} busy={busy} waitingFor={now.waiting_for} />
+      <Conversation
+        address={`/v1/projects/${now.project_id}/sessions/${now.session_id}`}
+        conversation={conversation}
+        busy={busy}
+        waitingFor={now.waiting_for}
+      />
       <Questions session={now} questions={stream.questions} />
       <PromptBox session={now} busy={busy} />
     </div>
   )
 }
 
-function ItsChangeRequests({ session }: { session: Session }) {
+function SessionChangeRequests({ session }: { session: Session }) {
   const { slug } = useProject()
   const { data: own = [] } = useQuery(changeRequestsOfBranch(session.project_id, session.branch_name))
   if (own.length === 0) return null
   return (
-    <ul aria-label="Its change requests" className="flex flex-col gap-1">
+    <ul aria-label="Change requests" className="flex flex-col gap-1">
       {own.map((cr) => (
         <li key={cr.cr_id} className="flex flex-wrap items-center gap-2">
           <ChangeRequestStatus cr={cr} />
-          <Link
-            to={paths.changeRequest}
-            params={{ project: slug, number: String(cr.number) }}
-            className="font-medium hover:underline"
-          >
+          <ChangeRequestLink project={slug} number={cr.number} className="font-medium hover:underline">
             #{cr.number} {cr.title}
-          </Link>
+          </ChangeRequestLink>
         </li>
       ))}
     </ul>

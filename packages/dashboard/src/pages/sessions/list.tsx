@@ -1,13 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
-import { Older } from '../../components/older.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { Older } from '../../components/pagination.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { SessionRow } from '../../components/session-row.tsx'
-import { branches, changeRequests, sessionPage } from '../../queries.ts'
+import { branches } from '../projects/queries.ts'
+import { changeRequests } from '../change-requests/queries.ts'
+import { sessionPage } from './queries.ts'
 import { Card, Empty, Rows } from '../../ui/card.tsx'
 import { NewSession } from './new-session.tsx'
+import { Page } from '../../ui/page.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions')
 
@@ -17,14 +20,13 @@ export function SessionsPage() {
   const page = useQuery(sessionPage(project_id, cursor))
   const { data: open = [] } = useQuery(changeRequests(project_id, 'open'))
   return (
-    <div className="flex flex-col gap-4">
-      <h1 className="text-xl font-semibold">Sessions</h1>
+    <Page title="Sessions">
       <NewSession />
-      <Answer of={page} what="sessions">
+      <QueryResult of={page} what="sessions">
         {({ data: list, cursor: next }) => (
           <Card>
             {list.length === 0 ? (
-              <NoSession />
+              <NoSessions />
             ) : (
               <Rows label="Sessions">
                 {list.map((session) => (
@@ -37,18 +39,18 @@ export function SessionsPage() {
             <Older cursor={cursor} next={next} />
           </Card>
         )}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
-function NoSession() {
+function NoSessions() {
   const { project_id, slug } = useProject()
   const found = useQuery(branches(project_id))
   if (found.data?.branches.length === 0) return <EmptyRepository />
   return (
-    <Empty command={`svc sessions new --prompt "<what it is to do>" --project ${slug}`}>
-      No session yet. Start one above, or in a terminal:
+    <Empty command={`svc sessions new --prompt "<task>" --project ${slug}`}>
+      No sessions yet. A session is one conversation with an agent on its own branch. Start one above, or in a terminal:
     </Empty>
   )
 }

@@ -1,36 +1,38 @@
-import { scriptedModelName } from '@svc/contract/model-names'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { scriptedModelName } from '@svc/contract/schemas/model-names'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, ApiError, onlyOnce, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
 import { EmptyRepository } from '../../components/empty-repository.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { NoModel } from '../../components/no-model.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
-import { models } from '../../model-queries.ts'
+import { models } from '../settings/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, sideBySide, TextArea } from '../../ui/field.tsx'
+import { AttachButton, ChosenList, useChosenFiles } from './conversation/attach-files.tsx'
 
 export function NewSession() {
   const { project_id: projectId, account_id: accountId, slug, default_branch: defaultBranch } = useProject()
   const [prompt, setPrompt] = useState('')
+  const chosen = useChosenFiles()
   const [agent, setAgent] = useState('')
   const [base, setBase] = useState('')
   const [model, setModel] = useState('')
   const offered = useQuery(models).data ?? []
-  const queries = useQueryClient()
   const navigate = useNavigate()
   const make = useMutation({
-    mutationFn: () =>
+    mutationFn: async () =>
       reply(
         api.POST('/v1/projects/{projectId}/sessions', {
           params: { path: { projectId }, header: onlyOnce() },
           body: {
             ...(prompt.trim() === '' ? {} : { initial_prompt: prompt }),
+            ...(await chosen.read()),
             ...(agent.trim() === '' ? {} : { agent_name: agent.trim() }),
             ...(base.trim() === '' ? {} : { base_ref: base.trim() }),
             ...(model.trim() === '' ? {} : { model: model.trim() }),
@@ -38,43 +40,35 @@ export function NewSession() {
         }),
       ),
     onSuccess: ({ session_id }) => navigate({ to: paths.session, params: { project: slug, sessionId: session_id } }),
-    onSettled: askAgain(queries, ['project', projectId, 'sessions']),
+    onSettled: useInvalidate(['project', projectId, 'sessions']),
   })
-  const refusal = useWriteRefusal(accountId)
+  const roleRefusal = useWriteRefusal(accountId)
+  const lacksTask = chosen.files.length > 0 && prompt.trim() === ''
+  const refusal = roleRefusal ?? chosen.refusal ?? (lacksTask ? 'Describe the task for the attached files' : null)
   const start = () => refusal === null && !make.isPending && make.mutate()
   return (
-    <Card title="Start a session">
+    <Card title="New session">
       <NoModel />
       <Form onSubmit={start}>
-        <TextArea
-          label="What the agent is to do (or nothing, and say it later)"
-          value={prompt}
-          onChange={(event) => setPrompt(event.target.value)}
-          onSend={start}
-          wide
-        />
+        <TextArea label="Task (optional)" value={prompt} onChange={setPrompt} onSend={start} wide {...chosen.target} />
+        <ChosenList chosen={chosen} />
         <details className="w-full">
-          <summary className="text-sm text-dim">Agent, branch and model</summary>
+          <summary className="text-sm text-dim">Agent, branch, and model</summary>
           <div className={`mt-2 ${sideBySide}`}>
             <Input
               label="Agent"
-              hint="One of the default branch; empty for the project's own choice."
+              hint="An agent on the default branch. Leave empty for the project's default."
               value={agent}
-              onChange={(event) => setAgent(event.target.value)}
+              onChange={setAgent}
             />
-            <Input
-              label="Start from the branch"
-              placeholder={defaultBranch}
-              value={base}
-              onChange={(event) => setBase(event.target.value)}
-            />
+            <Input label="Base branch" placeholder={defaultBranch} value={base} onChange={setBase} />
             <Input
               label="Model"
-              hint={`Empty for the usual one. ${scriptedModelName} plays a script and needs no AI.`}
+              hint={`Leave empty for the default. ${scriptedModelName} runs a script without AI.`}
               list="models"
               autoComplete="off"
               value={model}
-              onChange={(event) => setModel(event.target.value)}
+              onChange={setModel}
             />
             <datalist id="models">
               {[...offered.map(({ id }) => id), scriptedModelName].map((id) => (
@@ -83,8 +77,9 @@ export function NewSession() {
             </datalist>
           </div>
         </details>
+        <AttachButton chosen={chosen} />
         <Button type="submit" kind="primary" busy={make.isPending} disabledReason={refusal}>
-          Start
+          Start session
         </Button>
       </Form>
       {make.isError && <Failure error={make.error} />}

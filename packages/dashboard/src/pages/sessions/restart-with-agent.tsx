@@ -1,22 +1,21 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, ApiError, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
-import type { Session } from '../../queries.ts'
+import { useProject } from '../../components/shell/project-shell.tsx'
+import type { Session } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { agents } from './queries.ts'
 
-/** The start was refused because the session's agent is not on the default branch. */
+/** The start failed because the session's agent is not on the default branch. */
 export const isWithoutAgent = (error: unknown) => error instanceof ApiError && error.code === 'agent_not_found'
 
-/** The way out of that: another agent takes over. */
+/** Offers a restart with another agent. */
 export function RestartWithAgent({ session, onRestarted }: { session: Session; onRestarted: () => void }) {
   const project = useProject()
-  const queries = useQueryClient()
   const { data: names = [] } = useQuery(agents(project))
   const [agent, setAgent] = useState('build')
   const restart = useMutation({
@@ -28,11 +27,11 @@ export function RestartWithAgent({ session, onRestarted }: { session: Session; o
         }),
       ),
     onSuccess: onRestarted,
-    onSettled: askAgain(queries, ['project', session.project_id, 'sessions']),
+    onSettled: useInvalidate(['project', session.project_id, 'sessions']),
   })
   return (
-    <Notice title={`The agent ${session.agent_name} is not on ${project.default_branch} any more`}>
-      <p>To go on, restart the session with another agent.</p>
+    <Notice title={`The agent ${session.agent_name} no longer exists on ${project.default_branch}`}>
+      <p>Restart the session with another agent to continue.</p>
       <form
         className="mt-2 flex flex-wrap items-end gap-3"
         onSubmit={(event) => {
@@ -40,12 +39,7 @@ export function RestartWithAgent({ session, onRestarted }: { session: Session; o
           restart.mutate()
         }}
       >
-        <Select
-          label="Agent"
-          options={names.map((name) => [name, name] as const)}
-          value={agent}
-          onChange={(event) => setAgent(event.target.value)}
-        />
+        <Select label="Agent" options={names.map((name) => [name, name] as const)} value={agent} onChange={setAgent} />
         <Button type="submit" kind="primary" busy={restart.isPending}>
           Restart session
         </Button>

@@ -1,22 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import { Failure } from '../../components/failure.tsx'
-import { type Session, timeline } from '../../queries.ts'
+import { type Session, timeline } from './queries.ts'
 
-/** The steps of the last start, each with how long it took. */
+/** The steps of the last start with their durations. */
 export function Timeline({ session }: { session: Session }) {
-  const found = useQuery(timeline(session.project_id, session.session_id, session.status))
+  const found = useQuery(
+    timeline(session.project_id, session.session_id, session.status, session.refresh?.settled_at ?? null),
+  )
   if (found.isError) return <Failure error={found.error} retry={() => void found.refetch()} />
   const phases = found.data?.phases ?? []
   if (phases.length === 0) return null
   const longest = Math.max(1, ...phases.map(({ ms }) => ms ?? 0))
   return (
     <details open={session.status === 'provisioning' || session.status === 'failed'}>
-      <summary className="text-sm text-dim">How it started</summary>
+      <summary className="text-sm text-dim">Startup</summary>
       <table className="mt-2 w-full max-w-xl text-sm">
-        <caption className="sr-only">Steps of the last start</caption>
+        <caption className="sr-only">Startup steps</caption>
         <tbody>
-          {phases.map((phase) => (
-            <tr key={phase.name}>
+          {phases.map((phase, index) => (
+            <tr key={index}>
               <th scope="row" className="w-32 py-0.5 pr-3 text-left font-normal">
                 {phase.name}
               </th>
@@ -24,10 +26,12 @@ export function Timeline({ session }: { session: Session }) {
                 {phase.ms === null ? '…' : `${Math.round(phase.ms)} ms`}
               </td>
               <td>
-                {phase.error === null ? (
-                  <meter className="h-2 w-full" min={0} max={longest} value={phase.ms ?? 0} aria-label={phase.name} />
-                ) : (
+                {phase.error !== null ? (
                   <span className="text-bad">{phase.error}</span>
+                ) : phase.note !== null ? (
+                  phase.note
+                ) : (
+                  <meter className="h-2 w-full" min={0} max={longest} value={phase.ms ?? 0} aria-label={phase.name} />
                 )}
               </td>
             </tr>

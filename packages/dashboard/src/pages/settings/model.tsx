@@ -1,31 +1,31 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { type ModelUpstream, modelUpstream } from '../../model-queries.ts'
+import { type ModelUpstream, modelUpstream } from './queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Form, Input, Select } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
+import { Page } from '../../ui/page.tsx'
 
 export function ModelSettingsPage() {
   const found = useQuery(modelUpstream)
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Model</h1>
-      <Answer of={found} what="the model">
+    <Page title="Model">
+      <QueryResult of={found} what="the model">
         {(upstream) => (upstream.source === 'environment' ? <Fixed upstream={upstream} /> : <Editor of={upstream} />)}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }
 
 function Fixed({ upstream: { url, models } }: { upstream: ModelUpstream }) {
   return (
-    <Notice tone="neutral" title="The model is set in the environment of the server">
+    <Notice tone="neutral" title="The server's environment sets the model">
       Agents use {models.join(', ')} at {url}. To change it, edit the environment and restart the server.
     </Notice>
   )
@@ -48,7 +48,7 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
   const [shape, setShape] = useState(upstream.shape)
   const [key, setKey] = useState('')
   const [names, setNames] = useState(upstream.models.join(', '))
-  const followed = () =>
+  const refetch = () =>
     Promise.all(['models', 'model-upstream'].map((each) => queries.invalidateQueries({ queryKey: [each] })))
   const save = useMutation({
     mutationFn: () =>
@@ -59,7 +59,7 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
       ),
     onSuccess: async () => {
       setKey('')
-      await followed()
+      await refetch()
     },
   })
   const clear = useMutation({
@@ -69,15 +69,15 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
       setKey('')
       setNames('')
       save.reset()
-      await followed()
+      await refetch()
     },
   })
-  const isKeyKept = upstream.has_key && url.trim().replace(/\/+$/, '') === upstream.url
+  const keepsKey = upstream.has_key && url.trim().replace(/\/+$/, '') === upstream.url
   const refusal =
     url.trim() === ''
       ? 'Enter the URL of the model server'
       : listOf(names).length === 0
-        ? 'Enter the name of a model'
+        ? 'Enter at least one model'
         : null
   const isSaved = upstream.source === 'saved'
   return (
@@ -91,28 +91,23 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
             inputMode="url"
             autoComplete="off"
             value={url}
-            onChange={({ target: { value } }) => setUrl(value)}
+            onChange={setUrl}
           />
-          <Select
-            label="API"
-            options={shapes}
-            value={shape}
-            onChange={({ target: { value } }) => setShape(value === 'anthropic' ? value : 'openai')}
-          />
+          <Select label="API" options={shapes} value={shape} onChange={setShape} />
           <Input
             label="API key"
-            hint={isKeyKept ? 'Leave empty to keep the saved key.' : 'Leave empty if the server needs none.'}
+            hint={keepsKey ? 'Leave empty to keep the saved key.' : 'Leave empty if the server needs none.'}
             type="password"
             autoComplete="off"
             value={key}
-            onChange={({ target: { value } }) => setKey(value)}
+            onChange={setKey}
           />
           <Input
             label="Models"
             hint="Separated by commas. The first one is the default."
             autoComplete="off"
             value={names}
-            onChange={({ target: { value } }) => setNames(value)}
+            onChange={setNames}
           />
           <Button type="submit" kind="primary" busy={save.isPending} disabledReason={refusal}>
             Test and save
@@ -129,7 +124,7 @@ function Editor({ of: upstream }: { of: ModelUpstream }) {
             </ConfirmButton>
           )}
           <p role="status" className="w-full text-sm text-dim empty:hidden">
-            {save.isSuccess ? 'The model answered and is saved.' : ''}
+            {save.isSuccess ? 'Tested and saved.' : ''}
           </p>
         </Form>
         {save.isError && <Failure error={save.error} />}

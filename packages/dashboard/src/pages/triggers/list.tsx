@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { ManifestIssues } from '../../components/manifest-issues.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { triggers } from './queries.ts'
 import { Card, Empty } from '../../ui/card.tsx'
 import { TriggerCard } from './trigger.tsx'
+import { Page } from '../../ui/page.tsx'
 
 const example = `[[triggers]]
 slug = "nightly"
@@ -17,16 +18,16 @@ export function TriggersPage() {
   const { project_id: projectId } = useProject()
   const found = useQuery(triggers(projectId))
   return (
-    <div className="flex flex-col gap-6">
-      <h1 className="text-xl font-semibold">Triggers</h1>
-      <Answer of={found} what="triggers">
+    <Page title="Triggers">
+      <QueryResult of={found} what="triggers">
         {({ triggers, errors }) => (
           <>
             <ManifestIssues issues={errors} />
             {triggers.length === 0 ? (
               <Card>
                 <Empty command={example}>
-                  No trigger. They are written in svc.toml and work once that is on the default branch:
+                  No triggers yet. A trigger starts a session on a schedule or when a webhook is called. Define one in
+                  svc.toml on the default branch:
                 </Empty>
               </Card>
             ) : (
@@ -34,7 +35,7 @@ export function TriggersPage() {
             )}
           </>
         )}
-      </Answer>
-    </div>
+      </QueryResult>
+    </Page>
   )
 }

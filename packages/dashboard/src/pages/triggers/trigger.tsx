@@ -1,12 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useMutation } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
 import { Failure } from '../../components/failure.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { useWriteRefusal } from '../../components/role.ts'
-import { paths } from '../../paths.ts'
-import type { Trigger } from '../../queries.ts'
+import type { Trigger } from './queries.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -14,13 +12,13 @@ import { Notice } from '../../ui/notice.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Slots } from './slots.tsx'
 import { WebhookAddress } from './webhook-address.tsx'
+import { ChangeRequestLink, SessionLink } from '../../components/links.tsx'
 
 export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
-  const queries = useQueryClient()
   const { project_id: projectId, account_id: accountId, slug: project } = useProject()
   const refusal = useWriteRefusal(accountId)
   const path = { projectId, slug: each.slug }
-  const settle = { onSettled: askAgain(queries, ['project', projectId]) }
+  const settle = { onSettled: useInvalidate(['project', projectId]) }
   const fire = useMutation({
     mutationFn: () =>
       reply(
@@ -57,32 +55,22 @@ export function TriggerCard({ trigger: each }: { trigger: Trigger }) {
       <div className="flex flex-col gap-2 px-4 py-3 text-sm">
         {error !== null && <Failure error={error} />}
         {fire.data !== undefined && (
-          <Notice tone="neutral" title="It was fired.">
-            <Link
-              to={paths.session}
-              params={{ project, sessionId: fire.data.session_id }}
-              className="text-accent underline"
-            >
-              Go to the session
-            </Link>
+          <Notice tone="neutral" title="Session started">
+            <SessionLink project={project} sessionId={fire.data.session_id}>
+              Open the session
+            </SessionLink>
           </Notice>
         )}
         {proposed !== null && (
-          <Notice tone="neutral" title="It is proposed and waits to be merged.">
-            <Link
-              to={paths.changeRequest}
-              params={{ project, number: String(proposed.number) }}
-              className="text-accent underline"
-            >
+          <Notice tone="neutral" title="A change request with this change is waiting to be merged">
+            <ChangeRequestLink project={project} number={proposed.number}>
               Change request #{proposed.number}
-            </Link>
+            </ChangeRequestLink>
           </Notice>
         )}
         <When trigger={each} />
         <details>
-          <summary className="cursor-pointer text-dim">
-            What it tells {each.agent === null ? 'the agent' : each.agent}
-          </summary>
+          <summary className="cursor-pointer text-dim">Prompt{each.agent === null ? '' : ` for ${each.agent}`}</summary>
           <p className="mt-1 rounded-md bg-sunken p-3 break-words whitespace-pre-wrap">{each.prompt}</p>
         </details>
       </div>

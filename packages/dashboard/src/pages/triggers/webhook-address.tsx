@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useProject } from '../../components/project-shell.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { paths } from '../../paths.ts'
-import { secrets } from '../../queries.ts'
+import { secrets } from '../projects/queries.ts'
 import { Command } from '../../ui/copy.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
-/** Where a sender calls, with what it signs, and a call to try it with. */
+/** The webhook's URL, its signing secret, and a sample call. */
 export function WebhookAddress({ url, secretEnv }: { url: string | null; secretEnv: string | null }) {
   const { project_id: projectId, slug: project } = useProject()
   const { data } = useQuery(secrets(projectId))
@@ -15,9 +15,9 @@ export function WebhookAddress({ url, secretEnv }: { url: string | null; secretE
   return (
     <>
       {isMissing && (
-        <Notice tone="warn" title={`The secret ${secretEnv} is not set, so no call is taken.`}>
+        <Notice tone="warn" title={`Calls are rejected because the secret ${secretEnv} is not set`}>
           <Link to={paths.secrets} params={{ project }} className="text-accent underline">
-            Set it
+            Set the secret
           </Link>
         </Notice>
       )}
@@ -25,7 +25,7 @@ export function WebhookAddress({ url, secretEnv }: { url: string | null; secretE
       {secretEnv !== null && (
         <details>
           <summary className="cursor-pointer text-dim">
-            A call is signed with the secret <code className="font-mono">{secretEnv}</code>; try it
+            Calls must be signed with the secret <code className="font-mono">{secretEnv}</code>. Show a sample call
           </summary>
           <div className="mt-1">
             <Command>{signedCall(url, secretEnv)}</Command>

@@ -1,8 +1,8 @@
-/** Amounts as people read them. */
-const whole = new Intl.NumberFormat('en')
+/** Formats amounts. */
+const format = new Intl.NumberFormat('en')
 
 export function count(value: number): string {
-  return whole.format(value)
+  return format.format(value)
 }
 
 export function duration(seconds: number): string {
@@ -12,7 +12,7 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min` : `${seconds} s`
 }
 
-/** Tokens of the month that runs, in UTC as the service counts them; all of them while `days` reach back to its first. */
+/** Tokens of the current month, in UTC. `models` must reach back to its first day. */
 export function tokensThisMonth(
   models: readonly { day: string; project_id: string; tokens_in: number; tokens_out: number }[],
   projectId: string,

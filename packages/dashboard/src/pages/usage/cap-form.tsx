@@ -5,10 +5,10 @@ import { Button } from '../../ui/button.tsx'
 import { Form, Input } from '../../ui/field.tsx'
 import { count } from './amounts.ts'
 
-/** What `tokenCap` of the contract takes. */
+/** The limit of `tokenCap` in the contract. */
 const tokensMax = 1_000_000_000_000
 
-/** Caps by their names, each a number of tokens or null for none, kept together. */
+/** Edits token caps by name; null means no cap. */
 export function CapForm<Name extends string>({
   labels,
   caps,
@@ -17,7 +17,7 @@ export function CapForm<Name extends string>({
 }: {
   labels: Record<Name, string>
   caps: Record<Name, number | null>
-  /** Why the person may not, or null. */
+  /** Why the user cannot edit, or null. */
   refusal: string | null
   save: (caps: Record<Name, number | null>) => Promise<unknown>
 }) {
@@ -31,23 +31,24 @@ export function CapForm<Name extends string>({
   const toSave = () =>
     Object.fromEntries(names.map((name) => [name, read(textOf(name))])) as Record<Name, number | null>
   const wrong = names.find((name) => read(textOf(name)) === undefined)
-  const why = refusal ?? (wrong === undefined ? null : `${labels[wrong]}: a whole number up to a million millions`)
+  const disabledReason =
+    refusal ?? (wrong === undefined ? null : `${labels[wrong]}: enter a whole number up to ${count(tokensMax)}`)
   return (
     <>
-      <Form onSubmit={() => why === null && !keep.isPending && keep.mutate()}>
+      <Form onSubmit={() => disabledReason === null && !keep.isPending && keep.mutate()}>
         {names.map((name) => (
           <Input
             key={name}
             label={labels[name]}
-            hint="Tokens; empty is no cap."
+            hint="In tokens. Leave empty for no cap."
             inputMode="numeric"
             autoComplete="off"
             value={textOf(name)}
-            onChange={({ target: { value } }) => setWritten({ ...written, [name]: value })}
+            onChange={(value) => setWritten({ ...written, [name]: value })}
           />
         ))}
-        <Button type="submit" busy={keep.isPending} disabledReason={why}>
-          Save
+        <Button type="submit" busy={keep.isPending} disabledReason={disabledReason}>
+          {names.length === 1 ? 'Save cap' : 'Save caps'}
         </Button>
         <p role="status" className="w-full text-sm text-dim empty:hidden">
           {keep.isSuccess && Object.keys(written).length === 0 ? 'Saved.' : ''}
@@ -58,7 +59,7 @@ export function CapForm<Name extends string>({
   )
 }
 
-/** Undefined: it is no cap. People write 2,000,000 and 2 000 000. */
+/** Undefined if the text is not a cap. Accepts separators as in 2,000,000 and 2 000 000. */
 function read(text: string): number | null | undefined {
   const digits = text.replace(/[\s,_.']/g, '')
   if (digits === '') return null

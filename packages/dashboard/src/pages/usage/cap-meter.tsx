@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Badge } from '../../ui/badge.tsx'
 import { count } from './amounts.ts'
 
-/** How much of a cap is taken; whoever reached it asks no model until it is raised or the month ends. */
+/** The used part of a spend cap. */
 export function CapMeter({
   of,
   label,
@@ -21,7 +21,7 @@ export function CapMeter({
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="min-w-0 flex-1 font-medium">{of}</span>
         {reached && <Badge tone="bad">cap reached</Badge>}
-        {near && <Badge tone="warn">nearly reached</Badge>}
+        {near && <Badge tone="warn">almost reached</Badge>}
         <span className="text-dim">
           {count(taken)} of {count(tokens)} tokens
         </span>

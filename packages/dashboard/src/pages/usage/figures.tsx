@@ -6,9 +6,9 @@ import { count, duration } from './amounts.ts'
 import type { Usage } from './queries.ts'
 
 const spans = [7, 31, 90] as const
-export const usualDays = 31
+export const defaultDays = 31
 
-/** Which days; each choice has an address. */
+/** The range of days. Each choice has a URL. */
 export function Days({ chosen }: { chosen: number }) {
   return (
     <nav aria-label="Days" className="flex gap-1">
@@ -16,7 +16,7 @@ export function Days({ chosen }: { chosen: number }) {
         <Link
           key={days}
           to="."
-          search={days === usualDays ? {} : { days }}
+          search={days === defaultDays ? {} : { days }}
           aria-current={days === chosen ? 'true' : undefined}
           activeProps={{}}
           className={`inline-flex min-h-9 items-center rounded-md px-2.5 text-sm hover:text-text ${days === chosen ? 'bg-sunken text-text' : 'text-dim'}`}
@@ -46,7 +46,7 @@ export function Totals({ usage: { totals, from, to } }: { usage: Usage }) {
         ))}
       </dl>
       <p className="text-sm text-dim">
-        {from} to {to}, days in UTC.
+        {from} to {to} (UTC)
       </p>
     </section>
   )
@@ -61,7 +61,7 @@ export interface UsedRow {
   reached?: boolean
 }
 
-/** Who or what used how much, the most first. */
+/** Usage by row, the largest first. */
 export function UsedTable({ title, of, rows, empty }: { title: string; of: string; rows: UsedRow[]; empty: string }) {
   return (
     <Card title={title}>

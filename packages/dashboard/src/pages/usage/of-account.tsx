@@ -1,21 +1,23 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { api, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
 import { paths } from '../../paths.ts'
-import { me, projects } from '../../queries.ts'
+import { me } from '../account/queries.ts'
+import { projects } from '../projects/queries.ts'
 import { Card } from '../../ui/card.tsx'
 import { tokensThisMonth } from './amounts.ts'
 import { CapForm } from './cap-form.tsx'
 import { CapMeter } from './cap-meter.tsx'
-import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
+import { Days, Totals, UsedTable, defaultDays } from './figures.tsx'
 import { accountUsage, type Usage } from './queries.ts'
+import { SessionLink } from '../../components/links.tsx'
 
 const route = getRouteApi('/shell/account/usage')
 
 export function AccountUsagePage() {
-  const { days = usualDays } = route.useSearch()
+  const { days = defaultDays } = route.useSearch()
   const found = useQuery(me)
   return (
     <div className="flex flex-col gap-6">
@@ -23,9 +25,9 @@ export function AccountUsagePage() {
         <h1 className="text-xl font-semibold">Usage</h1>
         <Days chosen={days} />
       </div>
-      <Answer of={found} what="your account">
+      <QueryResult of={found} what="your account">
         {({ account }) => <OfAccount accountId={account.account_id} days={days} />}
-      </Answer>
+      </QueryResult>
     </div>
   )
 }
@@ -33,7 +35,7 @@ export function AccountUsagePage() {
 function OfAccount({ accountId, days }: { accountId: string; days: number }) {
   const found = useQuery(accountUsage(accountId, days))
   return (
-    <Answer of={found} what="the usage">
+    <QueryResult of={found} what="the usage">
       {(usage) => (
         <>
           <Totals usage={usage} />
@@ -42,11 +44,11 @@ function OfAccount({ accountId, days }: { accountId: string; days: number }) {
           <BySession usage={usage} />
         </>
       )}
-    </Answer>
+    </QueryResult>
   )
 }
 
-/** That of the account, and of each project that has one. A month has to be in the days for a project's to be known. */
+/** The caps of the account and its projects. A project's usage is known only if the range covers the month. */
 function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; days: number }) {
   const all = useQuery(projects).data ?? []
   const queries = useQueryClient()
@@ -61,28 +63,28 @@ function Caps({ accountId, usage, days }: { accountId: string; usage: Usage; day
       {usage.caps.map((cap) => (
         <CapMeter
           key={cap.scope}
-          of="This month, the whole account"
-          label="Taken of the account's cap"
+          of="This month, whole account"
+          label="Used of the account's cap"
           tokens={cap.tokens}
           taken={cap.tokens_taken}
         />
       ))}
-      {days >= usualDays &&
+      {days >= defaultDays &&
         capped.map((project) => (
           <CapMeter
             key={project.project_id}
             of={project.name}
-            label={`Taken of the cap of ${project.name}`}
+            label={`Used of the cap of ${project.name}`}
             tokens={project.settings.model_tokens_per_month ?? 0}
             taken={tokensThisMonth(usage.models, project.project_id, usage.to)}
           />
         ))}
       <p className="px-4 pt-3 text-sm text-dim">
-        {usage.caps.length === 0 && 'The account has no cap. '}
-        Who reached a cap asks no model until it is raised or the month ends. A project's own is set on its page.
+        {usage.caps.length === 0 && 'This account has no cap. '}
+        At the cap, model calls stop until you raise it or the month ends. Set a project's cap on its usage page.
       </p>
       <CapForm
-        labels={{ model_tokens_per_month: 'The whole account, in a month' }}
+        labels={{ model_tokens_per_month: 'Account, per month' }}
         caps={{ model_tokens_per_month: usage.caps.find(({ scope }) => scope === 'account')?.tokens ?? null }}
         refusal={refusal}
         save={save}
@@ -95,26 +97,26 @@ function ByProject({ usage }: { usage: Usage }) {
   const all = useQuery(projects).data ?? []
   const ids = [...new Set([...usage.sessions, ...usage.models].map(({ project_id }) => project_id))]
   const rows = ids.map((id) => {
-    const asked = usage.models.filter(({ project_id }) => project_id === id)
+    const calls = usage.models.filter(({ project_id }) => project_id === id)
     const ran = usage.sandboxes.filter(({ project_id }) => project_id === id)
     const known = all.find(({ project_id }) => project_id === id)
     return {
       key: id,
       name:
         known === undefined ? (
-          <span className="text-dim">deleted, {id.slice(0, 8)}</span>
+          <span className="text-dim">Deleted project</span>
         ) : (
           <Link to={paths.projectUsage} params={{ project: known.slug }} className="font-medium hover:underline">
             {known.name}
           </Link>
         ),
       sandboxSeconds: ran.reduce((total, { seconds }) => total + seconds, 0),
-      tokensIn: asked.reduce((total, { tokens_in }) => total + tokens_in, 0),
-      tokensOut: asked.reduce((total, { tokens_out }) => total + tokens_out, 0),
+      tokensIn: calls.reduce((total, { tokens_in }) => total + tokens_in, 0),
+      tokensOut: calls.reduce((total, { tokens_out }) => total + tokens_out, 0),
     }
   })
   rows.sort((a, b) => b.tokensIn + b.tokensOut - a.tokensIn - a.tokensOut || b.sandboxSeconds - a.sandboxSeconds)
-  return <UsedTable title="By project" of="Project" rows={rows} empty="Nothing ran in these days." />
+  return <UsedTable title="By project" of="Project" rows={rows} empty="No usage in this period." />
 }
 
 const shownMax = 50
@@ -128,16 +130,12 @@ function BySession({ usage }: { usage: Usage }) {
       key: row.session_id,
       name:
         row.name === null || known === undefined ? (
-          <span className="text-dim">deleted, {row.session_id.slice(0, 8)}</span>
+          <span className="text-dim">Deleted session</span>
         ) : (
           <>
-            <Link
-              to={paths.session}
-              params={{ project: known.slug, sessionId: row.session_id }}
-              className="font-medium hover:underline"
-            >
+            <SessionLink project={known.slug} sessionId={row.session_id} className="font-medium hover:underline">
               {row.name}
-            </Link>
+            </SessionLink>
             <span className="block text-dim">{known.name}</span>
           </>
         ),
@@ -149,10 +147,10 @@ function BySession({ usage }: { usage: Usage }) {
   })
   return (
     <UsedTable
-      title={usage.sessions.length > shownMax ? `The ${shownMax} sessions that used most` : 'By session'}
+      title={usage.sessions.length > shownMax ? `Top ${shownMax} sessions` : 'By session'}
       of="Session"
       rows={rows}
-      empty="No session ran in these days."
+      empty="No sessions ran in this period."
     />
   )
 }

@@ -1,22 +1,23 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { api, reply } from '../../api.ts'
-import { Answer } from '../../components/answer.tsx'
-import { useProject } from '../../components/project-shell.tsx'
+import { QueryResult } from '../../components/query-result.tsx'
+import { useProject } from '../../components/shell/project-shell.tsx'
 import { useAdminRefusal } from '../../components/role.ts'
-import { paths } from '../../paths.ts'
 import { Card } from '../../ui/card.tsx'
+import { count } from './amounts.ts'
 import { CapForm } from './cap-form.tsx'
 import { CapMeter } from './cap-meter.tsx'
-import { Days, Totals, UsedTable, usualDays } from './figures.tsx'
+import { Days, Totals, UsedTable, defaultDays } from './figures.tsx'
 import { projectUsage, type Usage } from './queries.ts'
 import { StorageCard } from './storage-card.tsx'
+import { SessionLink } from '../../components/links.tsx'
 
 const route = getRouteApi('/shell/projects/$project/usage')
 
 export function ProjectUsagePage() {
   const { project_id: projectId } = useProject()
-  const { days = usualDays } = route.useSearch()
+  const { days = defaultDays } = route.useSearch()
   const found = useQuery(projectUsage(projectId, days))
   return (
     <div className="flex flex-col gap-6">
@@ -24,7 +25,7 @@ export function ProjectUsagePage() {
         <h1 className="text-xl font-semibold">Usage</h1>
         <Days chosen={days} />
       </div>
-      <Answer of={found} what="the usage">
+      <QueryResult of={found} what="the usage">
         {(usage) => (
           <>
             <Totals usage={usage} />
@@ -34,12 +35,12 @@ export function ProjectUsagePage() {
             <Models usage={usage} />
           </>
         )}
-      </Answer>
+      </QueryResult>
     </div>
   )
 }
 
-/** The cap of the project with what is left of it, and that of each of its sessions. */
+/** The caps of the project and of each of its sessions. */
 function Caps({ usage }: { usage: Usage }) {
   const { settings, project_id: projectId, account_id: accountId } = useProject()
   const queries = useQueryClient()
@@ -52,22 +53,22 @@ function Caps({ usage }: { usage: Usage }) {
     ])
   }
   return (
-    <Card title="Spend cap">
+    <Card title="Spend caps">
       {usage.caps.map((cap) => (
         <CapMeter
           key={cap.scope}
-          of="This month, all sessions of the project"
-          label="Taken of the project's cap"
+          of="This month, all sessions"
+          label="Used of the project's cap"
           tokens={cap.tokens}
           taken={cap.tokens_taken}
         />
       ))}
       <p className="px-4 pt-3 text-sm text-dim">
-        {usage.caps.length === 0 && 'The project has no cap. '}
-        Who reached a cap asks no model until it is raised; that of a month ends with it.
+        {usage.caps.length === 0 && 'This project has no cap. '}
+        At the cap, model calls stop until you raise it. A monthly cap resets when the month ends.
       </p>
       <CapForm
-        labels={{ model_tokens_per_month: 'The project, in a month', model_tokens_per_session: 'Each of its sessions' }}
+        labels={{ model_tokens_per_month: 'Project, per month', model_tokens_per_session: 'Each session' }}
         caps={settings}
         refusal={refusal}
         save={save}
@@ -83,20 +84,16 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
     <UsedTable
       title="By session"
       of="Session"
-      empty="No session ran in these days."
+      empty="No sessions ran in this period."
       rows={sessions.map((row) => ({
         key: row.session_id,
         name:
           row.name === null ? (
-            <span className="text-dim">deleted, {row.session_id.slice(0, 8)}</span>
+            <span className="text-dim">Deleted session</span>
           ) : (
-            <Link
-              to={paths.session}
-              params={{ project, sessionId: row.session_id }}
-              className="font-medium hover:underline"
-            >
+            <SessionLink project={project} sessionId={row.session_id} className="font-medium hover:underline">
               {row.name}
-            </Link>
+            </SessionLink>
           ),
         sandboxSeconds: row.sandbox_seconds,
         tokensIn: row.tokens_in,
@@ -107,7 +104,7 @@ function Sessions({ usage: { sessions } }: { usage: Usage }) {
   )
 }
 
-/** Which models were asked, all days of one together. */
+/** Usage by model, over all days. */
 function Models({ usage: { models } }: { usage: Usage }) {
   const byModel = Map.groupBy(models, ({ model }) => model)
   if (byModel.size === 0) return null
@@ -120,8 +117,8 @@ function Models({ usage: { models } }: { usage: Usage }) {
             <li key={model} className="flex flex-wrap items-baseline gap-x-3 px-4 py-2.5 text-sm">
               <code className="min-w-40 flex-1 font-mono break-all">{model}</code>
               <span className="text-dim">
-                {sum(({ calls }) => calls).toLocaleString('en')} calls,{' '}
-                {sum((row) => row.tokens_in + row.tokens_out).toLocaleString('en')} tokens
+                {count(sum(({ calls }) => calls))} {sum(({ calls }) => calls) === 1 ? 'call' : 'calls'},{' '}
+                {count(sum((row) => row.tokens_in + row.tokens_out))} tokens
               </span>
             </li>
           )

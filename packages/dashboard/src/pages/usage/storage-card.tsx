@@ -1,9 +1,9 @@
-import { sizeText } from '@svc/contract/quotas'
+import { sizeText } from '@svc/contract/schemas/quotas'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import type { Storage } from './queries.ts'
 
-/** How much of a project the server keeps, and how much the repository may be. */
+/** The storage that a project uses, with its quotas. */
 export function StorageCard({ storage }: { storage: Storage }) {
   const { repository_bytes: used, limit_bytes: limit, unfinished_work_bytes, transcript_bytes } = storage
   const full = used >= limit
@@ -16,21 +16,21 @@ export function StorageCard({ storage }: { storage: Storage }) {
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <span className="min-w-0 flex-1 font-medium">Repository</span>
           {full && <Badge tone="bad">full</Badge>}
-          {near && <Badge tone="warn">nearly full</Badge>}
+          {near && <Badge tone="warn">almost full</Badge>}
           <span className="text-dim">
             {sizeText(used)} of {sizeText(limit)}
           </span>
         </p>
         <progress
-          aria-label="Storage the repository uses"
+          aria-label="Repository storage"
           max={limit}
           value={Math.min(used, limit)}
           className={`meter h-2 w-full ${full ? 'text-bad' : near ? 'text-warn' : 'text-accent'}`}
         />
-        {full && <p className="text-dim">Pushes are refused. Reading and merging go on.</p>}
+        {full && <p className="text-dim">Pushes are rejected. You can still read and merge.</p>}
       </div>
       <dl className="grid grid-cols-2 gap-x-4 border-t border-line px-4 py-3 text-sm">
-        <dt className="text-dim">Unfinished work of sessions</dt>
+        <dt className="text-dim">Unfinished work</dt>
         <dd className="text-right tabular-nums">{sizeText(unfinished_work_bytes)}</dd>
         <dt className="text-dim">Transcripts</dt>
         <dd className="text-right tabular-nums">{sizeText(transcript_bytes)}</dd>
@@ -43,7 +43,7 @@ export function StorageCard({ storage }: { storage: Storage }) {
       </dl>
       {ofSessions >= sessions_limit_bytes && (
         <p className="border-t border-line px-4 py-3 text-sm text-bad">
-          No new sessions start. Delete sessions that are done, or raise the quota.
+          Sessions can't start because the quota is used up. Delete finished sessions or raise the quota.
         </p>
       )}
     </Card>

@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
-import { Answer } from '../../components/answer.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { QueryResult } from '../../components/query-result.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -11,14 +11,16 @@ import { deliveries, type Delivery, type Webhook } from './queries.ts'
 
 const tones = { delivered: 'good', waiting: 'warn', failed: 'bad' } as const
 
-/** The newest ones: what was sent, what was answered, and sending it once more. */
+/** The newest deliveries with their responses, and a button to send each again. */
 export function Deliveries({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
   const found = useQuery(deliveries(projectId, webhook.webhook_id))
   return (
-    <Answer of={found} what="its deliveries">
+    <QueryResult of={found} what="the deliveries">
       {({ deliveries }) =>
         deliveries.length === 0 ? (
-          <p className="border-t border-line px-4 py-3 text-sm text-dim">Nothing was sent yet.</p>
+          <p className="border-t border-line px-4 py-3 text-sm text-dim">
+            No deliveries yet. Press Send ping to test the webhook.
+          </p>
         ) : (
           <div className="border-t border-line">
             <Rows label={`Deliveries to ${webhook.url}`}>
@@ -29,12 +31,11 @@ export function Deliveries({ projectId, webhook }: { projectId: string; webhook:
           </div>
         )
       }
-    </Answer>
+    </QueryResult>
   )
 }
 
 function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webhook: Webhook; delivery: Delivery }) {
-  const queries = useQueryClient()
   const path = { projectId, webhookId: webhook.webhook_id, deliveryId: delivery.delivery_id }
   const again = useMutation({
     mutationFn: () =>
@@ -43,7 +44,7 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
           params: { path, header: onlyOnce() },
         }),
       ),
-    onSettled: askAgain(queries, ['project', projectId, 'webhooks']),
+    onSettled: useInvalidate(['project', projectId, 'webhooks']),
   })
   const name = `${delivery.event_type}${delivery.event_id === null ? '' : ` ${delivery.event_id}`}`
   return (
@@ -55,7 +56,7 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
         <span className="text-dim">
           {delivery.http_status !== null && `${delivery.http_status} · `}
           {delivery.ms !== null && `${delivery.ms} ms · `}
-          {delivery.attempts === 1 ? '1 try' : `${delivery.attempts} tries`}
+          {delivery.attempts === 1 ? '1 attempt' : `${delivery.attempts} attempts`}
         </span>
         <Time at={delivery.last_attempt_at ?? delivery.created_at} />
         <Button kind="quiet" aria-label={`Send again: ${name}`} busy={again.isPending} onClick={() => again.mutate()}>
@@ -65,10 +66,10 @@ function DeliveryRow({ projectId, webhook, delivery }: { projectId: string; webh
       {delivery.error !== null && <p className="break-words text-bad">{delivery.error}</p>}
       {delivery.answer !== null && delivery.answer !== '' && (
         <details>
-          <summary className="cursor-pointer text-dim">What it answered</summary>
+          <summary className="cursor-pointer text-dim">Response</summary>
           <pre
             tabIndex={0}
-            aria-label={`The answer to ${name}`}
+            aria-label={`Response to ${name}`}
             className="mt-1 max-h-60 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs break-all whitespace-pre-wrap"
           >
             {delivery.answer}

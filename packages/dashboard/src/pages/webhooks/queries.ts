@@ -1,39 +1,36 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { operations } from '@svc/contract/api'
-import { api, reply } from '../../api.ts'
+import { get, type Reply } from '../../api.ts'
 
-type Answered<Name extends 'listWebhooks' | 'listDeliveries'> =
-  operations[Name]['responses'][200]['content']['application/json']
-export type Webhook = Answered<'listWebhooks'>['webhooks'][number]
-export type Delivery = Answered<'listDeliveries'>['deliveries'][number]
+export type Webhook = Reply<'/v1/projects/{projectId}/webhooks'>['webhooks'][number]
+export type Delivery = Reply<'/v1/projects/{projectId}/webhooks/{webhookId}/deliveries'>['deliveries'][number]
 
-/** No event tells of deliveries. */
-const askedMs = 5_000
+/** No event reports deliveries. */
+const deliveriesMs = 5_000
 
 export const webhooks = (projectId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'webhooks'],
-    queryFn: ({ signal }) =>
-      reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } }, signal })),
-    refetchInterval: askedMs,
+    queryFn: ({ signal }) => get('/v1/projects/{projectId}/webhooks', { path: { projectId } }, signal),
+    refetchInterval: deliveriesMs,
   })
 
 export const deliveries = (projectId: string, webhookId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'webhooks', webhookId],
     queryFn: ({ signal }) =>
-      reply(
-        api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
-          params: { path: { projectId, webhookId }, query: { limit: 10 } },
-          signal,
-        }),
+      get(
+        '/v1/projects/{projectId}/webhooks/{webhookId}/deliveries',
+        {
+          path: { projectId, webhookId },
+          query: { limit: 10 },
+        },
+        signal,
       ),
-    refetchInterval: askedMs,
+    refetchInterval: deliveriesMs,
   })
 
 export const hostWebhook = (projectId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'host-webhook'],
-    queryFn: ({ signal }) =>
-      reply(api.GET('/v1/projects/{projectId}/host-webhook', { params: { path: { projectId } }, signal })),
+    queryFn: ({ signal }) => get('/v1/projects/{projectId}/host-webhook', { path: { projectId } }, signal),
   })

@@ -1,8 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMutation } from '@tanstack/react-query'
 import { api, onlyOnce, reply } from '../../api.ts'
-import { askAgain } from '../../ask-again.ts'
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { ConfirmButton } from '../../components/confirm-button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -16,10 +15,8 @@ import type { Webhook } from './queries.ts'
 const tones: Record<Webhook['state'], Tone> = { active: 'good', retrying: 'warn', paused: 'bad' }
 
 export function WebhookCard({ projectId, webhook }: { projectId: string; webhook: Webhook }) {
-  const queries = useQueryClient()
-  const [asks, setAsks] = useState(false)
   const params = { params: { path: { projectId, webhookId: webhook.webhook_id } } }
-  const settle = { onSettled: askAgain(queries, ['project', projectId, 'webhooks']) }
+  const settle = { onSettled: useInvalidate(['project', projectId, 'webhooks']) }
   const ping = useMutation({
     mutationFn: () =>
       reply(
@@ -50,7 +47,7 @@ export function WebhookCard({ projectId, webhook }: { projectId: string; webhook
         {edit.data?.secret != null && (
           <Notice
             tone="neutral"
-            title="The new secret, shown once. What was signed with the one before is not genuine any more."
+            title="Copy the new secret now. It won't be shown again. The old secret no longer signs deliveries."
           >
             <Command>{edit.data.secret}</Command>
           </Notice>
@@ -59,42 +56,38 @@ export function WebhookCard({ projectId, webhook }: { projectId: string; webhook
           <Notice tone={paused ? 'bad' : 'warn'} title={webhook.reason}>
             {webhook.next_attempt_at !== null && (
               <>
-                {webhook.attempts} {webhook.attempts === 1 ? 'try' : 'tries'}, the next{' '}
+                {webhook.attempts} {webhook.attempts === 1 ? 'attempt' : 'attempts'}, next{' '}
                 <Time at={webhook.next_attempt_at} />
               </>
             )}
           </Notice>
         )}
         <p className="text-dim">
-          {webhook.events.includes('*') ? 'Every event' : webhook.events.join(', ')} · made{' '}
+          {webhook.events.includes('*') ? 'All events' : webhook.events.join(', ')} · created{' '}
           <Time at={webhook.created_at} />
         </p>
         <div className="flex flex-wrap gap-2">
           <Button busy={ping.isPending} onClick={() => ping.mutate()}>
-            Send a ping
+            Send ping
           </Button>
           <Button busy={edit.isPending} onClick={() => edit.mutate({ paused: !paused })}>
             {paused ? 'Resume' : 'Pause'}
           </Button>
           <Button busy={edit.isPending} onClick={() => edit.mutate({ rotate_secret: true })}>
-            New secret
+            Replace secret
           </Button>
-          <Button kind="quiet" onClick={() => setAsks(true)}>
-            Delete
-          </Button>
+          <ConfirmButton
+            verb="Delete webhook"
+            label="Delete"
+            title="Delete this webhook?"
+            busy={remove.isPending}
+            onConfirm={() => remove.mutate()}
+          >
+            Pending deliveries are not sent, and the delivery history is deleted.
+          </ConfirmButton>
         </div>
       </div>
       <Deliveries projectId={projectId} webhook={webhook} />
-      <ConfirmDialog
-        open={asks}
-        onOpenChange={setAsks}
-        title="Send nothing more there?"
-        verb="Delete"
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate()}
-      >
-        What was not delivered yet is not sent, and what was is forgotten here.
-      </ConfirmDialog>
     </Card>
   )
 }

@@ -1,13 +1,14 @@
-/** The invited person accepts: as the user they are signed in as, or as a new one. No user who is there already is changed. */
+/** Accepts an invitation, as the signed-in user or as a new one. It changes no existing user. */
 import { type Role, ServiceError } from '@svc/contract'
-import { recordAudit } from '../../audit/record.ts'
+import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import { sha256 } from '../../auth/credentials.ts'
 import { requireBrowser } from '../../auth/fresh-sign-in.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { getMember, holdMembers, insertMember, insertUser } from '../store.ts'
-import { type InvitationRow, takeInvitation, verifiedAddresses } from './store.ts'
+import { verifiedAddresses } from '../oidc/identity-store.ts'
+import { type InvitationRow, takeInvitation } from './store.ts'
 
 type AcceptDeps = Pick<Deps, 'db' | 'now'>
 
@@ -23,14 +24,14 @@ export async function acceptInvitation(
       'code' in by
         ? await takeInvitation(trx, { sha256: sha256(by.code) }, deps.now())
         : await takeByAddress(deps, trx, by.invitation_id, user_id)
-    if (invitation === null) throw spent()
+    if (invitation === null) throw unusableInvitation()
     const { account_id, role } = invitation
     await holdMembers(trx, account_id)
     const already = await getMember(trx, account_id, user_id)
-    // Thrown, so the invitation stays pending.
+    // Throwing keeps the invitation pending.
     if (already !== null)
-      throw new ServiceError('conflict', `You are a member of this account already, with the role ${already.role}.`)
-    await join(trx, { ...caller, actor: caller.actor }, invitation)
+      throw new ServiceError('conflict', `You are already a member of this account, with the role ${already.role}.`)
+    await join(trx, caller, invitation)
     return { account_id, role }
   })
 }
@@ -41,8 +42,8 @@ async function takeByAddress(deps: AcceptDeps, trx: DbOrTransaction, invitationI
 }
 
 /**
- * A new user by the code of a link; null for a code that is none. The address belongs to the user when it is free: it is
- * a name to sign in with and proves nothing, because the inviter typed it.
+ * Creates the user of an invitation link; null for an invalid code. The user gets the address only if it is free: the
+ * inviter typed it, so it is a sign-in name and proves nothing.
  */
 export async function signUp(
   deps: AcceptDeps,
@@ -63,13 +64,13 @@ async function join(trx: DbOrTransaction, caller: Caller<UserActor>, invitation:
   const { user_id } = caller.actor
   await insertMember(trx, { account_id, user_id, role })
   await recordAudit(trx, caller, {
-    ...{ account_id, project_id: null, action: 'member.add', object_type: 'user', object_id: user_id },
+    ...auditEvent({ account_id }, 'member.add', 'user', user_id),
     after: { email, role, invitation_id, invited_by },
   })
 }
 
-export function spent(): ServiceError {
-  return new ServiceError('not_found', 'This invitation was accepted already, was revoked or has expired.', {
-    hint: 'Ask an owner of the account for another.',
+export function unusableInvitation(): ServiceError {
+  return new ServiceError('not_found', 'This invitation is unknown, already accepted, revoked or expired.', {
+    hint: 'Ask an owner of the account for a new one.',
   })
 }

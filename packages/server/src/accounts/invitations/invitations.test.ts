@@ -1,4 +1,4 @@
-/** Invitations: of one account, accepted by the person, and never a way into a user who is there already. */
+/** Invitations belong to one account, the invited user accepts them, and they never give access to an existing user. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import type { Invitation, Member } from '@svc/contract'
@@ -23,7 +23,7 @@ interface Host {
   browser: Headers
 }
 
-/** The owner of an account that nobody else is in. */
+/** An owner whose account has no other member. */
 async function host(): Promise<Host> {
   const { user_id, token } = await app.makeUser('owner', 'own')
   const me = await app.request<{ account: { account_id: string } }>('GET', '/v1/accounts/me', { token })
@@ -168,7 +168,7 @@ describe('the takeover of a person from another account', () => {
     expect(stolen.status).toBe(201)
     const browser = await signUp(codeOf(stolen))
     expect(await accountsOf(browser)).toEqual([`${attacker.account_id} member`])
-    // The other invitation is untouched, and the person it was meant for is another user.
+    // The other invitation is unchanged, and the user it belongs to is a different one.
     const person = await signUp(codeOf(real))
     expect(await accountsOf(person)).toEqual([`${victim.account_id} owner`])
   })
@@ -230,7 +230,7 @@ describe('accepting', () => {
       .execute()
     expect((await mine()).body.invitations).toMatchObject([{ invitation_id, account_name: 'Another' }])
     expect((await accept(guest.browser, { invitation_id })).status).toBe(200)
-    // A token that expires invites; only the link that a person makes admits anybody.
+    // An expiring token can invite, but only a link from a browser admits a user.
     const other = await host()
     const { token, user_id } = other
     const soon = { expires_at: new Date(Date.now() + 60_000) }

@@ -1,13 +1,14 @@
-/** An owner or admin invites a person by their address. The invitation belongs to the account and gives nothing until it is accepted. */
+/** An owner or admin invites someone by e-mail address. An invitation belongs to the account and grants nothing until it is accepted. */
 import { base62, type Member, type Role, ServiceError } from '@svc/contract'
-import { recordAudit } from '../../audit/record.ts'
+import { auditEvent, recordAudit } from '../../audit/record.ts'
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import { type AuthorizedAccount, isUuid, notFound } from '../../auth/allow.ts'
 import { sha256 } from '../../auth/credentials.ts'
 import { requireFresh } from '../../auth/fresh-sign-in.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 import type { Deps } from '../../deps.ts'
-import { signInUrl } from '../owner-link.ts'
+import { requireOwnerFor } from '../members.ts'
+import { signInUrl } from '../sign-in/owner-link.ts'
 import { memberByEmail, holdMembers } from '../store.ts'
 import { insertInvitation, type InvitationRow, pendingById, pendingOf, revokePending, setLink } from './store.ts'
 
@@ -23,13 +24,13 @@ interface Link {
   expires_at: string
 }
 
-/** Asked again for the same address and role, it is the same invitation. Only a browser gets the link. */
+/** The same address and role return the same invitation. Only a browser gets the link. */
 export async function invite(
   deps: InviteDeps,
   input: By & { email: string; name?: string | undefined; role: Role },
 ): Promise<{ member: Member; invitation_id: string; sign_in: Link | null }> {
   const { account, caller, email, role } = input
-  refuseOwnersMatter(account, role)
+  requireOwnerFor(account, role)
   const isBrowser = caller.actor.dashboard_session !== undefined
   if (isBrowser) requireFresh(deps, caller.actor, 'any sign-in')
   return deps.db.transaction().execute(async (trx) => {
@@ -53,11 +54,11 @@ async function pendingInvitation(
   const earlier = await pendingOf(trx, account_id, email, now)
   if (earlier?.role === role) return earlier
   if (earlier !== null)
-    throw new ServiceError('conflict', `This address is invited already, with the role ${earlier.role}.`, {
+    throw new ServiceError('conflict', `This address is already invited, with the role ${earlier.role}.`, {
       hint: 'Revoke that invitation first.',
       detail: { role: earlier.role },
     })
-  // One that has expired stands in the way of the new one.
+  // An expired invitation would block the insert.
   await revokePending(trx, { accountId: account_id, email }, now)
   return insertInvitation(trx, {
     invitation_id: deps.newId(),
@@ -75,9 +76,9 @@ async function pendingInvitation(
   })
 }
 
-/** The earlier link ends with the new one, and the seven days begin again. */
+/** Replaces the earlier link and restarts the seven days. */
 async function makeLink(deps: InviteDeps, trx: DbOrTransaction, { invitation_id }: InvitationRow): Promise<Link> {
-  // The page shows an invitation before it is accepted, so its code tells what it is.
+  // The prefix tells the page to show the invitation before it is accepted.
   const code = `inv_${base62(32, deps.randomBytes)}`
   const expires_at = new Date(deps.now().getTime() + inviteDays * 86_400_000)
   await setLink(trx, invitation_id, { sha256: sha256(code), expires_at })
@@ -90,7 +91,7 @@ export async function linkInvitation(deps: InviteDeps, input: By & { id: string 
     const found = isUuid(input.id) ? await pendingById(trx, input.account.account_id, input.id, deps.now()) : null
     if (found === null) throw notFound('pending invitation')
     requireFresh(deps, input.caller.actor, 'any sign-in')
-    refuseOwnersMatter(input.account, found.role)
+    requireOwnerFor(input.account, found.role)
     const link = await makeLink(deps, trx, found)
     await record(trx, input, 'invitation.link', found, { email: found.email, role: found.role })
     return link
@@ -104,19 +105,14 @@ export async function revokeInvitation(deps: Pick<Deps, 'db' | 'now'>, input: By
     const of = { accountId: account.account_id, invitationId: id }
     const revoked = isUuid(id) ? await revokePending(trx, of, deps.now()) : null
     if (revoked === null) throw notFound('pending invitation')
-    refuseOwnersMatter(account, revoked.role)
+    requireOwnerFor(account, revoked.role)
     await record(trx, input, 'invitation.revoke', revoked, null)
   })
 }
 
-function refuseOwnersMatter(account: AuthorizedAccount, role: Role): void {
-  if (role === 'owner' && account.role !== 'owner')
-    throw new ServiceError('forbidden', 'Only an owner of the account makes, changes or removes an owner.')
-}
-
 function isMember({ role }: { role: Role }): ServiceError {
-  return new ServiceError('conflict', `They are a member already, with the role ${role}.`, {
-    hint: 'Change the role of the member instead.',
+  return new ServiceError('conflict', `This user is already a member, with the role ${role}.`, {
+    hint: 'Change their role instead.',
     detail: { role },
   })
 }
@@ -128,6 +124,6 @@ function record(
   { invitation_id, email, role }: InvitationRow,
   after: object | null,
 ): Promise<void> {
-  const of = { account_id: account.account_id, project_id: null, object_type: 'invitation', object_id: invitation_id }
-  return recordAudit(trx, caller, { ...of, action, ...(after === null ? { before: { email, role } } : { after }) })
+  const event = auditEvent(account, action, 'invitation', invitation_id)
+  return recordAudit(trx, caller, { ...event, ...(after === null ? { before: { email, role } } : { after }) })
 }

@@ -10,9 +10,10 @@ import { sha256 } from '../../auth/credentials.ts'
 import type { Deps } from '../../deps.ts'
 import { handle, type Mounted } from '../../http/mount.ts'
 import { Page } from '../../http/page.ts'
-import { acceptInvitation, spent } from './accept.ts'
+import { acceptInvitation, unusableInvitation } from './accept.ts'
 import { linkInvitation, revokeInvitation } from './invite.ts'
-import { listInvitations, receivedInvitations, verifiedAddresses } from './store.ts'
+import { verifiedAddresses } from '../oidc/identity-store.ts'
+import { listInvitations, receivedInvitations } from './store.ts'
 
 export function invitationRoutes(deps: Deps): Mounted[] {
   return [
@@ -34,7 +35,7 @@ export function invitationRoutes(deps: Deps): Mounted[] {
     }),
     handle(readInvitationRoute, async ({ body }) => {
       const [found] = (await receivedInvitations(deps.db, { sha256: sha256(body.code) }, deps.now())).rows
-      if (found === undefined) throw spent()
+      if (found === undefined) throw unusableInvitation()
       return found
     }),
     handle(listReceivedInvitationsRoute, async ({ caller, query }) => {

@@ -1,6 +1,8 @@
-/** All SQL on invitations. An expired one counts as none. */
+/** SQL on invitations. Expired ones are ignored. */
 import type { Role } from '@svc/contract'
 import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+import { sql } from 'kysely'
+import { afterCursor } from '../../db/after-cursor.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
 
 export type InvitationRow = Row<'invitations'>
@@ -27,52 +29,44 @@ export async function pendingById(db: DbOrTransaction, accountId: string, id: st
   return (await found.executeTakeFirst()) ?? null
 }
 
-/** As the invited person sees them: by the code of a link, or those that a verified address admits to. */
+interface PageQuery {
+  limit: number
+  cursor?: string | undefined
+}
+
+function pendingPage(db: DbOrTransaction, now: Date, page: PageQuery) {
+  return pending(db, now)
+    .leftJoin('users', 'users.user_id', 'invitations.invited_by')
+    .select(['invitation_id', 'invitations.email', 'role', 'invitations.created_at', 'invitations.expires_at'])
+    .where(afterCursor(['invitations.created_at', 'invitation_id'], 'desc', readIdCursor(page.cursor)))
+    .orderBy('invitations.created_at', 'desc')
+    .orderBy('invitation_id', 'desc')
+    .limit(page.limit + 1)
+}
+
+const cut = <R extends { created_at: string; invitation_id: string }>(rows: R[], { limit }: PageQuery) =>
+  cutPage(rows, limit, (last) => [last.created_at, last.invitation_id])
+
+/** The invited user's view: by the code of a link, or all that a verified address admits to. */
 export async function receivedInvitations(
   db: DbOrTransaction,
   by: { sha256: Buffer } | { emails: string[] },
   now: Date,
-  page: { limit: number; cursor?: string | undefined } = { limit: 1 },
+  page: PageQuery = { limit: 1 },
 ) {
-  const after = readIdCursor(page.cursor)
-  if ('emails' in by && by.emails.length === 0) return { rows: [], next: null }
-  let query = pending(db, now)
+  let query = pendingPage(db, now, page)
     .innerJoin('accounts', 'accounts.account_id', 'invitations.account_id')
-    .leftJoin('users', 'users.user_id', 'invitations.invited_by')
-    .select(['invitation_id', 'accounts.name as account_name', 'users.name as invited_by', 'invitations.email'])
-    .select(['role', 'invitations.created_at', 'invitations.expires_at'])
-    .orderBy('invitations.created_at', 'desc')
-    .orderBy('invitation_id', 'desc')
-    .limit(page.limit + 1)
+    .select(['accounts.name as account_name', 'users.name as invited_by'])
   if ('sha256' in by) query = query.where('sha256', '=', by.sha256)
-  else query = query.where('admits_address', '=', true).where('invitations.email', 'in', by.emails)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('invitations.created_at', 'invitation_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.invitation_id])
+  else query = query.where('admits_address', '=', true).where('invitations.email', '=', sql<string>`any(${by.emails})`)
+  return cut(await query.execute(), page)
 }
 
-export async function listInvitations(
-  db: DbOrTransaction,
-  accountId: string,
-  now: Date,
-  page: { limit: number; cursor?: string | undefined },
-) {
-  const after = readIdCursor(page.cursor)
-  let query = pending(db, now)
-    .leftJoin('users', 'users.user_id', 'invitations.invited_by')
-    .select(['invitation_id', 'invitations.email', 'invitations.name', 'role', 'sha256', 'invited_by'])
-    .select(['users.name as inviter', 'invitations.created_at', 'invitations.expires_at'])
+export async function listInvitations(db: DbOrTransaction, accountId: string, now: Date, page: PageQuery) {
+  const query = pendingPage(db, now, page)
+    .select(['invitations.name', 'sha256', 'invited_by', 'users.name as inviter'])
     .where('account_id', '=', accountId)
-    .orderBy('invitations.created_at', 'desc')
-    .orderBy('invitation_id', 'desc')
-    .limit(page.limit + 1)
-  if (after !== null)
-    query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('invitations.created_at', 'invitation_id'), '<', tuple(after[0], after[1])),
-    )
-  return cutPage(await query.execute(), page.limit, (last) => [last.created_at, last.invitation_id])
+  return cut(await query.execute(), page)
 }
 
 export async function setLink(
@@ -87,7 +81,7 @@ export async function setLink(
     .execute()
 }
 
-/** The link was made for another role, so it ends; who wants one for this role makes it. */
+/** Revokes the link, because it was made for another role. */
 export async function setInvitedRole(trx: DbOrTransaction, id: string, role: Role): Promise<void> {
   await trx
     .updateTable('invitations')
@@ -96,51 +90,34 @@ export async function setInvitedRole(trx: DbOrTransaction, id: string, role: Rol
     .execute()
 }
 
-/** Revokes one, or those of an address that have expired and stand in the way of a new one. */
+function unanswered(trx: DbOrTransaction) {
+  return trx.updateTable('invitations').where('accepted_at', 'is', null).where('revoked_at', 'is', null).returningAll()
+}
+
+/** Revokes one invitation, or the expired ones of an address, which would block a new one. */
 export async function revokePending(
   trx: DbOrTransaction,
   of: { accountId: string; invitationId: string } | { accountId: string; email: string },
   now: Date,
 ): Promise<InvitationRow | null> {
-  let query = trx
-    .updateTable('invitations')
-    .set({ revoked_at: now })
-    .where('account_id', '=', of.accountId)
-    .where('accepted_at', 'is', null)
-    .where('revoked_at', 'is', null)
+  let query = unanswered(trx).set({ revoked_at: now }).where('account_id', '=', of.accountId)
   query =
     'invitationId' in of ? query.where('invitation_id', '=', of.invitationId) : query.where('email', '=', of.email)
-  return (await query.returningAll().executeTakeFirst()) ?? null
+  return (await query.executeTakeFirst()) ?? null
 }
 
-/** Accepted once, however many try: the condition decides. */
+/** The condition makes an invitation work once, even for concurrent requests. */
 export async function takeInvitation(
   trx: DbOrTransaction,
   by: { sha256: Buffer } | { invitationId: string; emails: string[] },
   now: Date,
 ): Promise<InvitationRow | null> {
-  let query = trx
-    .updateTable('invitations')
-    .set({ accepted_at: now })
-    .where('accepted_at', 'is', null)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', now.toISOString())
+  let query = unanswered(trx).set({ accepted_at: now }).where('expires_at', '>', now.toISOString())
   if ('sha256' in by) query = query.where('sha256', '=', by.sha256)
   else
     query = query
       .where('invitation_id', '=', by.invitationId)
       .where('email', 'in', by.emails)
       .where('admits_address', '=', true)
-  return (await query.returningAll().executeTakeFirst()) ?? null
-}
-
-/** The addresses a provider verified for this user. What a person or an inviter typed is no proof. */
-export async function verifiedAddresses(db: DbOrTransaction, userId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('user_identities')
-    .select('email')
-    .where('user_id', '=', userId)
-    .where('email', 'is not', null)
-    .execute()
-  return rows.map(({ email }) => email!)
+  return (await query.executeTakeFirst()) ?? null
 }

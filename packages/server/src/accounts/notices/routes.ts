@@ -8,7 +8,7 @@ export function noticeRoutes(deps: Deps): Mounted[] {
   return [
     handle(listNoticesRoute, async ({ caller }) => ({ notices: await listNotices(deps.db, caller.actor) })),
     handle(dismissNoticesRoute, async ({ caller, body }) => {
-      // A token cannot hide from its owner what it did.
+      // A token must not hide its own actions from its owner.
       requireBrowser(caller.actor)
       await dismissNotices(deps.db, caller.actor.user_id, body.up_to)
       return { ok: true }

@@ -1,9 +1,9 @@
-/** What was made in a person's name and may outlast them, read from the audit. */
+/** Credentials created in a user's name that may outlast their session, read from the audit log. */
 import { sql } from 'kysely'
 import type { UserActor } from '../../auth/actor.ts'
 import type { DbOrTransaction } from '../../db/schema.ts'
 
-/** As the partial index of migration 25 names them. */
+/** Must match the partial index of migration 25. */
 const actions = [
   'owner_link.create',
   'token.create',
@@ -14,10 +14,7 @@ const actions = [
 ]
 const shownMax = 20
 
-/**
- * Newer than what the person dismissed. What this browser did since it signed in, the person did and saw themselves: that is
- * shown to their next sign-in.
- */
+/** Events after the last dismissal. Actions of the current browser session are left out, because the user took them just now; their next session shows them. */
 export async function listNotices(db: DbOrTransaction, { user_id, dashboard_session }: UserActor) {
   let query = db
     .selectFrom('audit_events')

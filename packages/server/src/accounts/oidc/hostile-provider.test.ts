@@ -1,4 +1,4 @@
-/** A provider, or whoever stands between it and this server, lies about who signed in: nobody gets in by it, and the server stays well. */
+/** A hostile provider, or a proxy in between, lies about who signed in: no sign-in succeeds, and the server keeps working. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { refuseUrl } from '../../egress/web-address.ts'
@@ -44,7 +44,7 @@ async function leave(): Promise<{ location: URL; cookie: string }> {
   return { location, cookie }
 }
 
-/** Where the browser is sent, and whether it is signed in then. */
+/** The redirect target, and whether the browser is then signed in. */
 async function signIn(change: (query: URLSearchParams) => void = () => {}) {
   const { location, cookie } = await leave()
   const query = new URLSearchParams({ code: randomUUID(), state: location.searchParams.get('state') ?? '' })
@@ -161,7 +161,7 @@ describe('what comes back by the browser', () => {
   })
 })
 
-/** One that was just started: discovery is kept once found. */
+/** A fresh server, because a successful discovery is cached. */
 async function begin() {
   const fresh = new OidcProvider({ ...provider, name: 'Hostile' }, () => `${ours}/sign-in/oidc/callback`)
   const { journey } = await fresh.begin('/')
@@ -171,7 +171,7 @@ async function begin() {
   return { finish }
 }
 
-/** Everything that an error says and what it comes from says. */
+/** The messages of an error and all its causes. */
 function reasons(error: unknown): string {
   return error instanceof Error ? `${error.message} ${reasons(error.cause)}` : ''
 }
@@ -212,14 +212,14 @@ describe('a provider that would harm the server', () => {
   })
 
   test('does not have the server call addresses that its guard refuses', async () => {
-    // Judged alone: no packet goes to such a place, whatever this test finds.
+    // Checked without sending a packet, even if the check is wrong.
     for (const address of ['http://169.254.169.254/token', 'http://[fd00:ec2::254]/token', 'file:///etc/passwd'])
       expect(refuseUrl(new URL(address), true)).not.toBeNull()
     const address = provider.issuer.replace('//', '//user:password@')
     for (const endpoint of ['token_endpoint', 'jwks_uri', 'userinfo_endpoint']) {
       provider.lies = { discovery: { [endpoint]: address }, claims: { email: undefined, sub: 'honest' } }
       const { finish } = await begin()
-      expect(reasons(await finish().catch((error: unknown) => error))).toContain('holds a user name')
+      expect(reasons(await finish().catch((error: unknown) => error))).toContain('contains a user name')
     }
   })
 

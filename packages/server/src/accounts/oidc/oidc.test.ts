@@ -16,7 +16,7 @@ afterAll(async () => {
   await provider?.close()
 })
 
-/** A browser: follows redirects, keeps each side's cookies, and stops at a page of ours. */
+/** A browser: follows redirects, keeps cookies per site, and stops at a page of this server. */
 class Browser {
   readonly jars = new Map<string, Map<string, string>>()
 
@@ -77,7 +77,7 @@ async function invite(email: string, role = 'member'): Promise<Invited> {
   return added.body
 }
 
-/** Somebody the provider knows, who was invited by their address, came and accepted. */
+/** A person at the provider whose address was invited, and who signed in and accepted. */
 async function member(): Promise<{ user_id: string; email: string; person: TestPerson }> {
   const email = `${randomUUID()}@example.test`
   const { invitation_id } = await invite(email)
@@ -154,7 +154,7 @@ describe('who signs in at the provider', () => {
     expect((await app.request('DELETE', `${membersOf()}/${user_id}`)).status).toBe(200)
     expect((await comesBack(person)).page).toBe('/sign-in?problem=unknown')
     await invite(email, 'viewer')
-    // Whoever has the address by then is somebody else.
+    // By then the address belongs to another person.
     const browser = new Browser()
     expect((await comesBack(person, browser)).page).toBe('/invitations')
     const headers = { cookie: browser.cookie(), origin: ours }
@@ -192,7 +192,7 @@ describe('who signs in at the provider', () => {
     const email = `${randomUUID()}@example.test`
     await app.deps.db.updateTable('users').set({ email }).where('user_id', '=', user_id).execute()
     const person = somebody(email)
-    // Acted here before: an owner added nobody who never came.
+    // Has acted here before, unlike a member whom an owner added and who never signed in.
     const headers: Record<string, string> = { ...(await app.browser(user_id)), origin: ours }
     await app.request('POST', '/v1/accounts/tokens', { token: null, headers, body: { name: 'x' } })
     expect((await comesBack(person)).page).toBe('/sign-in?problem=unlinked')
@@ -309,7 +309,7 @@ test.each(['client_secret_basic', 'client_secret_post'] as const)(
   },
 )
 
-/** Where the provider sends this browser back to, not yet opened. */
+/** The provider's redirect for this browser, not opened yet. */
 async function callbackOf(browser: Browser): Promise<string> {
   let url = await browser.leave()
   const jar = new Map<string, string>()

@@ -1,14 +1,14 @@
-/** What is asked of the OpenID Connect provider: where to send a browser, and who came back. */
+/** Client of the OpenID Connect provider: starts a sign-in and verifies its result. */
 import * as client from 'openid-client'
-import type { OidcConfig } from '../../config-oidc.ts'
+import type { OidcConfig } from '../../config/oidc.ts'
 import { guardedFetch } from '../../egress/guarded-fetch.ts'
 
-/** What the browser keeps between leaving and coming back, in a cookie of its own: without it nobody can finish what another began. */
+/** State of a sign-in, in a cookie of its browser, so that no other browser can finish it. */
 export interface Journey {
   state: string
   nonce: string
   verifier: string
-  /** The page to go on at. */
+  /** The page to open afterwards. */
   next: string
 }
 
@@ -26,7 +26,7 @@ const answerBytesMax = 1024 * 1024
 export class OidcProvider {
   readonly #config: OidcConfig
   readonly #redirectUri: () => string
-  /** Kept once found; what failed is asked again. */
+  /** Only a successful discovery is cached. */
   #found: Promise<client.Configuration> | null = null
 
   constructor(config: OidcConfig, redirectUri: () => string) {
@@ -34,7 +34,7 @@ export class OidcProvider {
     this.#redirectUri = redirectUri
   }
 
-  /** Throws what the provider's discovery answers when it is away or is not one. */
+  /** Throws the discovery error when the provider is unavailable or invalid. */
   async begin(next: string): Promise<{ url: URL; journey: Journey }> {
     const found = await this.#discovered()
     const verifier = client.randomPKCECodeVerifier()
@@ -50,7 +50,7 @@ export class OidcProvider {
     return { url, journey }
   }
 
-  /** `search` is the query the provider sent the browser back with. Throws when anything in it does not fit the journey. */
+  /** `search` is the query of the provider's redirect. Throws when any part of it does not match the journey. */
   async finish(search: string, journey: Journey): Promise<Person> {
     const found = await this.#discovered()
     const tokens = await client.authorizationCodeGrant(found, new URL(this.#redirectUri() + search), {
@@ -61,16 +61,16 @@ export class OidcProvider {
     })
     const claims = tokens.claims()
     if (claims === undefined) throw new Error('The provider sent no ID token.')
-    // Many put the address into the ID token, others only into what userinfo answers.
-    const said =
+    // Many providers put the address into the ID token, others only into the userinfo response.
+    const source =
       claims.email === undefined && found.serverMetadata().userinfo_endpoint !== undefined
         ? await client.fetchUserInfo(found, tokens.access_token, claims.sub)
         : claims
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: typeof said.email === 'string' ? lowerCased(said.email.trim()) : null,
-      email_verified: said.email_verified === true,
+      email: typeof source.email === 'string' ? lowerCased(source.email.trim()) : null,
+      email_verified: source.email_verified === true,
     }
   }
 
@@ -85,20 +85,20 @@ export class OidcProvider {
   async #discover(): Promise<client.Configuration> {
     const { issuer, clientId, clientSecret } = this.#config
     const url = new URL(issuer)
-    // Only loopback may be http: config-oidc.ts. TLS would vouch for an ID token; its signature does so whatever stands on the way.
+    // Only loopback may use http (config/oidc.ts). The signature of an ID token is verified even over TLS, so that no proxy needs to be trusted.
     const insecure = url.protocol === 'http:' ? [client.allowInsecureRequests] : []
     const execute = [client.enableNonRepudiationChecks, ...insecure]
     const options = { execute, timeout: timeoutSeconds, [client.customFetch]: boundedFetch }
     const found = await client.discovery(url, clientId, clientSecret, undefined, options)
     if (!/^https?:/.test(found.serverMetadata().authorization_endpoint ?? ''))
-      throw new Error('The provider names no authorization endpoint that a browser can open.')
+      throw new Error('The provider has no authorization endpoint that a browser can open.')
     const methods = found.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     if (methods.includes('client_secret_post')) return found
     return client.discovery(url, clientId, clientSecret, client.ClientSecretBasic(clientSecret), options)
   }
 }
 
-/** The provider's own word is where to send the client's secret, so its addresses are judged. It may stand in a private network. */
+/** The provider's discovery names the URLs that get the client secret, so they are checked. The provider may be in a private network. */
 const boundedFetch: client.CustomFetch = (url, { body, headers, method, signal }) =>
   guardedFetch({ allowPrivate: true, bytesMax: answerBytesMax, idleMs: timeoutSeconds * 1000 })(url, {
     ...{ headers, method },
@@ -106,7 +106,7 @@ const boundedFetch: client.CustomFetch = (url, { body, headers, method, signal }
     ...(signal === undefined ? {} : { signal }),
   })
 
-/** Of plain letters alone: Unicode makes the Kelvin sign a k, and another mailbox this one. */
+/** ASCII only: Unicode lowercases the Kelvin sign to k, which would make another mailbox equal to this one. */
 function lowerCased(address: string): string {
   return address.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

@@ -1,15 +1,17 @@
-/** Signing in at an OpenID Connect provider: a link leaves for it, and its redirect comes back with who it was. */
+/** Sign-in with an OpenID Connect provider: one route redirects to it, the other handles its redirect back. */
 import { parse } from 'hono/utils/cookie'
 import { AuthorizationResponseError } from 'openid-client'
 import { refuseForeignOrigin, startDashboardSession, userOfCookie } from '../../auth/dashboard-session.ts'
 import type { Deps } from '../../deps.ts'
 import type { App } from '../../http/mount.ts'
-import { type AppContext, clientAddress, credentialsOf } from '../../http/request-info.ts'
-import { trustDevice } from '../trusted-devices.ts'
+import { requestInfo } from '../../http/mount.ts'
+import { credentialsOf } from '../../http/request-info.ts'
+import { browserOf, pageCaller } from '../sign-in/browser.ts'
+import { trustDevice } from '../sign-in/trusted-devices.ts'
 import { recordSignIn, type Unknown, userOfPerson } from './identities.ts'
 import { type Journey, OidcProvider } from './provider.ts'
 
-/** Why somebody is back at the sign-in page: the page has the words. */
+/** The reason for returning to the sign-in page, which has a message for each. */
 type Problem = Unknown | 'expired' | 'refused' | 'away' | 'failed'
 
 const journeyMinutes = 10
@@ -17,17 +19,17 @@ const journeyMinutes = 10
 export function oidcRoutes(app: App, deps: Deps): void {
   const { oidc } = deps.config
   if (oidc === null) return
-  // Read at each request: a server on a port the kernel chose learns its address late.
+  // Read for each request: a server on a random port learns its URL after the start.
   const provider = new OidcProvider(oidc, () => `${deps.config.publicUrl}/sign-in/oidc/callback`)
 
   app.get('/sign-in/oidc', async (c) => {
-    // A page elsewhere that could begin this would sign people in whenever it likes.
+    // Otherwise another site could sign a user in at any time.
     refuseForeignOrigin(deps.config.publicUrl, credentialsOf(c.req.raw))
     try {
       const { url, journey } = await provider.begin(ownPath(c.req.query('next')))
       return go(url.href, [journeyCookie(deps, journey)])
     } catch (error) {
-      deps.log.warn({ err: error, issuer: oidc.issuer }, 'the sign-in provider does not answer')
+      deps.log.warn({ err: error, issuer: oidc.issuer }, 'sign-in provider unavailable')
       return back('away')
     }
   })
@@ -35,30 +37,31 @@ export function oidcRoutes(app: App, deps: Deps): void {
   app.get('/sign-in/oidc/callback', async (c) => {
     const journey = readJourney(deps, c.req.header('cookie'))
     if (journey === null) return back('expired')
-    const gone = journeyCookie(deps, null)
+    const request = requestInfo(deps, c)
+    const clearCookie = journeyCookie(deps, null)
     try {
       const person = await provider.finish(new URL(c.req.url).search, journey)
       const signedInAs = await userOfCookie(deps, c.req.header('cookie'))
       const signedIn = await deps.db.transaction().execute(async (trx) => {
         const found = await userOfPerson(deps, trx, person, signedInAs)
         if (typeof found === 'string') return { problem: found }
-        await recordSignIn(trx, pageCaller(c, found.user_id), person)
+        await recordSignIn(trx, pageCaller(found.user_id, request), person)
         const on = { ...deps, db: trx }
-        const session = await startDashboardSession(on, found.user_id, browserOf(c))
+        const session = await startDashboardSession(on, found.user_id, browserOf(request, 'oidc'))
         const device = await trustDevice(on, found.user_id, c.req.header('cookie') ?? null)
-        // A user of no account has one page: their invitations.
+        // A user without an account can only see their invitations.
         return { cookies: [session, device], next: found.isMember ? journey.next : '/invitations' }
       })
-      if (signedIn.problem === undefined) return go(signedIn.next, [gone, ...signedIn.cookies])
-      deps.log.info({ issuer: person.issuer, problem: signedIn.problem }, 'a sign-in was refused')
-      return back(signedIn.problem, gone)
+      if (signedIn.problem === undefined) return go(signedIn.next, [clearCookie, ...signedIn.cookies])
+      deps.log.info({ issuer: person.issuer, problem: signedIn.problem }, 'sign-in refused')
+      return back(signedIn.problem, clearCookie)
     } catch (error) {
       if (error instanceof AuthorizationResponseError) {
-        deps.log.info({ issuer: oidc.issuer, error: error.error }, 'the provider refused a sign-in')
-        return back('refused', gone)
+        deps.log.info({ issuer: oidc.issuer, error: error.error }, 'sign-in refused by the provider')
+        return back('refused', clearCookie)
       }
-      deps.log.warn({ err: error, issuer: oidc.issuer }, 'a sign-in failed')
-      return back('failed', gone)
+      deps.log.warn({ err: error, issuer: oidc.issuer }, 'sign-in failed')
+      return back('failed', clearCookie)
     }
   })
 }
@@ -73,7 +76,7 @@ function back(problem: Problem, ...cookies: string[]): Response {
   return go(`/sign-in?problem=${problem}`, cookies)
 }
 
-/** A path of ours and nothing that a browser takes for another server. */
+/** Accepts only a path of this server that no browser reads as another host. */
 function ownPath(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]{0,1000}$/.test(path) && !path.includes('\\') ? path : '/'
 }
@@ -82,7 +85,7 @@ function journeyName(deps: Pick<Deps, 'config'>): string {
   return deps.config.publicUrl.startsWith('https:') ? '__Host-svc_oidc' : 'svc_oidc'
 }
 
-/** Lax, because the provider's redirect comes from another site. */
+/** Lax, because the redirect comes from the provider's site. */
 function journeyCookie(deps: Pick<Deps, 'config'>, journey: Journey | null): string {
   const secure = deps.config.publicUrl.startsWith('https:') ? '; Secure' : ''
   const value = journey === null ? '' : Buffer.from(JSON.stringify(journey)).toString('base64url')
@@ -99,20 +102,7 @@ function readJourney(deps: Pick<Deps, 'config'>, header: string | undefined): Jo
     if (typeof state !== 'string' || typeof nonce !== 'string' || typeof verifier !== 'string') return null
     return { state, nonce, verifier, next: ownPath(typeof next === 'string' ? next : undefined) }
   } catch {
-    // Somebody's own cookie, changed by hand: the same as none.
+    // A malformed cookie counts as none.
     return null
-  }
-}
-
-function pageCaller(c: AppContext, userId: string) {
-  const actor = { kind: 'user', user_id: userId, token_id: null, expires_at: null } as const
-  return { actor, requestId: c.get('requestId'), address: clientAddress(c) }
-}
-
-function browserOf(c: AppContext) {
-  return {
-    began_by: 'oidc' as const,
-    address: clientAddress(c),
-    user_agent: c.req.header('user-agent')?.slice(0, 300) ?? null,
   }
 }

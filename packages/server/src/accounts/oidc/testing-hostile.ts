@@ -1,26 +1,26 @@
-/** A scripted OpenID Connect provider on loopback that lies where a test asks it to. */
+/** A scripted OpenID Connect provider on loopback with the defects a test sets. */
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto'
 
 export interface HostileProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Paths that were asked for, in order. */
+  /** The requested paths, in order. */
   asked: string[]
   lies: Lies
   close(): void
 }
 
 export interface Lies {
-  /** Laid over the honest claims; undefined removes one. */
+  /** Overrides honest claims; undefined removes one. */
   claims?: Record<string, unknown>
   header?: Record<string, unknown>
   signature?: 'honest' | 'none' | 'another key' | 'secret' | 'public key' | 'broken'
   discovery?: Record<string, unknown>
-  /** Laid over the honest answer of the token endpoint; undefined removes a field. */
+  /** Overrides fields of the token response; undefined removes one. */
   tokens?: Record<string, unknown>
   userinfo?: unknown
-  /** Replaces the answer of a path. */
+  /** Replaces the response of a path. */
   answer?: Record<string, (request: Request) => Response>
 }
 

@@ -1,4 +1,4 @@
-/** The provider's warnings: that its keys, its memory and this runtime are for tests, which is what they are for. */
+/** Hides the provider's warnings that its keys and storage are only for tests. */
 export const quietened = ['info', 'warn'] as const
 
 for (const level of quietened) {

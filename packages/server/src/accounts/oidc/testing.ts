@@ -1,7 +1,7 @@
-/** A real OpenID Connect provider on loopback, which signs in whom a test names without asking. */
+/** A real OpenID Connect provider on loopback that signs in the person a test names. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-// Before the provider, which warns as it loads.
+// Must precede the provider, which warns while loading.
 import './testing-quiet.ts'
 import { Provider } from 'oidc-provider'
 
@@ -15,16 +15,16 @@ export interface TestProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Who is at the keyboard; null: somebody who says no. */
+  /** The person who signs in; null declines. */
   person: TestPerson | null
   close(): Promise<void>
 }
 
 export async function startTestProvider(input: {
-  /** Asked for at the first request: a server on a port the kernel chooses knows its own late. */
+  /** Read at the first request: a server on a random port learns its URL after the start. */
   redirectUri: () => string
   clientAuth?: 'client_secret_post' | 'client_secret_basic'
-  /** Where the provider tells the address: both are in use. */
+  /** Where the provider puts the address. Both occur in practice. */
   claimsIn?: 'id_token' | 'userinfo'
 }): Promise<TestProvider> {
   const { redirectUri, clientAuth = 'client_secret_post', claimsIn = 'userinfo' } = input

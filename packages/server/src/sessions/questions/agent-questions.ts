@@ -1,24 +1,24 @@
-/** The questions of the runtime in one sandbox: its events and lists become rows, and answers go back to it. */
+/** Syncs the questions of the runtime in one sandbox with the database, and delivers answers. */
 import type { Deps } from '../../deps.ts'
 import { pause } from '../../pause.ts'
 import type { Redactor } from '../../redaction/redaction.ts'
-import { askRuntime, boundedText, type DaemonAddress } from '../daemon-client.ts'
+import { requestRuntime, boundedText, type DaemonAddress } from '../../sandboxes/daemon-client.ts'
 import { readEvent, readList, replyOf, type Request, type RuntimeEvent } from './from-runtime.ts'
-import { cutOption, type NewQuestion, openOfRuntime, openQuestions, settleQuestions } from './store.ts'
+import { cutOption, type NewQuestion, openOfRuntime, openQuestions, reconcileQuestions } from './store.ts'
 
 type QuestionDeps = Pick<Deps, 'db' | 'newId' | 'log'>
 
 const listBytesMax = 4 * 1024 * 1024
 const replyBytesMax = 64 * 1024
 const replyMs = 15_000
-/** Short, because the sandbox is about to end and a runtime that hangs must not delay that. */
+/** Short, so that a hung runtime does not delay the end of its sandbox. */
 const rejectMs = 2_000
 const retryMs = 1_000
 const triesMax = 30
-/** Events that wait for the database. A runtime that sends more is read again as a list. */
+/** The limit of queued events. Dropped events are found later, in the list of open questions. */
 const queuedMax = 1_000
 
-const withdrawn = 'The agent no longer asks.'
+const withdrawn = 'The agent withdrew the question.'
 
 export class AgentQuestions {
   readonly #deps: QuestionDeps
@@ -26,7 +26,8 @@ export class AgentQuestions {
   readonly #userId: string
   readonly #redactor: Redactor
   readonly #signal: AbortSignal
-  /** One change at a time, in the order of the stream: a list that was read before an event is applied before it. */
+  readonly #shown: () => Promise<void>
+  /** Applies one change at a time, in the order of the stream. */
   #work: Promise<void> = Promise.resolve()
   #queued = 0
   #isEnding = false
@@ -34,30 +35,31 @@ export class AgentQuestions {
   constructor(
     deps: QuestionDeps,
     daemon: DaemonAddress,
-    input: { userId: string; redactor: Redactor; signal: AbortSignal },
+    input: { userId: string; redactor: Redactor; signal: AbortSignal; shown: () => Promise<void> },
   ) {
     this.#deps = deps
     this.#daemon = daemon
     this.#userId = input.userId
     this.#redactor = input.redactor
     this.#signal = input.signal
+    this.#shown = input.shown
   }
 
   /** False when the event is about something else. */
   take(event: unknown): boolean {
     const read = readEvent(event)
     if (read === null) return false
-    // The rejections that end a session are not answers of a person.
-    if (this.#queued < queuedMax && !this.#isEnding) this.#inTurn(() => this.#apply(read))
+    // Rejections at the end of a session are not answers of a person.
+    if (this.#queued < queuedMax && !this.#isEnding) this.#enqueue(() => this.#apply(read))
     return true
   }
 
-  /** Brings the rows to what the runtime waits for: after a new connection, and at the end of a turn. */
+  /** Updates the rows to match the open questions of the runtime: after a new connection, and at the end of a turn. */
   sync(): void {
-    this.#inTurn(() => this.#sync())
+    this.#enqueue(() => this.#sync())
   }
 
-  /** Gives the runtime every request that is answered whole. */
+  /** Delivers every request whose questions are all answered. */
   async deliver(): Promise<void> {
     const byRequest = Map.groupBy(await this.#open(), (row) => row.runtime_id)
     for (const [id, rows] of byRequest) {
@@ -73,11 +75,11 @@ export class AgentQuestions {
     }
   }
 
-  /** Refuses what is open, so that the runtime ends its turn in order. The rows are settled with the session. */
+  /** Rejects open questions, so that the runtime ends its turn. The rows expire with the session. */
   async reject(reason: string): Promise<void> {
     this.#isEnding = true
     const open = await this.#open().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'open questions could not be refused')
+      this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'rejecting open questions failed')
       return []
     })
     const ids = new Map(open.map((row) => [row.runtime_id, row.kind]))
@@ -91,16 +93,16 @@ export class AgentQuestions {
     )
   }
 
-  async settled(): Promise<void> {
+  async finished(): Promise<void> {
     await this.#work
   }
 
-  #inTurn(work: () => Promise<void>): void {
+  #enqueue(work: () => Promise<void>): void {
     this.#queued++
     this.#work = this.#work.then(() => this.#untilDone(work)).finally(() => void this.#queued--)
   }
 
-  /** The database may be away for a moment; what the runtime asked stays asked. */
+  /** Retries while the database is unavailable. */
   async #untilDone(work: () => Promise<void>): Promise<void> {
     for (let tries = 0; tries < triesMax && !this.#signal.aborted; tries++) {
       try {
@@ -109,7 +111,7 @@ export class AgentQuestions {
         if (this.#signal.aborted) return
         this.#deps.log.warn(
           { err: error, session_id: this.#daemon.sessionId },
-          'a question of an agent could not be recorded; trying again',
+          'recording a question of an agent failed; retrying',
         )
         await pause(retryMs, this.#signal)
       }
@@ -119,7 +121,9 @@ export class AgentQuestions {
   async #apply(event: RuntimeEvent): Promise<void> {
     switch (event.kind) {
       case 'asked':
-        return this.#ask([event.request])
+        // Readers see the text before the question first.
+        await this.#shown()
+        return this.#insert([event.request])
       case 'replied':
         return this.#settle(event.id, {
           status: 'answered',
@@ -135,22 +139,22 @@ export class AgentQuestions {
   async #sync(): Promise<void> {
     const permissions = await this.#list('permission')
     const questions = await this.#list('question')
-    // A runtime that does not answer says nothing about what it waits for, and at the end it waits for nothing.
+    // Without a reply, the open questions of the runtime are unknown. At the end it has none.
     if (permissions === null || questions === null || this.#isEnding) return
-    const asked = [...permissions, ...questions]
-    await this.#ask(asked)
-    const ids = new Set(asked.map(({ id }) => id))
-    // Rows with an answer are being delivered; the delivery finds out whether the runtime still asks.
+    const open = [...permissions, ...questions]
+    await this.#insert(open)
+    const ids = new Set(open.map(({ id }) => id))
+    // The delivery of answered rows finds out whether the runtime still waits.
     const gone = (await this.#open()).filter((row) => !ids.has(row.runtime_id) && row.answer === null)
     for (const id of new Set(gone.map((row) => row.runtime_id)))
       await this.#settle(id, { status: 'expired', reason: withdrawn })
   }
 
-  async #ask(requests: Request[]): Promise<void> {
-    const asked = requests.flatMap((request) => this.#rowsOf(request))
-    if (asked.length === 0) return
+  async #insert(requests: Request[]): Promise<void> {
+    const rows = requests.flatMap((request) => this.#rowsOf(request))
+    if (rows.length === 0) return
     const { sessionId, generation } = this.#daemon
-    await this.#deps.db.transaction().execute((trx) => openQuestions(trx, { session_id: sessionId, generation }, asked))
+    await this.#deps.db.transaction().execute((trx) => openQuestions(trx, { session_id: sessionId, generation }, rows))
   }
 
   #rowsOf({ id, kind, questions }: Request): NewQuestion[] {
@@ -168,50 +172,52 @@ export class AgentQuestions {
     return openOfRuntime(this.#deps.db, { sessionId, generation })
   }
 
-  async #settle(runtimeId: string, end: Parameters<typeof settleQuestions>[2]): Promise<void> {
+  async #settle(runtimeId: string, end: Parameters<typeof reconcileQuestions>[2]): Promise<void> {
     const { sessionId, generation } = this.#daemon
-    await this.#deps.db.transaction().execute((trx) => settleQuestions(trx, { sessionId, generation, runtimeId }, end))
+    await this.#deps.db
+      .transaction()
+      .execute((trx) => reconcileQuestions(trx, { sessionId, generation, runtimeId }, end))
   }
 
-  /** Null when it does not answer, or is a runtime without such a list. The next connection asks again. */
+  /** Null when the runtime is unavailable or has no such list. The next connection retries. */
   async #list(kind: Request['kind']): Promise<Request[] | null> {
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(replyMs)])
     try {
-      const response = await askRuntime(this.#daemon, {
+      const response = await requestRuntime(this.#daemon, {
         ...{ method: 'GET', path: `/${kind}`, userId: this.#userId, role: 'member', signal },
       })
       const text = await boundedText(response, listBytesMax)
       return response.ok ? readList(kind, JSON.parse(text)) : null
     } catch (error) {
-      this.#deps.log.debug({ err: error, session_id: this.#daemon.sessionId }, 'open questions could not be listed')
+      this.#deps.log.debug({ err: error, session_id: this.#daemon.sessionId }, 'listing open questions failed')
       return null
     }
   }
 
-  /** `refused`: the runtime does not wait for it any more. `away`: nothing is known, and it is tried again. */
+  /** `refused`: the runtime no longer waits for the answer. `unavailable`: unknown; the delivery is retried. */
   async #send(
     path: string,
     body: object,
     { userId, timeoutMs }: { userId: string; timeoutMs: number },
-  ): Promise<'taken' | 'refused' | 'away'> {
+  ): Promise<'taken' | 'refused' | 'unavailable'> {
     try {
-      const response = await askRuntime(this.#daemon, {
+      const response = await requestRuntime(this.#daemon, {
         ...{ method: 'POST', path, userId, role: 'member' },
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       })
-      const said = await boundedText(response, replyBytesMax)
+      const reply = await boundedText(response, replyBytesMax)
       if (response.ok) return 'taken'
       const { sessionId } = this.#daemon
       this.#deps.log.info(
-        { session_id: sessionId, status: response.status, answer: this.#redactor.text(said.slice(0, 300)) },
-        'the runtime did not take an answer',
+        { session_id: sessionId, status: response.status, answer: this.#redactor.text(reply.slice(0, 300)) },
+        'the runtime refused an answer',
       )
-      return response.status === 404 || response.status === 400 ? 'refused' : 'away'
+      return response.status === 404 || response.status === 400 ? 'refused' : 'unavailable'
     } catch (error) {
       this.#deps.log.info({ err: error, session_id: this.#daemon.sessionId }, 'the runtime did not answer in time')
-      return 'away'
+      return 'unavailable'
     }
   }
 }

@@ -1,8 +1,8 @@
-/** The runtime's permissions and questions, read from its events and lists. Pure: all of it is text of a sandbox, so each field is checked. What is too long is cut once secrets are out of it, so that no part of one is left at the cut. */
+/** Parses the permissions and questions of the runtime. The input is untrusted, so every field is checked. Long texts are cut after the redaction, so that no part of a secret remains at the cut. */
 import { questionOptionsMax } from '@svc/contract'
 import type { NewQuestion } from './store.ts'
 
-/** One request of the runtime. It asks one or several questions and takes their answers together. */
+/** One request of the runtime with one or more questions, which are answered together. */
 export interface Request {
   id: string
   kind: 'permission' | 'question'
@@ -15,12 +15,11 @@ export type RuntimeEvent =
   | { kind: 'replied'; id: string; answer: string | null }
   | { kind: 'rejected'; id: string }
 
-/** Ids become parts of addresses. */
+/** Ids become parts of URLs. */
 const idPattern = /^[\w.-]{1,200}$/
 const questionsMax = 10
 const patternsMax = 20
 
-/** Null for every other event. */
 export function readEvent(event: unknown): RuntimeEvent | null {
   if (!isObject(event) || !isObject(event.properties)) return null
   const { type, properties } = event
@@ -41,7 +40,6 @@ export function readEvent(event: unknown): RuntimeEvent | null {
   }
 }
 
-/** Reads the answers of `GET /permission` and `GET /question`. */
 export function readList(kind: Request['kind'], list: unknown): Request[] {
   if (!Array.isArray(list)) return []
   return (list as unknown[]).flatMap((entry) => {
@@ -50,7 +48,6 @@ export function readList(kind: Request['kind'], list: unknown): Request[] {
   })
 }
 
-/** The body of a reply to the runtime, with answers in the order of its questions. */
 export function replyOf(
   kind: Request['kind'],
   answered: { answer: string; multiple: boolean; options: { value: string }[] }[],
@@ -73,7 +70,7 @@ function readPermission(given: Record<string, unknown>): Request | null {
   const patterns = texts(given.patterns).filter((pattern) => pattern !== '*')
   const always = texts(given.always)
   const metadata = isObject(given.metadata) ? given.metadata : {}
-  // The patterns of a command are its parts; a person decides about the whole.
+  // The patterns are parts of the command; the person decides on the whole command.
   const whole = clean(metadata.command)
   const about = whole === '' ? [patterns.join('\n'), metadataText(metadata, patterns)] : [whole]
   const detail = [...about, alwaysText(always)]
@@ -92,16 +89,16 @@ const titles: Record<string, string> = {
   read: 'Read a file',
   webfetch: 'Fetch a web page',
   websearch: 'Search the web',
-  external_directory: 'Use files outside of the repository',
+  external_directory: 'Use files outside the repository',
   task: 'Start a subagent',
   skill: 'Use a skill',
-  doom_loop: 'Go on although the same call was repeated',
+  doom_loop: 'Continue although the same call was repeated',
 }
 
 const titleOf = (permission: string) =>
   Object.hasOwn(titles, permission) ? titles[permission]! : `Use the tool ${clean(permission)}`
 
-/** The change to a file, the address to fetch: the rest of what a person has to see. */
+/** The remaining details for the decision, such as a diff or a URL. */
 function metadataText(metadata: Record<string, unknown>, patterns: string[]): string {
   if (typeof metadata.diff === 'string') return clean(metadata.diff)
   return Object.entries(metadata)
@@ -132,7 +129,7 @@ function readQuestion({ question, options, multiple }: Record<string, unknown>):
   const known = [...new Map(choices.map((choice) => [choice.label, choice])).values()].slice(0, questionOptionsMax)
   const described = known.filter(({ description }) => description !== '' && description !== undefined)
   const detail = described.map(({ label, description }) => `${label}: ${description}`)
-  if (multiple === true && known.length > 1) detail.push('Several answers are possible, one a line.')
+  if (multiple === true && known.length > 1) detail.push('Several answers are possible, one per line.')
   return {
     title: clean(question) || 'The agent asks a question',
     detail: detail.join('\n'),
@@ -156,7 +153,7 @@ const texts = (list: unknown): string[] =>
     .slice(0, patternsMax)
     .map(clean)
 
-/** PostgreSQL holds no NUL and no half of a surrogate pair in text. */
+/** PostgreSQL rejects NUL and lone surrogates. */
 const clean = (text: unknown): string =>
   typeof text === 'string'
     ? text

@@ -1,4 +1,4 @@
-/** All SQL on what agents ask people. Each change records its event in the same transaction. */
+/** All SQL on the questions of agents. Each change records its event in the same transaction. */
 import {
   type Question,
   questionDetailMax,
@@ -14,9 +14,11 @@ import type { UserActor } from '../../auth/actor.ts'
 import type { DbOrTransaction, Row, Schema } from '../../db/schema.ts'
 import { shortened } from '../../events/record.ts'
 import { cutPage, readIdCursor } from '../../http/page.ts'
-import { tellSession } from '../tell.ts'
+import { recordSessionEvent } from '../record-event.ts'
 
 export type QuestionRow = Row<'session_questions'>
+
+const lateReason = 'There was no answer in time.'
 
 export interface NewQuestion {
   question_id: string
@@ -30,10 +32,9 @@ export interface NewQuestion {
   expires_at: Date | null
 }
 
-/** Settled questions of one session that are kept; a runtime that asks for ever fills no disk. */
-const settledKept = 500
+const closedMax = 500
 
-/** An answer that waits for delivery counts: the person is done with the question. */
+/** A question with an undelivered answer counts as answered. */
 export function statusOf(row: Pick<QuestionRow, 'status' | 'answer' | 'expires_at'>, now: Date): QuestionStatus {
   if (row.status !== 'open') return row.status
   if (row.answer !== null) return 'answered'
@@ -44,11 +45,10 @@ export function presentQuestion(row: QuestionRow, now: Date): Question {
   const { question_id, kind, title, detail, answer, asked_at, answered_by } = row
   const options = row.options as Question['options']
   const status = statusOf(row, now)
-  const reason = row.reason ?? (status === 'expired' ? 'There was no answer in time.' : null)
+  const reason = row.reason ?? (status === 'expired' ? lateReason : null)
   return { question_id, kind, title, detail, options, status, answer, asked_at, answered_by, reason }
 }
 
-/** Condition on a row of project_sessions: its agent waits for an answer. */
 export function isWaiting(eb: ExpressionBuilder<Schema, 'project_sessions'>) {
   return eb.exists(
     eb
@@ -64,15 +64,15 @@ export function isWaiting(eb: ExpressionBuilder<Schema, 'project_sessions'>) {
 }
 
 /**
- * Opens those that are new, while the session is meant to run as that generation. One that expired with an earlier generation opens
- * again when it is asked again under its id. Inside a transaction; answers with the questions that opened.
+ * Inserts new questions while the session is live in that generation, and returns them. A question that expired with an
+ * earlier generation opens again under its id. Needs a transaction.
  */
 export async function openQuestions(
   trx: DbOrTransaction,
   session: { session_id: string; generation?: number },
   asked: NewQuestion[],
 ): Promise<QuestionRow[]> {
-  // The end of a session takes the same lock, so no question opens behind it.
+  // The end of a session takes the same lock, so no question opens after it.
   const found = await trx
     .selectFrom('project_sessions')
     .selectAll()
@@ -98,7 +98,7 @@ export async function openQuestions(
         answered_by: null,
         answered_at: null,
         reason: null,
-        // Those of one request stay in their order, which is by time.
+        // Keeps the questions of one request in order, which is by time.
         asked_at: sql<string>`now() + make_interval(secs => ${question.position} * 0.001)`,
       })
       .onConflict((conflict) =>
@@ -113,7 +113,7 @@ export async function openQuestions(
       .executeTakeFirst()
     if (row === undefined) continue
     opened.push(row)
-    await tellSession(trx, 'session.question_asked', found, null, null, toldOf(row))
+    await recordSessionEvent(trx, 'session.question_asked', found, null, null, { question: questionSummary(row) })
   }
   if (opened.length > 0) await prune(trx, session.session_id)
   return opened
@@ -123,8 +123,7 @@ async function countOpen(trx: DbOrTransaction, sessionId: string): Promise<numbe
   const { open } = await trx
     .selectFrom('session_questions')
     .select(({ fn }) => fn.countAll<number>().as('open'))
-    .where('session_id', '=', sessionId)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ session_id: sessionId, status: 'open' }))
     .executeTakeFirstOrThrow()
   return Number(open)
 }
@@ -133,10 +132,10 @@ async function prune(trx: DbOrTransaction, sessionId: string): Promise<void> {
   await sql`
     delete from session_questions where question_id in (
       select question_id from session_questions where session_id = ${sessionId} and status <> 'open'
-      order by asked_at desc, question_id desc offset ${settledKept})`.execute(trx)
+      order by asked_at desc, question_id desc offset ${closedMax})`.execute(trx)
 }
 
-/** Which of the open ones are settled: one, all of a request of the runtime, or all of a session. */
+/** Selects open questions: one, all of a request of the runtime, or all of a session. */
 export interface Which {
   sessionId: string
   questionId?: string
@@ -144,16 +143,15 @@ export interface Which {
   runtimeId?: string
 }
 
-/** An answer that a person gave stays; `answer` fills it in where the runtime was answered directly. */
-export async function settleQuestions(
+/** Closes open questions. `answer` is set only where no person answered, because the runtime was answered directly. */
+export async function reconcileQuestions(
   trx: DbOrTransaction,
   which: Which,
   end: { status: 'answered'; answer?: string | null } | { status: 'expired'; reason: string },
 ): Promise<void> {
   let update = trx
     .updateTable('session_questions')
-    .where('session_id', '=', which.sessionId)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ session_id: which.sessionId, status: 'open' }))
     .returningAll()
   if (which.questionId !== undefined) update = update.where('question_id', '=', which.questionId)
   if (which.generation !== undefined) update = update.where('generation', '=', which.generation)
@@ -175,19 +173,21 @@ export async function settleQuestions(
     .executeTakeFirst()
   if (session === undefined) return
   for (const row of rows)
-    await tellSession(trx, 'session.question_answered', session, row.reason, answererOf(row), toldOf(row))
+    await recordSessionEvent(trx, 'session.question_answered', session, row.reason, answeringUser(row), {
+      question: questionSummary(row),
+    })
 }
 
-const toldOf = ({ question_id, kind, title, status }: QuestionRow) => ({
+const questionSummary = ({ question_id, kind, title, status }: QuestionRow) => ({
   ...{ question_id, kind, status },
   title: shortened(title),
 })
 
-function answererOf({ answered_by }: QuestionRow): UserActor | null {
+function answeringUser({ answered_by }: QuestionRow): UserActor | null {
   return answered_by === null ? null : { kind: 'user', user_id: answered_by, token_id: null, expires_at: null }
 }
 
-/** The answer of a person, to be delivered. Null when the question is not open any more. */
+/** Stores the answer of a person for delivery. Null when the question is no longer open. */
 export async function answerOpen(
   trx: DbOrTransaction,
   questionId: string,
@@ -196,8 +196,7 @@ export async function answerOpen(
   const row = await trx
     .updateTable('session_questions')
     .set({ answer: given.answer, answered_by: given.by, answered_at: given.at })
-    .where('question_id', '=', questionId)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ question_id: questionId, status: 'open' }))
     .where('answer', 'is', null)
     .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', given.at.toISOString())]))
     .returningAll()
@@ -213,8 +212,7 @@ export async function getQuestion(
   const row = await db
     .selectFrom('session_questions')
     .selectAll()
-    .where('session_id', '=', sessionId)
-    .where('question_id', '=', questionId)
+    .where((eb) => eb.and({ session_id: sessionId, question_id: questionId }))
     .executeTakeFirst()
   return row ?? null
 }
@@ -244,7 +242,7 @@ export async function listQuestions(
   return cutPage(await query.execute(), page.limit, (last) => [last.asked_at, last.question_id])
 }
 
-/** The open questions that the runtime of one sandbox asked, oldest first. */
+/** The open questions of the runtime in one sandbox, oldest first. */
 export async function openOfRuntime(
   db: DbOrTransaction,
   of: { sessionId: string; generation: number },
@@ -252,9 +250,7 @@ export async function openOfRuntime(
   const rows = await db
     .selectFrom('session_questions')
     .selectAll()
-    .where('session_id', '=', of.sessionId)
-    .where('generation', '=', of.generation)
-    .where('status', '=', 'open')
+    .where((eb) => eb.and({ session_id: of.sessionId, generation: of.generation, status: 'open' }))
     .where('runtime_id', 'is not', null)
     .orderBy('asked_at')
     .orderBy('position')
@@ -275,7 +271,7 @@ export async function sessionsWithAnswers(db: DbOrTransaction): Promise<string[]
   return rows.map((row) => row.session_id)
 }
 
-/** Settles those that ran out of time, and forgets what connectors were asked a week ago. */
+/** Expires late questions, and deletes closed connector approvals after a week. */
 export async function expireLate(db: DbOrTransaction): Promise<void> {
   const late = await db
     .selectFrom('session_questions')
@@ -285,7 +281,7 @@ export async function expireLate(db: DbOrTransaction): Promise<void> {
     .limit(500)
     .execute()
   for (const { session_id: sessionId, question_id: questionId } of late)
-    await settleQuestions(db, { sessionId, questionId }, { status: 'expired', reason: 'There was no answer in time.' })
+    await reconcileQuestions(db, { sessionId, questionId }, { status: 'expired', reason: lateReason })
   await sql`delete from session_questions where question_id in (
     select question_id from session_questions
     where kind = 'connector' and status <> 'open' and asked_at < now() - interval '7 days' limit 1000)`.execute(db)

@@ -1,7 +1,7 @@
-/** The service's list of files and the viewer's parsed patch, brought together. */
+/** Joins the service's list of files with the parsed patch. */
 import type { FileDiffMetadata } from '@pierre/diffs'
-import type { Diff } from '../../../queries.ts'
-import { type PatchHeader, patchFiles } from './patch-files.ts'
+import type { Diff } from '../queries.ts'
+import { type PatchHeader, patchFiles } from '../diff/patch-files.ts'
 
 export interface ChangedFile {
   path: string
@@ -9,15 +9,15 @@ export interface ChangedFile {
   status: 'added' | 'modified' | 'deleted' | 'renamed'
   additions: number
   deletions: number
-  /** What the viewer shows; null for a file without text to show, and for one that was not read yet. */
+  /** The parsed lines; null for a file without a text diff, and until the file is read. */
   view: FileDiffMetadata | null
-  /** Why there will be no view. */
+  /** Why there is no text diff. */
   reason: 'binary' | 'truncated' | 'empty' | null
-  /** Its lines, until they were read. */
+  /** Reads the lines; null afterwards. */
   unread: (() => FileDiffMetadata | null) | null
-  /** Changes with what the file became: a mark set under it ends when the file changes, however it is compared. */
+  /** Identifies the new content. A viewed mark applies to one version, independent of the comparison. */
   version: string
-  /** The comparison it is of: the viewer draws a file anew when this changes. */
+  /** Identifies the compared commits. The viewer renders a file again when this changes. */
   comparison: string
 }
 
@@ -54,10 +54,10 @@ export function readFile(file: ChangedFile): ChangedFile {
   return { ...file, view: view === null ? null : asWhole(view), unread: null }
 }
 
-/** Lines of context git puts around a change. */
+/** Git's context lines around a change. */
 const contextLines = 3
 
-/** A patch that begins with the first line and ends with the last is the whole file: nothing more is to be loaded. */
+/** If one hunk covers the whole file, no more context can be loaded. */
 function asWhole(view: FileDiffMetadata): FileDiffMetadata {
   const [hunk, ...others] = view.hunks
   const last = hunk?.hunkContent.at(-1)
@@ -66,7 +66,7 @@ function asWhole(view: FileDiffMetadata): FileDiffMetadata {
   return { ...view, isPartial: false }
 }
 
-/** Without content of its own (a new name, a new mode) a file stays as it was seen; one left out of the patch is seen at this head alone. */
+/** A rename or mode change keeps its version. A file omitted from the patch has one version for each head. */
 function versionOf(status: ChangedFile['status'], header: PatchHeader | null, headSha: string): string {
   if (header === null) return headSha
   return status === 'deleted' ? `deleted ${header.prevObjectId}` : (header.newObjectId ?? 'unchanged')

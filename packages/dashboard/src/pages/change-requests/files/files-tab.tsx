@@ -2,26 +2,26 @@ import type { SelectedLineRange } from '@pierre/diffs'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../../api.ts'
-import { Answer } from '../../../components/answer.tsx'
+import { QueryResult } from '../../../components/query-result.tsx'
 import { Failure } from '../../../components/failure.tsx'
-import { useKept } from '../../../kept.ts'
-import { type ChangeRequest, type Diff, diff } from '../../../queries.ts'
+import { useStored } from '../../../browser/use-stored.ts'
+import { type ChangeRequest, type Diff, diff } from '../queries.ts'
 import { Empty } from '../../../ui/card.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import type { ChangedFile } from './changed-files.ts'
-import { wholeFile } from './context.ts'
-import { draftAt } from './draft-at.ts'
-import { type DraftComment, useDrafts } from './drafts.ts'
-import { type Look, useLooks } from './looked.ts'
-import { isPicture, PlainFiles } from './plain-files.tsx'
-import { SendReview } from './send-review.tsx'
-import { AllOfIt, SinceWords } from './since-words.tsx'
+import { wholeFile } from '../diff/context.ts'
+import { draftAt } from '../review/draft-at.ts'
+import { type DraftComment, useDrafts } from '../review/drafts.ts'
+import { type Viewed, useLastViewed } from './last-viewed.ts'
+import { isPicture, PlainFiles } from '../diff/plain-files.tsx'
+import { SendReview } from '../review/send-review.tsx'
+import { AllChanges, SinceLabel } from './since-label.tsx'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
 import { Toggle, Toolbar, type View } from './toolbar.tsx'
 import { FileTree } from './tree.tsx'
 import { useChangedFiles } from './use-changed-files.ts'
-import { useIgnoreWhitespace } from './whitespace.ts'
-import { Highlighting, Viewer, type ViewerHandle } from './viewer.tsx'
+import { ignoreWhitespace as stored } from '../diff/whitespace.ts'
+import { Highlighting, Viewer, type ViewerHandle } from '../diff/viewer.tsx'
 
 const noMarks: Record<string, string> = {}
 
@@ -33,27 +33,27 @@ export default function FilesTab({
 }: {
   projectId: string
   cr: ChangeRequest
-  /** Only what came after this head. */
+  /** Show only changes after this head. */
   since: string | null
   onSince: (since: string | null) => void
 }) {
-  const [ignoreWhitespace, setIgnoreWhitespace] = useIgnoreWhitespace()
-  // What was asked for before stays until the next is there, so that whoever pressed a button keeps the focus on it.
+  const [ignoreWhitespace, setIgnoreWhitespace] = useStored(...stored)
+  // The previous diff stays until the next one arrives, so that a pressed button keeps the focus.
   const found = useQuery({
     ...diff(projectId, cr, { since, ignoreWhitespace }),
     placeholderData: (before) => (before?.cr_id === cr.cr_id ? before : undefined),
   })
-  const look = useLooks(cr.cr_id, found.isPlaceholderData ? null : (found.data?.head_sha ?? null))
-  if (since !== null && isRefusedSince(found.error)) return <GoneSince error={found.error} />
+  const lastViewed = useLastViewed(cr.cr_id, found.isPlaceholderData ? null : (found.data?.head_sha ?? null))
+  if (since !== null && isUnknownSince(found.error)) return <UnknownSince error={found.error} />
   return (
     <Highlighting>
-      <Answer of={found} what="the changes">
+      <QueryResult of={found} what="the diff">
         {(data) => (
           <Files
             projectId={projectId}
             cr={cr}
             diff={data}
-            look={look}
+            lastViewed={lastViewed}
             since={since}
             onSince={onSince}
             busy={found.isPlaceholderData}
@@ -61,7 +61,7 @@ export default function FilesTab({
             onIgnoreWhitespace={setIgnoreWhitespace}
           />
         )}
-      </Answer>
+      </QueryResult>
     </Highlighting>
   )
 }
@@ -70,7 +70,7 @@ function Files({
   projectId,
   cr,
   diff,
-  look,
+  lastViewed,
   since,
   onSince,
   busy,
@@ -80,24 +80,24 @@ function Files({
   projectId: string
   cr: ChangeRequest
   diff: Diff
-  look: Look | null
+  lastViewed: Viewed | null
   since: string | null
   onSince: (since: string | null) => void
   busy: boolean
   ignoreWhitespace: boolean
   onIgnoreWhitespace: (on: boolean) => void
 }) {
-  const [isDrawn, setDrawn] = useState(false)
-  const files = useChangedFiles(diff, isDrawn)
+  const [isRendered, setRendered] = useState(false)
+  const files = useChangedFiles(diff, isRendered)
   const headSha = diff.head_sha
   const viewer = useRef<ViewerHandle>(null)
-  const wanted = useRef<string | null>(null)
+  const scrollTarget = useRef<string | null>(null)
   const [current, setCurrent] = useState<string | null>(null)
   const [openDraft, setOpenDraft] = useState<string | null>(null)
-  const [keysShown, setKeysShown] = useState(false)
-  const [layout, setLayout] = useKept<'split' | 'unified'>('svc-diff-layout', innerWidth < 900 ? 'unified' : 'split')
-  const [wrap, setWrap] = useKept('svc-diff-wrap', false)
-  const [marks, setMarks] = useKept(`svc-viewed-${cr.cr_id}`, noMarks)
+  const [areKeysShown, setKeysShown] = useState(false)
+  const [layout, setLayout] = useStored<'split' | 'unified'>('svc-diff-layout', innerWidth < 900 ? 'unified' : 'split')
+  const [wrap, setWrap] = useStored('svc-diff-wrap', false)
+  const [marks, setMarks] = useStored(`svc-viewed-${cr.cr_id}`, noMarks)
   const { drafts, save, remove, clear } = useDrafts(cr.cr_id)
   const isViewed = useCallback((file: ChangedFile) => marks[file.path] === file.version, [marks])
   const viewedCount = files.filter(isViewed).length
@@ -105,11 +105,11 @@ function Files({
 
   const show = (path: string) => {
     setCurrent(path)
-    wanted.current = path
-    scrollToWanted(viewer.current, wanted, files)
+    scrollTarget.current = path
+    scrollToWanted(viewer.current, scrollTarget, files)
   }
-  // One that was not read yet comes within moments, and is scrolled to then.
-  useEffect(() => scrollToWanted(viewer.current, wanted, files), [files])
+  // A file that is still being read is scrolled to once it is read.
+  useEffect(() => scrollToWanted(viewer.current, scrollTarget, files), [files])
   const step = (by: number, fits: (file: ChangedFile) => boolean = () => true) => {
     const at = files.findIndex(({ path }) => path === current)
     const rest = by > 0 ? files.slice(at + 1) : files.slice(0, Math.max(at, 0)).toReversed()
@@ -156,9 +156,9 @@ function Files({
         <p className="min-w-40 flex-1 text-sm text-dim" role="status">
           {viewedCount} of {files.length} files viewed
         </p>
-        {look !== null && look.sha !== headSha && (
-          <Toggle on={since === look.sha} onChange={(on) => onSince(on ? look.sha : null)}>
-            Since you last looked
+        {lastViewed !== null && lastViewed.sha !== headSha && (
+          <Toggle on={since === lastViewed.sha} onChange={(on) => onSince(on ? lastViewed.sha : null)}>
+            Since your last visit
           </Toggle>
         )}
         {currentFile !== null && (
@@ -167,21 +167,21 @@ function Files({
           </Toggle>
         )}
       </Toolbar>
-      {diff.since !== undefined && <SinceWords since={diff.since} baseRef={cr.base_ref} look={look} />}
-      {diff.whitespace_only !== undefined && <LeftOut paths={diff.whitespace_only} />}
+      {diff.since !== undefined && <SinceLabel since={diff.since} baseRef={cr.base_ref} lastViewed={lastViewed} />}
+      {diff.whitespace_only !== undefined && <WhitespaceNote paths={diff.whitespace_only} />}
       {diff.truncated && (
-        <Notice tone="warn" title="This change is too large to show whole.">
-          All files are listed; the patch of some is left out. The whole of it: svc cr diff {cr.number}
+        <Notice tone="warn" title="This change is too large to show in full">
+          All files are listed, but some diffs are omitted. To see all of it, run: svc cr diff {cr.number}
         </Notice>
       )}
       {context.failed !== null && <Failure error={context.failed} />}
       {files.length === 0 ? (
         <Empty>
           {diff.whitespace_only?.length
-            ? 'Nothing but whitespace is changed.'
+            ? 'Only whitespace changed.'
             : diff.since === undefined
-              ? 'Nothing is changed.'
-              : 'Nothing was changed since.'}
+              ? 'No changes.'
+              : 'No changes since then.'}
         </Empty>
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-4 md:grid-cols-[16rem_minmax(0,1fr)]">
@@ -199,7 +199,7 @@ function Files({
                 drafts={drafts}
                 openDraft={openDraft}
                 load={context.load}
-                onDrawn={() => setDrawn(true)}
+                onRendered={() => setRendered(true)}
                 onComment={comment}
                 onSave={(draft: DraftComment, text: string) => {
                   save({ ...draft, text })
@@ -222,26 +222,26 @@ function Files({
         </div>
       )}
       <SendReview projectId={projectId} cr={cr} headSha={headSha} drafts={drafts} onSent={clear} />
-      <ShortcutsDialog open={keysShown} onOpenChange={setKeysShown} />
+      <ShortcutsDialog open={areKeysShown} onOpenChange={setKeysShown} />
     </div>
   )
 }
 
-/** The service does not know that commit, or not any more. */
-function isRefusedSince(error: Error | null): error is ApiError {
+/** The service does not have this commit. */
+function isUnknownSince(error: Error | null): error is ApiError {
   const issues = error instanceof ApiError ? error.detail.issues : undefined
   return Array.isArray(issues) && issues.some((issue: { path?: unknown }) => issue.path === 'since')
 }
 
-function GoneSince({ error }: { error: ApiError }) {
+function UnknownSince({ error }: { error: ApiError }) {
   return (
-    <Notice tone="warn" title={error.message} action={<AllOfIt />}>
-      So what came after it cannot be told apart.
+    <Notice tone="warn" title={error.message} action={<AllChanges />}>
+      Changes since that commit can't be shown.
     </Notice>
   )
 }
 
-/** Loads the whole of a file when lines around its changes are asked for, and keeps why it could not. */
+/** Loads a whole file to show more context, and keeps the error if that fails. */
 function useContextLines(projectId: string, headSha: string) {
   const [failed, setFailed] = useState<Error | null>(null)
   const load = useCallback(
@@ -263,21 +263,25 @@ function useContextLines(projectId: string, headSha: string) {
 
 const namedMax = 5
 
-function LeftOut({ paths }: { paths: string[] }) {
+function WhitespaceNote({ paths }: { paths: string[] }) {
   const named = paths.slice(0, namedMax).join(', ')
   const more = paths.length - namedMax
   return (
     <p className="text-sm break-words text-dim" role="status">
-      Lines that differ in whitespace alone are shown as the same.
+      Whitespace changes are hidden.
       {paths.length > 0 &&
-        ` ${paths.length === 1 ? '1 file changes' : `${paths.length} files change`} nothing else and ${paths.length === 1 ? 'is' : 'are'} left out: ${named}${more > 0 ? ` and ${more} more` : ''}.`}
+        ` ${paths.length === 1 ? '1 file has' : `${paths.length} files have`} no other changes: ${named}${more > 0 ? ` and ${more} more` : ''}.`}
     </p>
   )
 }
 
-function scrollToWanted(viewer: ViewerHandle | null, wanted: { current: string | null }, files: ChangedFile[]): void {
-  const id = wanted.current
+function scrollToWanted(
+  viewer: ViewerHandle | null,
+  scrollTarget: { current: string | null },
+  files: ChangedFile[],
+): void {
+  const id = scrollTarget.current
   if (id === null || viewer === null || files.find(({ path }) => path === id)?.unread != null) return
-  wanted.current = null
+  scrollTarget.current = null
   viewer.scrollTo({ type: 'item', id, align: 'start', behavior: 'instant' })
 }

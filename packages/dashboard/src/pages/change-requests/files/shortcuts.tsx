@@ -3,23 +3,23 @@ import { useEffect } from 'react'
 
 const keys: [string, string][] = [
   ['j', 'Next file'],
-  ['k', 'File before'],
-  ['n', 'Next file not viewed yet'],
-  ['v', 'Mark as viewed, or not'],
+  ['k', 'Previous file'],
+  ['n', 'Next unviewed file'],
+  ['v', 'Mark as viewed or not viewed'],
   ['c', 'Comment on the first line of the file'],
-  ['s', 'Side by side, or one column'],
-  ['w', 'With or without changes of whitespace'],
-  ['?', 'This list'],
+  ['s', 'Switch between split and unified'],
+  ['w', 'Show or hide whitespace changes'],
+  ['?', 'Show keyboard shortcuts'],
 ]
 
-/** Single keys, as long as nobody writes. */
+/** Single-key shortcuts, except while the user types. */
 export function useShortcuts(actions: Record<string, () => void>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const target = event.composedPath()[0]
-      const writes =
+      const isTyping =
         target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-      if (writes || event.ctrlKey || event.metaKey || event.altKey) return
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
       const action = actions[event.key]
       if (action === undefined) return
       event.preventDefault()
@@ -36,7 +36,7 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
         <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 w-80 max-w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 rounded-lg border border-line bg-ground p-5 outline-none">
-          <Dialog.Title className="mb-3 font-semibold">Keys</Dialog.Title>
+          <Dialog.Title className="mb-3 font-semibold">Keyboard shortcuts</Dialog.Title>
           <dl className="grid grid-cols-[3rem_1fr] gap-y-2 text-sm">
             {keys.map(([key, what]) => (
               <div key={key} className="contents">

@@ -7,7 +7,7 @@ export interface View {
   ignoreWhitespace: boolean
 }
 
-/** How the change is shown. */
+/** The display options of the diff. */
 export function Toolbar({
   view,
   onView,
@@ -18,18 +18,13 @@ export function Toolbar({
   view: View
   onView: (view: View) => void
   onKeys: () => void
-  /** What is shown is still of the choice before. */
+  /** The diff for the new options is still loading. */
   busy: boolean
   children: ReactNode
 }) {
   const { layout, wrap, ignoreWhitespace } = view
   return (
-    <div
-      role="toolbar"
-      aria-label="How the change is shown"
-      aria-busy={busy}
-      className="flex flex-wrap items-center gap-2"
-    >
+    <div role="toolbar" aria-label="Diff options" aria-busy={busy} className="flex flex-wrap items-center gap-2">
       {children}
       <Toggle on={ignoreWhitespace} onChange={(on) => onView({ ...view, ignoreWhitespace: on })}>
         Ignore whitespace
@@ -38,9 +33,9 @@ export function Toolbar({
         Wrap lines
       </Toggle>
       <Button onClick={() => onView({ ...view, layout: layout === 'split' ? 'unified' : 'split' })}>
-        {layout === 'split' ? 'One column' : 'Side by side'}
+        {layout === 'split' ? 'Unified view' : 'Split view'}
       </Button>
-      <Button kind="quiet" onClick={onKeys} aria-label="Keys">
+      <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts">
         ?
       </Button>
     </div>

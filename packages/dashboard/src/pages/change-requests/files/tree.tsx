@@ -1,14 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ChangedFile } from './changed-files.ts'
-import { visibleName } from '../../../ui/drawn/visible.ts'
+import { visibleName } from '../../../ui/sanitizing-jsx/visible.ts'
 
 const signs = { added: '+', modified: '±', deleted: '−', renamed: '→' } as const
 const tones = { added: 'text-good', modified: 'text-warn', deleted: 'text-bad', renamed: 'text-accent' } as const
 const filePx = 28
 const folderPx = 24
 
-/** The changed files by folder, with a filter. Of thousands, those in sight are in the document. */
+/** The changed files by folder, with a filter. Only the visible rows are in the document. */
 export function FileTree({
   files,
   viewed,
@@ -22,8 +22,8 @@ export function FileTree({
 }) {
   const [filter, setFilter] = useState('')
   const found = useMemo(() => {
-    const wanted = filter.toLowerCase()
-    return wanted === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(wanted))
+    const text = filter.toLowerCase()
+    return text === '' ? files : files.filter(({ path }) => path.toLowerCase().includes(text))
   }, [files, filter])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
@@ -33,7 +33,7 @@ export function FileTree({
     estimateSize: (index) => filePx + (beginsFolder(found, index) ? folderPx : 0),
     overscan: 8,
   })
-  // The filter changes which row begins a folder, and with that how high it is.
+  // The filter changes which rows start a folder, and so their height.
   useEffect(() => virtual.measure(), [virtual, found.length])
   const at = current === null ? -1 : found.findIndex(({ path }) => path === current)
   useEffect(() => {

@@ -1,33 +1,33 @@
-/** The files of a diff as they are read: those of the first screen at once, the others a few milliseconds at a time. */
+/** Reads the files of a diff: the first screen at once, the others in slices of a few milliseconds. */
 import { useEffect, useState } from 'react'
-import type { Diff } from '../../../queries.ts'
+import type { Diff } from '../queries.ts'
 import { type ChangedFile, changedFiles, readFile } from './changed-files.ts'
 
-/** A frame has 16, of which drawing needs some. */
+/** Part of a frame's 16 ms, because rendering needs some. */
 const sliceMs = 8
-/** Nobody waits for the files below the first screen before they see it. */
+/** The files of the first screen. */
 const firstFiles = 30
-/** So many more are shown together: each showing costs something for all files, and too many at once are one long task. */
+/** The files that one render adds. Each render costs time for all files, and too many at once block the page. */
 const shownTogether = 150
 
 interface Reading {
   diff: Diff
   files: ChangedFile[]
-  /** So many of them have their lines. */
+  /** The number of files that have their lines. */
   read: number
 }
 
-/** `isDrawn`: the first screen is, so that reading on takes no time from it. */
-export function useChangedFiles(diff: Diff, isDrawn: boolean): ChangedFile[] {
+/** `isRendered`: the first screen is rendered, so reading the others does not delay it. */
+export function useChangedFiles(diff: Diff, isRendered: boolean): ChangedFile[] {
   const [reading, setReading] = useState(() => begin(diff))
-  // The files of another diff are there at once, not after a frame with those of the one before.
+  // A new diff shows its own files immediately, not after a frame with the old ones.
   const current = reading.diff === diff ? reading : begin(diff)
   if (current !== reading) setReading(current)
-  const mayReadOn = isDrawn || current.files.slice(0, current.read).every(({ view }) => view === null)
+  const canContinue = isRendered || current.files.slice(0, current.read).every(({ view }) => view === null)
   useEffect(() => {
-    if (!mayReadOn) return undefined
+    if (!canContinue) return undefined
     return readOn(current, (more) => setReading((before) => (before === current ? more : before)))
-  }, [current, mayReadOn])
+  }, [current, canContinue])
   return current.files
 }
 
@@ -40,7 +40,7 @@ function begin(diff: Diff): Reading {
   }
 }
 
-/** Answers with what ends it. */
+/** Returns a function that stops reading. */
 function readOn({ diff, files, read }: Reading, show: (more: Reading) => void): () => void {
   const to = Math.min(files.length, read + shownTogether)
   const next = [...files]

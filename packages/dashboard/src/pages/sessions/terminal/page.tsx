@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { Answer } from '../../../components/answer.tsx'
-import { useProject } from '../../../components/project-shell.tsx'
+import { QueryResult } from '../../../components/query-result.tsx'
+import { useProject } from '../../../components/shell/project-shell.tsx'
 import { SessionStatus } from '../../../components/status.tsx'
-import { paths } from '../../../paths.ts'
-import { session } from '../../../queries.ts'
+import { session } from '../queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/card.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import { Shell } from './shell.tsx'
+import { SessionLink } from '../../../components/links.tsx'
 
 const route = getRouteApi('/shell/projects/$project/sessions/$sessionId/terminal')
 
-/** A shell beside the agent: as the same user, in the same work tree. */
+/** A shell beside the agent, with the same user and work tree. */
 export function TerminalPage() {
   const { project_id, slug } = useProject()
   const { sessionId } = route.useParams()
@@ -22,20 +22,15 @@ export function TerminalPage() {
   const [opened, setOpened] = useState(1)
   const back = useRef<HTMLAnchorElement>(null)
   return (
-    <Answer of={found} what="the session">
+    <QueryResult of={found} what="the session">
       {({ name, status, is_busy: isBusy, waiting_for: waitingFor }) => (
         <div className="flex flex-col gap-3">
           <header className="flex flex-wrap items-center gap-2">
             <h1 className="text-xl font-semibold">
-              Terminal of{' '}
-              <Link
-                ref={back}
-                to={paths.session}
-                params={{ project: slug, sessionId }}
-                className="text-accent underline"
-              >
+              Terminal for{' '}
+              <SessionLink ref={back} project={slug} sessionId={sessionId}>
                 {name}
-              </Link>
+              </SessionLink>
             </h1>
             <SessionStatus status={status} isBusy={isBusy} waitingFor={waitingFor} />
           </header>
@@ -51,7 +46,7 @@ export function TerminalPage() {
                       setOpened(opened + 1)
                     }}
                   >
-                    Open another
+                    Open new terminal
                   </Button>
                 )
               }
@@ -67,16 +62,14 @@ export function TerminalPage() {
                 onLeave={() => back.current?.focus()}
               />
               <p className="text-sm text-dim">
-                You are the user the agent is. Ctrl+Shift+↑ leaves the terminal for the page.
+                The shell runs as the agent's user. Press Ctrl+Shift+↑ to leave the terminal.
               </p>
             </>
           ) : (
-            <Empty>
-              The session is {status}, so there is no sandbox to look into. A prompt or a restart makes one.
-            </Empty>
+            <Empty>The session is {status} and has no sandbox. Restart it or send a prompt to open a terminal.</Empty>
           )}
         </div>
       )}
-    </Answer>
+    </QueryResult>
   )
 }

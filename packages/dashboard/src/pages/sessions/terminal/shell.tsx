@@ -1,10 +1,10 @@
-import { type TerminalEnd, type TerminalResize, terminalRoute } from '@svc/contract/terminal'
+import { readTerminalEnd, type TerminalResize, terminalRoute } from '@svc/contract/daemon/terminal'
 import { FitAddon } from '@xterm/addon-fit'
 import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef } from 'react'
 
-/** One shell for as long as it is on the page. */
+/** One shell, which ends when this component unmounts. */
 export function Shell({
   projectId,
   sessionId,
@@ -17,11 +17,11 @@ export function Shell({
   onLeave: () => void
 }) {
   const place = useRef<HTMLDivElement>(null)
-  const tell = useRef({ onEnd, onLeave })
-  tell.current = { onEnd, onLeave }
+  const callbacks = useRef({ onEnd, onLeave })
+  callbacks.current = { onEnd, onLeave }
   useEffect(() => {
-    const shell = openShell(place.current!, address(projectId, sessionId), tell.current.onEnd, () =>
-      tell.current.onLeave(),
+    const shell = openShell(place.current!, address(projectId, sessionId), callbacks.current.onEnd, () =>
+      callbacks.current.onLeave(),
     )
     return () => shell.close()
   }, [projectId, sessionId])
@@ -61,12 +61,14 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
     terminal.focus()
   })
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
-    if (typeof data === 'string') reason = (JSON.parse(data) as TerminalEnd).reason
+    if (typeof data === 'string') reason = readTerminalEnd(data)?.reason ?? reason
     else terminal.write(new Uint8Array(data))
   })
   socket.addEventListener('close', () => {
     terminal.options.disableStdin = true
-    onEnd(reason ?? (isOpen ? 'The connection ended: the session stopped, or you were signed out.' : couldNotOpen))
+    onEnd(
+      reason ?? (isOpen ? 'The connection ended because the session stopped or you were signed out.' : couldNotOpen),
+    )
   })
   const send = (bytes: Uint8Array<ArrayBuffer> | string) => {
     if (socket.readyState === WebSocket.OPEN) socket.send(bytes)
@@ -77,13 +79,13 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
   terminal.onResize(({ cols, rows }) =>
     send(JSON.stringify({ type: 'resize', columns: cols, rows } satisfies TerminalResize)),
   )
-  // Tab and Escape belong to the shell, so the way back to the page has to be a key of its own.
+  // The shell uses Tab and Escape, so leaving it needs its own key.
   terminal.attachCustomKeyEventHandler((event) => {
     if (!(event.ctrlKey && event.shiftKey && event.key === 'ArrowUp')) return true
     if (event.type === 'keydown') onLeave()
     return false
   })
-  const unfollow = followTheme(() => {
+  const unfollowTheme = followTheme(() => {
     terminal.options.theme = themeOf(place)
   })
   const resized = new ResizeObserver(() => fit.fit())
@@ -91,17 +93,18 @@ function openShell(place: HTMLElement, url: URL, onEnd: (reason: string) => void
   return {
     close() {
       resized.disconnect()
-      unfollow()
+      unfollowTheme()
       socket.close()
       terminal.dispose()
     },
   }
 }
 
-/** A browser does not tell a page why a WebSocket was refused. */
-const couldNotOpen = 'The terminal could not be opened. Does the session run, and may you write to the project?'
+/** A browser does not report why a WebSocket was refused. */
+const couldNotOpen =
+  "Couldn't open the terminal. Check that the session is running and that you can write to the project."
 
-/** The page's own colours: what programs colour has to stand on them. */
+/** The page's colors, so that colored output is readable on them. */
 function themeOf(place: HTMLElement): ITheme {
   const style = getComputedStyle(place)
   const isDark = matchesDark()
@@ -110,11 +113,11 @@ function themeOf(place: HTMLElement): ITheme {
     foreground: isDark ? '#e8ebef' : '#171b21',
     cursor: isDark ? '#9db2ff' : '#3451d1',
     selectionBackground: isDark ? '#3a4664' : '#c8d2ff',
-    ...(isDark ? {} : lightColours),
+    ...(isDark ? {} : lightColors),
   }
 }
 
-/** It moves with the system's, or when the person chooses another one. */
+/** The theme changes with the system's, or when the user chooses another one. */
 function followTheme(onChange: () => void): () => void {
   const system = matchMedia('(prefers-color-scheme: dark)')
   system.addEventListener('change', onChange)
@@ -131,8 +134,8 @@ function matchesDark(): boolean {
   return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
 }
 
-/** The usual sixteen are made for black; on white they have to be darker to be read. */
-const lightColours: ITheme = {
+/** The default colors are made for black. On white they must be darker. */
+const lightColors: ITheme = {
   green: '#18703a',
   brightGreen: '#18703a',
   yellow: '#8a5300',

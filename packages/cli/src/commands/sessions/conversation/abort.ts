@@ -1,0 +1,32 @@
+import { reply } from '../../../api.ts'
+import { command } from '../../../arguments/command.ts'
+import { abortTurn } from '../../../conversation/turn.ts'
+import { bold, green } from '../../../terminal/output.ts'
+import { resolveSessionId } from '../find.ts'
+import { sessionArg, shortId } from '../labels.ts'
+
+export const abort = command({
+  summary: 'Abort the current turn of a session; the session keeps running',
+  about: ['Also cancels queued prompts. Changes stay in the work tree.'],
+  scope: 'project',
+  args: { id: sessionArg },
+  examples: ['svc sessions abort 8f3a1c20', 'svc sessions abort 8f3a1c20 --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const where = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
+    const session = await reply(
+      api.GET('/v1/projects/{projectId}/sessions/{sessionId}', {
+        params: { path: where, query: { include: 'activity' } },
+      }),
+    )
+    const wasBusy = session.is_busy === true
+    // Send it regardless: the agent may have started a turn since.
+    await abortTurn(api, where)
+    const { out } = ctx
+    if (out.json) return out.document({ session_id: where.sessionId, was_busy: wasBusy })
+    const id = shortId(where.sessionId, out.terminal)
+    if (wasBusy) out.line(green('✓ '), 'Aborted the turn of ', bold(session.name), `  ${id}`)
+    else out.line('The agent of ', bold(session.name), ' was idle', `  ${id}`)
+    out.note(ctx.next(`svc sessions chat ${id}`))
+  },
+})

@@ -1,0 +1,98 @@
+import type { ApiClient } from '@svc/contract/api'
+import type { Session } from '../../../api-types.ts'
+import { abortOnInterrupt } from '../../../conversation/abort-on-interrupt.ts'
+import { pick } from '../../../terminal/ask.ts'
+import { attachFlag, readAttachments } from '../../../conversation/attachments.ts'
+import { command } from '../../../arguments/command.ts'
+import type { Context } from '../../../context.ts'
+import { followTurn } from '../../../conversation/turn.ts'
+import { Refusal, UsageError } from '../../../errors.ts'
+import { printConversation } from '../../../conversation/print.ts'
+import { valueOrStdin } from '../../../terminal/read-stdin.ts'
+import { watchStart } from '../../../conversation/start-phases.ts'
+import { ago } from '../../../terminal/time.ts'
+import { allSessions, getSession, resolveSessionId } from '../find.ts'
+import { startSession } from '../lifecycle/start.ts'
+import { isStarting } from '../labels.ts'
+
+export const chat = command({
+  summary: 'Talk with the agent of a session',
+  about: [
+    'With --prompt, sends one prompt: the answer goes to stdout, tool calls and progress to stderr. Otherwise opens a conversation, in which Ctrl-C aborts the turn and Ctrl-D leaves.',
+  ],
+  scope: 'project',
+  args: {
+    id: {
+      summary: 'Session id (default: the only running one; on a terminal a picker)',
+      names: 'session',
+      optional: true,
+    },
+  },
+  flags: {
+    prompt: { kind: 'text', summary: 'Send one prompt; - reads stdin', value: 'text' },
+    attach: attachFlag,
+    new: { kind: 'switch', summary: 'Start a new session' },
+  },
+  examples: [
+    'svc sessions chat 8f3a1c20',
+    'svc sessions chat --new --prompt "Which tests fail, and why?"',
+    'svc sessions chat 8f3a1c20 --prompt "Match this mockup" --attach mockup.png',
+  ],
+  async run(ctx, { args, flags }) {
+    if (flags.new && args.id !== undefined) throw new UsageError("--new starts a session, so it can't take an <id>")
+    if (flags.prompt === undefined && !ctx.interactive)
+      throw new UsageError('Missing --prompt <text>', {
+        hint: 'A conversation needs a terminal; without one, send a single prompt.',
+        next: [`svc sessions chat ${args.id ?? '<id>'} --prompt "<text>"`],
+      })
+    const prompt = flags.prompt === undefined ? null : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
+    if (prompt !== null && prompt.trim() === '') throw new UsageError('--prompt is empty')
+    const files = await readAttachments(ctx.io, flags.attach)
+    const { api, projectId } = await ctx.project()
+    const session = flags.new
+      ? await startSession(ctx, api, projectId, {})
+      : await chooseSession(ctx, api, projectId, args.id)
+    if (isStarting(session)) await watchStart(ctx, api, session)
+    else if (session.status !== 'running') ctx.out.progress(`The session is ${session.status}: the prompt restarts it.`)
+    const where = { projectId, sessionId: session.session_id }
+    if (prompt === null) {
+      const { converse } = await import('../../../conversation/prompt-loop.ts')
+      return converse(ctx, api, where, session.last_turn_error?.message ?? null, files)
+    }
+    // Ctrl-C cancels the answer: abort the turn before leaving.
+    const printer = printConversation(ctx, { sessionId: session.session_id })
+    const release = abortOnInterrupt(ctx, api, where, printer)
+    try {
+      await followTurn(ctx.io, api, where, { text: prompt, ...files }, printer)
+    } finally {
+      release()
+    }
+  },
+})
+
+async function chooseSession(
+  ctx: Context,
+  api: ApiClient,
+  projectId: string,
+  given: string | undefined,
+): Promise<Session> {
+  if (given !== undefined) return getSession(api, projectId, await resolveSessionId(api, projectId, given))
+  const all = await allSessions(api, projectId)
+  const alive = all.filter((session) => session.status === 'running' || isStarting(session))
+  if (alive.length === 1) return alive[0]!
+  const choices = all.filter((session) => session.status !== 'failed')
+  if (choices.length === 0)
+    throw new Refusal('not_found', 'This project has no sessions', {
+      next: ['svc sessions chat --new', 'svc sessions new --prompt "<what to do>"'],
+    })
+  return pick(ctx, {
+    question: 'Which session?',
+    missing: '<id>: the project has several sessions',
+    corrected: 'svc sessions chat <id> --prompt "<text>"',
+    choices: choices.map((session) => ({
+      value: session,
+      label: `${session.session_id.slice(0, 8)}  ${session.name}`,
+      hint: `${session.status}, ${ago(session.last_active_at, ctx.io.now())}`,
+    })),
+  })
+}

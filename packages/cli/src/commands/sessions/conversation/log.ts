@@ -1,0 +1,65 @@
+import { command } from '../../../arguments/command.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import { MessageChanges } from '../../../conversation/message-changes.ts'
+import { printConversation } from '../../../conversation/print.ts'
+import { getSession, resolveSessionId } from '../find.ts'
+import { readTranscript, type Transcript } from './transcript.ts'
+import { transcriptMarkdown } from './transcript-markdown.ts'
+import { sessionArg, shortId } from '../labels.ts'
+
+export const log = command({
+  summary: 'Print the conversation of a session, also after it stopped',
+  about: [
+    'Prints prompts with their authors, answers, tool calls, questions and errors, oldest first. --markdown prints a document, including the input and output of tools.',
+  ],
+  scope: 'project',
+  args: { id: sessionArg },
+  flags: {
+    markdown: { kind: 'switch', summary: 'As a Markdown document' },
+    limit: {
+      kind: 'number',
+      summary: 'Number of last messages (default: all; at most 1000)',
+      value: 'n',
+      min: 1,
+      max: 1000,
+      short: 'L',
+    },
+  },
+  examples: ['svc sessions log 8f3a1c20', 'svc sessions log 8f3a1c20 --markdown > conversation.md'],
+  async run(ctx, { args, flags }) {
+    const { out } = ctx
+    if (out.json && flags.markdown) throw new UsageError("--markdown and --json can't be combined")
+    const { api, projectId } = await ctx.project()
+    const sessionId = await resolveSessionId(api, projectId, args.id)
+    const transcript = await readTranscript(api, await getSession(api, projectId, sessionId), flags.limit ?? null)
+    const { messages, questions, prompts, entries, isCut } = transcript
+    if (out.json) return out.document({ messages, questions, prompts })
+    if (flags.markdown) return out.block(transcriptMarkdown(transcript))
+    const id = shortId(sessionId, true)
+    if (entries.length === 0) return out.note(`No messages yet: ${ctx.next(`svc sessions chat ${id}`)}`)
+    if (isCut) out.note(`Earlier messages: ${ctx.next(`svc sessions log ${id}`)}`)
+    printTranscript(ctx, transcript)
+  },
+})
+
+function printTranscript(ctx: Context, { session, entries }: Pick<Transcript, 'session' | 'entries'>): void {
+  const { out } = ctx
+  const printer = printConversation(ctx, { whole: true, sessionId: session.session_id })
+  const changes = new MessageChanges(printer)
+  for (const entry of entries) {
+    changes.endText()
+    if (entry.kind === 'answer') {
+      changes.take(entry.message)
+      if (entry.message.error === null) continue
+      changes.endText()
+      printer.failed?.(entry.message.error)
+    } else if (entry.kind === 'question') printer.question?.(entry.question)
+    else {
+      printer.prompt?.(entry.text, `${entry.by}, ${out.time(entry.at)}`, entry.files)
+      if (entry.kind === 'waiting') out.note('Queued: not delivered to the agent yet.')
+      else if (entry.error !== null) printer.failed?.(entry.error)
+    }
+  }
+  changes.endText()
+}

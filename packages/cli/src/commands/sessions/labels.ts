@@ -1,0 +1,32 @@
+import type { Session, SessionStatus } from '../../api-types.ts'
+import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
+
+export function statusPiece(status: SessionStatus): Piece {
+  if (status === 'running') return green(status)
+  if (status === 'failed') return red(status)
+  return status === 'stopped' || status === 'completed' ? dim(status) : cyan(status)
+}
+
+export function sessionPiece(session: Session): Piece {
+  return session.waiting_for === 'person' ? yellow('waiting for you') : statusPiece(session.status)
+}
+
+/** Eight characters identify a session to a user; programs get the whole id. */
+export function shortId(id: string, terminal: boolean): string {
+  return terminal ? id.slice(0, 8) : id
+}
+
+export function isStarting(session: Session): boolean {
+  return session.status === 'provisioning' || session.status === 'queued' || session.status === 'branching'
+}
+
+export const sessionArg = { summary: 'Id of the session, its first characters, or its name', names: 'session' } as const
+
+/** "3 files", "2 commits", "3 files and 2 commits". */
+export function unfinishedLabel(work: { files: number; unpushed_commits: number }): string {
+  const parts = [
+    work.files > 0 ? `${work.files} ${work.files === 1 ? 'file' : 'files'}` : null,
+    work.unpushed_commits > 0 ? `${work.unpushed_commits} ${work.unpushed_commits === 1 ? 'commit' : 'commits'}` : null,
+  ]
+  return parts.filter((part) => part !== null).join(' and ') || 'work'
+}

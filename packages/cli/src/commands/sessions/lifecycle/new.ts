@@ -1,0 +1,130 @@
+import type { ApiClient } from '@svc/contract/api'
+import { abortOnInterrupt } from '../../../conversation/abort-on-interrupt.ts'
+import { reply } from '../../../api.ts'
+import { attachFlag, readAttachments } from '../../../conversation/attachments.ts'
+import { command } from '../../../arguments/command.ts'
+import type { Context } from '../../../context.ts'
+import { followTurn } from '../../../conversation/turn.ts'
+import { Refusal, UsageError } from '../../../errors.ts'
+import { bold, dim } from '../../../terminal/output.ts'
+import { printConversation } from '../../../conversation/print.ts'
+import { valueOrStdin } from '../../../terminal/read-stdin.ts'
+import { watchStart } from '../../../conversation/start-phases.ts'
+import type { ChangeRequest, Session } from '../../../api-types.ts'
+import { changeRequestColumns } from '../../cr/ls.ts'
+import { printSession } from '../info.ts'
+import { sessionColumns } from '../ls.ts'
+import { startSession } from './start.ts'
+import { shortId } from '../labels.ts'
+
+export const newSession = command({
+  summary: 'Start a session on its own branch',
+  about: [
+    'On a terminal, waits until the session runs; in a pipe, returns at once unless --wait is set.',
+    '--follow prints the answer to stdout until the turn ends, then the change requests of the session; the exit code is 1 if the turn fails. Ctrl-C aborts the turn. With --json each event is a line, and the change requests are the last one.',
+  ],
+  scope: 'project',
+  flags: {
+    prompt: { kind: 'text', summary: 'First prompt for the agent; - reads stdin', value: 'text' },
+    attach: attachFlag,
+    name: { kind: 'text', summary: 'Name of the session', value: 'text' },
+    agent: { kind: 'text', summary: 'Agent of the project', value: 'name' },
+    base: { kind: 'text', summary: 'Branch to start from (default: the default branch)', value: 'ref' },
+    model: {
+      kind: 'text',
+      summary: "Model, one of svc models ls (default: the agent's or the project's)",
+      value: 'name',
+      names: 'model',
+    },
+    wait: { kind: 'switch', summary: 'Wait until it runs' },
+    'no-wait': { kind: 'switch', summary: 'Do not wait' },
+    follow: { kind: 'switch', summary: 'Follow the turn until it ends' },
+  },
+  examples: [
+    'svc sessions new --prompt "Fix the failing test"',
+    'svc sessions new --prompt "Fix the failing test" --follow',
+    'svc sessions new --name spike --base develop --no-wait',
+  ],
+  async run(ctx, { flags }) {
+    if (flags.wait && flags['no-wait']) throw new UsageError("--wait and --no-wait can't be combined")
+    if (flags.follow && flags['no-wait']) throw new UsageError("--follow and --no-wait can't be combined")
+    if (flags.follow && flags.prompt === undefined)
+      throw new UsageError('--follow needs --prompt <text>', {
+        hint: 'Without a prompt there is no turn.',
+        next: ['svc sessions new --prompt "<text>" --follow', 'svc sessions chat --new'],
+      })
+    const { out } = ctx
+    const wait = flags.wait || (out.terminal && !flags['no-wait'])
+    const prompt = flags.prompt === undefined ? undefined : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
+    if (flags.attach.length > 0 && prompt === undefined)
+      throw new UsageError('--attach needs --prompt: the files go with it')
+    const files = await readAttachments(ctx.io, flags.attach)
+    const { api, projectId } = await ctx.project()
+    let session = await startSession(ctx, api, projectId, {
+      ...(prompt === undefined ? {} : { initial_prompt: prompt }),
+      ...files,
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(flags.agent === undefined ? {} : { agent_name: flags.agent }),
+      ...(flags.base === undefined ? {} : { base_ref: flags.base }),
+      ...(flags.model === undefined ? {} : { model: flags.model }),
+    })
+    if (flags.follow) return followSession(ctx, api, session)
+    if (wait) session = await watchStart(ctx, api, session)
+    if (out.json) return out.document(session)
+    if (!out.terminal) out.table([session], sessionColumns(ctx))
+    else {
+      out.line()
+      printSession(ctx, session)
+    }
+    const id = shortId(session.session_id, true)
+    out.note([`svc sessions chat ${id}`, `svc sessions info ${id}`, 'svc cr ls'].map(ctx.next).join(' · '))
+  },
+})
+
+async function followSession(ctx: Context, api: ApiClient, started: Session): Promise<void> {
+  const { io, out } = ctx
+  const { project_id: projectId, session_id: sessionId } = started
+  const where = { projectId, sessionId }
+  const id = shortId(sessionId, true)
+  out.progress(bold(started.name), dim(`  ${id}`))
+  await watchStart(ctx, api, started)
+  const printer = printConversation(ctx, { sessionId })
+  const release = abortOnInterrupt(ctx, api, where, printer)
+  let failure: Refusal | null = null
+  try {
+    await followTurn(io, api, where, null, printer)
+  } catch (error) {
+    // Show its change requests even if the turn failed.
+    if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
+    failure = error
+  } finally {
+    release()
+  }
+  await printProposed(ctx, api, started)
+  if (failure !== null) throw new Refusal('turn_failed', failure.message, { next: [`svc sessions log ${id}`] })
+}
+
+async function printProposed(ctx: Context, api: ApiClient, session: Session): Promise<void> {
+  const { out } = ctx
+  const found = await reply(
+    api.GET('/v1/projects/{projectId}/change-requests', {
+      params: { path: { projectId: session.project_id }, query: { status: 'all', limit: 100 } },
+    }),
+  )
+  const isOwn = (cr: ChangeRequest) => cr.origin_session_id === session.session_id
+  const proposed = found.change_requests.filter(isOwn)
+  if (out.json) return out.documentLine({ type: 'change_requests', change_requests: proposed })
+  const id = shortId(session.session_id, true)
+  out.progress('')
+  if (proposed.length === 0) {
+    out.note('No change request was opened.')
+    return out.note(
+      ctx.next(`svc sessions chat ${id}`),
+      ' · ',
+      ctx.next(`svc cr open --head ${session.branch_name} --title "<title>"`),
+    )
+  }
+  out.table(proposed, changeRequestColumns(ctx))
+  const [{ number }] = proposed as [ChangeRequest]
+  out.note([`svc cr show ${number}`, `svc cr diff ${number}`, `svc sessions chat ${id}`].map(ctx.next).join(' · '))
+}

@@ -1,0 +1,46 @@
+import type { Session } from '../../../api-types.ts'
+import { reply } from '../../../api.ts'
+import { command } from '../../../arguments/command.ts'
+import type { Context } from '../../../context.ts'
+import { Refusal } from '../../../errors.ts'
+import { bold, dim, green, yellow } from '../../../terminal/output.ts'
+import { resolveSessionId } from '../find.ts'
+import { sessionArg, shortId } from '../labels.ts'
+
+export const refresh = command({
+  summary: 'Apply changes of the default branch to a running session',
+  about: [
+    'Pulls the session branch, applies svc.toml and the agents of the default branch, and restarts the agent runtime. Keeps the conversation and the work tree.',
+    'If the agent is working, the refresh waits for the end of its turn.',
+  ],
+  scope: 'project',
+  args: { id: sessionArg },
+  examples: ['svc sessions refresh 8f3a1c20', 'svc sessions refresh 8f3a1c20 --json'],
+  async run(ctx, { args }) {
+    const { api, projectId } = await ctx.project()
+    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
+    const session = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/refresh', { params: { path } }))
+    if (ctx.out.json) return ctx.out.document(session)
+    printRefresh(ctx, session)
+  },
+})
+
+function printRefresh(ctx: Context, { session_id: sessionId, name, refresh: told }: Session): void {
+  const { out } = ctx
+  const id = shortId(sessionId, true)
+  if (told?.status === 'failed')
+    throw new Refusal('session_failed', told.error ?? 'The refresh failed.', { next: [`svc sessions info ${id}`] })
+  if (told?.status === 'waiting') {
+    if (told.error === null) out.line('The refresh of ', bold(name), ' waits for the end of the turn.')
+    else out.line('The refresh of ', bold(name), ' waits: ', told.error)
+    return out.note(`${ctx.next(`svc sessions info ${id}`)} shows what it changed.`)
+  }
+  out.line(green('✓ '), 'Refreshed ', bold(name), `  ${shortId(sessionId, out.terminal)}`)
+  if (told === null) return
+  if (told.applied.length > 0) out.line(dim('  Applied: '), told.applied.join(', '))
+  if (told.error !== null) out.line('  ', yellow(told.error))
+  if (told.needs_restart.length > 0) {
+    out.line(dim('  Needs a restart: '), told.needs_restart.join(', '))
+    out.note(`${ctx.next(`svc sessions restart ${id}`)} applies the rest.`)
+  }
+}

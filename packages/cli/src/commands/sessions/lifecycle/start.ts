@@ -1,0 +1,50 @@
+import type { ApiClient, paths } from '@svc/contract/api'
+import { ServiceError } from '@svc/contract/errors'
+import { onlyOnce, reply } from '../../../api.ts'
+import type { Context } from '../../../context.ts'
+import { Guided } from '../../../errors.ts'
+import { ago } from '../../../terminal/time.ts'
+import type { Session } from '../../../api-types.ts'
+import { shortId } from '../labels.ts'
+
+type Body = NonNullable<
+  paths['/v1/projects/{projectId}/sessions']['post']['requestBody']
+>['content']['application/json']
+
+const shownMax = 20
+
+/** Creates a session. At the session limit, the error lists the running ones. */
+export async function startSession(ctx: Context, api: ApiClient, projectId: string, body: Body): Promise<Session> {
+  const params = { path: { projectId } }
+  try {
+    return await reply(api.POST('/v1/projects/{projectId}/sessions', { params, headers: onlyOnce(ctx.io), body }))
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'concurrent_session_limit') throw error
+    throw await withWhatRuns(ctx, api, projectId, error)
+  }
+}
+
+async function withWhatRuns(ctx: Context, api: ApiClient, projectId: string, refusal: ServiceError): Promise<Error> {
+  const alive = (status: 'running' | 'provisioning') =>
+    reply(
+      api.GET('/v1/projects/{projectId}/sessions', {
+        params: { path: { projectId }, query: { status, limit: shownMax } },
+      }),
+    ).catch(() => [])
+  const sessions = [...(await alive('provisioning')), ...(await alive('running'))]
+  const [idlest] = sessions.toSorted((a, b) => a.last_active_at.localeCompare(b.last_active_at))
+  return new Guided(refusal, {
+    hint:
+      sessions.length === 0
+        ? "They run in other projects: svc status lists them. Stop one that you don't need, then try again."
+        : "Stop one that you don't need, then try again.",
+    next: [
+      idlest === undefined ? 'svc status' : `svc sessions stop ${shortId(idlest.session_id, true)}`,
+      'svc sessions ls --status running',
+    ],
+    lines: sessions.map(
+      ({ session_id: id, status, name, last_active_at: at }) =>
+        `${shortId(id, true)}  ${status}  ${name}, active ${ago(at, ctx.io.now())}`,
+    ),
+  })
+}

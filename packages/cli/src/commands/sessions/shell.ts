@@ -1,0 +1,104 @@
+import { ServiceError } from '@svc/contract/errors'
+import { terminalCommandCharsMax, terminalRoute } from '@svc/contract/daemon/terminal'
+import type { ApiClient } from '@svc/contract/api'
+import { callRoute } from '../../api.ts'
+import { command } from '../../arguments/command.ts'
+import type { Context } from '../../context.ts'
+import { ProgramEnded, Refusal, UsageError } from '../../errors.ts'
+import { tokenFor } from '../../config/hosts.ts'
+import { bold } from '../../terminal/output.ts'
+import { joinTerminal } from '../../terminal/remote-terminal.ts'
+import { quote } from '../../arguments/shell-word.ts'
+import { watchStart } from '../../conversation/start-phases.ts'
+import { getSession, resolveSessionId } from './find.ts'
+import { isStarting, sessionArg, shortId } from './labels.ts'
+
+export const shell = command({
+  summary: 'Open a terminal in the sandbox of a session',
+  about: [
+    "Runs as the agent's user in the same work tree, and exits with the exit code of the shell. Enter ~ . leaves a hung connection.",
+    'A command after -- runs instead of the shell; a single word is a shell command line.',
+    'As with ssh, programs there control your terminal.',
+  ],
+  scope: 'project',
+  args: { id: sessionArg, command: { summary: 'Command to run instead of the shell', optional: true, many: true } },
+  examples: ['svc sessions shell 8f3a1c20', 'svc sessions shell 8f3a1c20 -- git log --oneline'],
+  async run(ctx, { args }) {
+    const { io, out } = ctx
+    if (!ctx.interactive || !io.stdout.isTTY)
+      throw new UsageError('A shell needs a terminal', {
+        hint: 'In a script, let the agent run commands instead.',
+        next: [`svc sessions chat ${quote(args.id)} --prompt "<text>"`],
+      })
+    const line = args.command?.length === 1 ? args.command[0]! : (args.command ?? []).map(quote).join(' ')
+    if (line.length > terminalCommandCharsMax)
+      throw new UsageError(`The command is longer than ${terminalCommandCharsMax} characters`, {
+        hint: 'Put it into a file in the work tree, and run that.',
+      })
+    const { api, projectId } = await ctx.project()
+    const sessionId = await resolveSessionId(api, projectId, args.id)
+    const session = await getSession(api, projectId, sessionId)
+    if (isStarting(session)) await watchStart(ctx, api, session)
+    else if (session.status !== 'running')
+      throw new Refusal('session_stopped', `The session is ${session.status}, so it has no sandbox to open`, {
+        detail: { session_id: sessionId, status: session.status },
+        next: [`svc sessions restart ${shortId(sessionId, true)}`],
+      })
+    if (line === '') out.note('Terminal of ', bold(session.name), '. exit ends it; Enter ~ . leaves a hung connection.')
+    await openShell(ctx, api, { projectId, sessionId, line })
+  },
+})
+
+async function openShell(
+  ctx: Context,
+  api: ApiClient,
+  { projectId, sessionId, line }: { projectId: string; sessionId: string; line: string },
+): Promise<void> {
+  const { io, out } = ctx
+  const host = await ctx.host()
+  const path = terminalRoute.replace(':projectId', projectId).replace(':sessionId', sessionId)
+  const url = new URL(`${host.base.replace(/^http/, 'ws')}${path}`)
+  if (line !== '') url.searchParams.set('command', line)
+  const token = tokenFor(host, { env: io.env, config: await ctx.config() })
+  const end = await joinTerminal(io, url, { Authorization: `Bearer ${token}` })
+  const next = [`svc sessions info ${shortId(sessionId, true)}`]
+  switch (end.kind) {
+    case 'ended':
+      if (end.code === null) throw new Refusal('session_stopped', end.reason, { next })
+      if (end.code !== 0) throw new ProgramEnded(end.code)
+      return
+    case 'left':
+      out.note('Left.')
+      throw new ProgramEnded(1)
+    case 'refused':
+      throw await whyRefused(api, path)
+    case 'invalid':
+      throw new Refusal('unreachable', 'The sandbox sent an invalid terminal message, so the connection was closed', {
+        hint: 'A proxy may have changed it, or the sandbox has another version: restart the session.',
+        next,
+      })
+    case 'broken':
+      throw new Refusal('unreachable', 'The connection to the sandbox ended', {
+        hint: 'The session stopped, the server stopped, or your token expired.',
+        next,
+      })
+    default:
+      throw end satisfies never
+  }
+}
+
+/** WebSocket hides the HTTP response, so this repeats the request without an upgrade. */
+async function whyRefused(api: ApiClient, path: string): Promise<Error> {
+  const upgrade = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': btoa('svc sessions shell'.slice(0, 16)),
+  }
+  try {
+    await callRoute(api, 'GET', path, { headers: upgrade })
+  } catch (error) {
+    if (error instanceof ServiceError || error instanceof Refusal) return error
+  }
+  return new Refusal('unreachable', 'The terminal could not be opened', { hint: 'Try again.' })
+}

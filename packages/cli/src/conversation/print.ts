@@ -1,0 +1,121 @@
+import type { Context } from '../context.ts'
+import type { ToolPart } from './message-changes.ts'
+import type { Listener } from './turn.ts'
+import type { WatchListener } from './watch.ts'
+import { type Piece, bold, cut, dim, green, red, yellow } from '../terminal/output.ts'
+import { safe, safeBlock } from '../terminal/safe.ts'
+import type { Question, Session } from '../api-types.ts'
+
+export interface Printer extends Listener, WatchListener {
+  /** Starts the next output on a new line, also after the `^C` that a terminal shows. */
+  interrupted(): void
+}
+
+interface PrinterOptions {
+  /** Prints authors and messages to stdout: prompts, tool calls and questions are data, too. */
+  whole?: boolean
+  sessionId?: string
+}
+
+/** Prints the growing answer to stdout and one line per tool call to stderr; with `--json` one line per event. */
+export function printConversation(
+  ctx: Pick<Context, 'io' | 'out' | 'next'>,
+  { whole = false, sessionId }: PrinterOptions = {},
+): Printer {
+  const { io, out } = ctx
+  if (out.json) return { event: (event) => out.documentLine(event), interrupted: () => {} }
+  const say = whole ? out.line : out.progress
+  let atLineStart = true
+  let isFirst = true
+  let status: Session['status'] | null = null
+  const endLine = () => {
+    if (!atLineStart) out.grow('\n')
+    atLineStart = true
+  }
+  return {
+    prompt(text, by, files = []) {
+      endLine()
+      if (!isFirst) say()
+      isFirst = false
+      if (by !== undefined) say(dim(by))
+      // Sanitizing the lines together also sanitizes each one.
+      const lines = safeBlock(text).trimEnd().split('\n')
+      for (const [i, line] of lines.entries()) say(dim(i === 0 ? '› ' : line === '' ? '' : '  '), bold(line))
+      for (const name of files) say(dim('  attached: '), name)
+    },
+    text(more) {
+      out.grow(more)
+      isFirst = false
+      atLineStart = more.endsWith('\n')
+    },
+    textEnd: endLine,
+    failed(reason) {
+      endLine()
+      isFirst = false
+      for (const [i, line] of safeBlock(reason).trimEnd().split('\n').entries()) say(red(i === 0 ? '✗ ' : '  '), line)
+    },
+    interrupted() {
+      if (!io.stderr.isTTY || out.clearPassing()) return
+      io.stderr.write('\n')
+      // In a pipe the answer keeps its own line breaks.
+      if (out.terminal) atLineStart = true
+    },
+    tool(part) {
+      isFirst = false
+      say(...toolLine(part, whole && !out.terminal ? Infinity : whole ? out.width : out.columns))
+    },
+    question(question) {
+      const { question_id: id, options, status } = question
+      out.clearPassing()
+      endLine()
+      isFirst = false
+      if (status !== 'open') return whole ? say(...settled(question)) : undefined
+      for (const line of openQuestionLines(question)) say(...line)
+      const session = sessionId?.slice(0, 8) ?? '<session>'
+      out.progress(
+        dim('  Answer: '),
+        ctx.next(`svc sessions answer ${session} ${options[0]?.value ?? '"<text>"'} --question ${id.slice(0, 8)}`),
+      )
+    },
+    session(session) {
+      const hasEnded = session.status === 'stopped' || session.status === 'failed'
+      if (whole && hasEnded && status !== null && status !== session.status) {
+        endLine()
+        say(dim(`The session is ${session.status}${session.error === null ? '' : `: ${session.error}`}`))
+      }
+      status = session.status
+      if (session.status === 'provisioning') out.passing('restarting the session…')
+    },
+    turn(turn) {
+      if (turn === 'busy' && atLineStart) out.passing('working…')
+      else out.clearPassing()
+    },
+  }
+}
+
+function toolLine(part: ToolPart, width: number): Piece[] {
+  const [line = ''] = (part.title || part.input).split('\n')
+  const shown = cut(safe(line), Math.max(20, width - part.tool.length - 8))
+  const hasFailed = part.status === 'error'
+  const [error = ''] = hasFailed ? part.output.trim().split('\n') : []
+  return [hasFailed ? red('  ✗ ') : green('  ✓ '), part.tool, dim(`  ${shown}`), error === '' ? '' : `  ${error}`]
+}
+
+function openQuestionLines(question: Question): Piece[][] {
+  const { detail, options } = question
+  return [
+    [yellow('? '), titleOf(question)],
+    ...(detail === '' ? [] : detail.split('\n').map((line) => [dim(`  ${line}`)])),
+    ...(options.length === 0 ? [] : [[`  ${options.map(({ value }) => value).join(' | ')}`]]),
+  ]
+}
+
+export function titleOf({ kind, title }: Pick<Question, 'kind' | 'title'>): string {
+  return kind === 'permission' ? `The agent asks for permission: ${title}` : title
+}
+
+function settled({ status, answer, reason, options }: Question): Piece[] {
+  if (status === 'answered')
+    return [green('  ✓ '), `Answered: ${options.find(({ value }) => value === answer)?.label ?? answer ?? ''}`]
+  return [red('  ✗ '), `Not answered: ${reason ?? 'withdrawn'}`]
+}

@@ -1,0 +1,77 @@
+/** Follows the start of a session and reports its phases on stderr. */
+import type { ApiClient } from '@svc/contract/api'
+import type { Phase, Session } from '../api-types.ts'
+import { reply } from '../api.ts'
+import { getSession } from '../commands/sessions/find.ts'
+import { shortId } from '../commands/sessions/labels.ts'
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { dim, green, red } from '../terminal/output.ts'
+import { duration } from '../terminal/time.ts'
+
+const lookEveryMs = 250
+const waitMaxMs = 15 * 60_000
+const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+
+/** Resolves when the session runs; throws when it fails. On Ctrl-C, prints how to return to it. */
+export async function watchStart(ctx: Context, api: ApiClient, started: Session): Promise<Session> {
+  try {
+    return await untilRunning(ctx, api, started)
+  } catch (error) {
+    if (!ctx.io.signal.aborted) throw error
+    const id = shortId(started.session_id, true)
+    throw new Refusal('cancelled', 'Interrupted. The session keeps starting', {
+      next: [`svc sessions chat ${id}`, `svc sessions stop ${id}`],
+      cause: error,
+    })
+  }
+}
+
+async function untilRunning(ctx: Context, api: ApiClient, started: Session): Promise<Session> {
+  const { io, out } = ctx
+  const began = io.now()
+  let said = 0
+  for (let tick = 0; io.now() - began < waitMaxMs; tick++) {
+    const [session, phases] = await Promise.all([
+      getSession(api, started.project_id, started.session_id),
+      getPhases(api, started),
+    ])
+    // Phases can overlap; print each once it has ended, in order.
+    for (; said < phases.length && (phases[said]!.ms !== null || phases[said]!.error !== null); said++) {
+      sayPhase(ctx, phases[said]!)
+    }
+    if (session.status === 'running') {
+      out.progress(green('✓ '), 'running', dim(`  ${duration(io.now() - began)} in all`))
+      return session
+    }
+    if (session.status !== 'provisioning' && session.status !== 'queued' && session.status !== 'branching') {
+      throw notStarted(session)
+    }
+    const now = phases[said]
+    const since = now === undefined ? began : Date.parse(now.started_at)
+    out.passing(
+      `${frames[tick % frames.length]} ${now?.name ?? session.status} ${duration(Math.max(0, io.now() - since))}`,
+    )
+    await io.sleep(lookEveryMs)
+  }
+  throw new Refusal('timed_out', 'The session did not start', { next: [`svc sessions info ${started.session_id}`] })
+}
+
+export async function getPhases(api: ApiClient, session: Pick<Session, 'project_id' | 'session_id'>): Promise<Phase[]> {
+  const path = { projectId: session.project_id, sessionId: session.session_id }
+  const found = await reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/timeline', { params: { path } }))
+  return found.phases
+}
+
+function sayPhase({ out }: Context, phase: Phase): void {
+  const took = phase.ms === null ? '' : `  ${duration(phase.ms)}`
+  if (phase.error === null) out.progress(green('✓ '), phase.name, dim(took))
+  else out.progress(red('✗ '), phase.name, dim(took), `  ${phase.error}`)
+}
+
+function notStarted(session: Session): Refusal {
+  return new Refusal('session_failed', session.error ?? `The session is ${session.status}`, {
+    detail: { session_id: session.session_id, status: session.status },
+    next: [`svc sessions info ${session.session_id}`, `svc sessions restart ${session.session_id}`],
+  })
+}

@@ -1,0 +1,53 @@
+/** The user's own git. The engine that serves repositories is in another package. */
+import { execFile } from 'node:child_process'
+import { Refusal } from '../errors.ts'
+
+const timeoutMs = 120_000
+
+export async function git(
+  cwd: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  /** For transfers, which have no time limit and end only by an interrupt. */
+  network?: { signal: AbortSignal },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(
+      'git',
+      [...args],
+      // git must not prompt: its question would be invisible.
+      {
+        cwd,
+        env: { ...env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' } as NodeJS.ProcessEnv,
+        ...(network === undefined ? { timeout: timeoutMs } : { signal: network.signal }),
+        maxBuffer: 4 << 20,
+      },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout)
+        const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+        reject(
+          new Refusal('git_failed', missing ? 'git is not installed' : `git ${args[0]} failed`, {
+            ...(missing ? {} : { hint: stderr.trim().split('\n').slice(-5).join(' · ') }),
+            cause: error,
+          }),
+        )
+      },
+    )
+  })
+}
+
+export async function currentBranch(
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> {
+  const name = await git(cwd, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env).catch(() => '')
+  return name.trim() === '' ? null : name.trim()
+}
+
+export async function topOfRepository(
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> {
+  const top = await git(cwd, ['rev-parse', '--show-toplevel'], env).catch(() => '')
+  return top.trim() === '' ? null : top.replace(/\n$/, '')
+}

@@ -1,0 +1,115 @@
+/** Prints errors for people and programs: what happened, what to do, which command to run. */
+import { ServiceError } from '@svc/contract/errors'
+import { Guided, Refusal, UsageError } from '../errors.ts'
+import type { Io } from '../io.ts'
+import { dim, type Output, red } from './output.ts'
+import { safeJson } from './safe.ts'
+
+interface Problem {
+  error: string
+  code: string
+  hint: string | null
+  next: readonly string[]
+  detail: Record<string, unknown>
+  lines: readonly string[]
+}
+
+export function explain(error: unknown, io: Pick<Io, 'env' | 'signal'>): Problem {
+  if (error instanceof UsageError) return problem(error.message, 'usage', error)
+  if (error instanceof Refusal) return problem(error.message, error.code, error, error.detail, error.lines)
+  if (error instanceof ServiceError) return explainService(error, {})
+  if (error instanceof Guided) return explainService(error.refusal, error)
+  if (io.signal.aborted) return problem('Interrupted', 'cancelled', {})
+  const message = error instanceof Error ? error.message : String(error)
+  return problem(io.env.SVC_DEBUG && error instanceof Error ? (error.stack ?? message) : message, 'internal', {
+    hint: io.env.SVC_DEBUG ? null : 'SVC_DEBUG=1 prints the stack trace.',
+  })
+}
+
+/** Prints to stderr: one JSON document with `--json`, otherwise a sentence, its details and what to do. */
+export function report(io: Pick<Io, 'stderr'>, out: Output, found: Problem): void {
+  if (out.json) {
+    const { error, code, hint, next, detail } = found
+    io.stderr.write(`${safeJson({ ...detail, error, code, hint, next })}\n`)
+    return
+  }
+  out.progress(red('error: '), found.error)
+  for (const line of found.lines) out.progress(`  ${line}`)
+  if (found.hint !== null) out.progress(found.hint)
+  for (const command of found.next) out.progress(dim('  $ '), command)
+}
+
+function problem(
+  error: string,
+  code: string,
+  guidance: { hint?: string | null; next?: readonly string[] },
+  detail: Record<string, unknown> = {},
+  lines: readonly string[] = [],
+): Problem {
+  return { error, code, hint: guidance.hint ?? null, next: guidance.next ?? [], detail, lines }
+}
+
+function explainService(
+  error: ServiceError,
+  added: { hint?: string; next?: readonly string[]; lines?: readonly string[] },
+): Problem {
+  const known = adviceFor(error)
+  return problem(
+    error.message,
+    error.code,
+    { hint: added.hint ?? known.hint ?? error.hint, next: added.next ?? known.next ?? [] },
+    error.detail,
+    [...factLines(error), ...(added.lines ?? [])],
+  )
+}
+
+/** Prefers the client's own hints over the service's. */
+function adviceFor(error: ServiceError): { hint?: string; next?: readonly string[] } {
+  switch (error.code) {
+    case 'unauthenticated':
+      return {
+        hint: 'The token is unknown, expired or revoked. Sign in again.',
+        next: ['svc login', 'svc whoami'],
+      }
+    case 'agent_merge_forbidden':
+      return { hint: 'Only a user can merge: give them the number.', next: ['svc cr ls'] }
+    case 'concurrent_session_limit':
+      return {
+        hint: "Stop one that you don't need, then try again.",
+        next: ['svc sessions ls --status running', 'svc sessions stop <id>'],
+      }
+    case 'agent_not_found':
+      return { hint: 'Agents are files on the default branch: .svc/runtime/agents/<agent>.md.' }
+    case 'no_model':
+      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models set --help'] }
+    case 'model_not_found':
+      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models ls'] }
+    case 'repository_refused':
+      // The address itself was refused, so no credential helps.
+      if (error.detail.issues !== undefined) return error.hint == null ? {} : { hint: error.hint }
+      return {
+        hint: error.hint ?? 'Use a credential with write access.',
+        next: ['svc projects create --repo <url> --git-token -'],
+      }
+    case 'unavailable':
+      return { hint: error.hint ?? 'The server is up, but a dependency is unavailable. Try again in a moment.' }
+    default:
+      return {}
+  }
+}
+
+function factLines({ code, detail }: ServiceError): string[] {
+  const lines: string[] = []
+  if (Array.isArray(detail.conflicts)) lines.push(...detail.conflicts.map((file) => `conflict: ${String(file)}`))
+  // The sentence already contains a single issue, except for the positions in a manifest.
+  if (Array.isArray(detail.issues) && (detail.issues.length > 1 || code === 'manifest_invalid')) {
+    for (const issue of detail.issues as { path?: unknown; message?: unknown }[]) {
+      const path = Array.isArray(issue.path) ? issue.path.join('.') : String(issue.path ?? '')
+      lines.push(path === '' ? String(issue.message) : `${path} ${String(issue.message)}`)
+    }
+  }
+  if (typeof detail.limit === 'number' && typeof detail.active_sessions === 'number')
+    lines.push(`${detail.active_sessions} of ${detail.limit} sessions are active`)
+  if (typeof detail.retry_after === 'string') lines.push(`try again in ${detail.retry_after} s`)
+  return lines.slice(0, 50)
+}

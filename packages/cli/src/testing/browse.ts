@@ -1,0 +1,67 @@
+/** Default responses for reviews, branches, files and comparisons. */
+import type { Answers } from '../testing.ts'
+import { aChangeRequest } from './change-request.ts'
+
+const at = '2026-11-21T11:00:00.000Z'
+const sha = (digit: string) => digit.repeat(40)
+const crId = '55555555-5555-4555-8555-555555555555'
+const person = { author_name: 'Ada', author_email: 'ada@example.com' }
+const aCommit = (subject: string, body = '') => ({
+  ...{ sha: sha('a'), parents: [sha('b')], ...person, authored_at: at, committed_at: at },
+  ...{ subject, body },
+})
+
+export const aComparison = (commits = [aCommit('Add a greeting', 'It greets.')]) => ({
+  ...{ base_sha: sha('b'), head_sha: sha('a'), merge_base: sha('b'), is_up_to_date: false, can_merge: true },
+  ...{
+    can_fast_forward: true,
+    conflicts: [],
+    base_ref: 'main',
+    head_ref: 'greeting',
+    ahead: commits.length,
+    behind: 2,
+  },
+  commits,
+  files: [{ path: 'page.html', old_path: null, status: 'modified', additions: 1, deletions: 1, binary: false }],
+  ...{ files_changed: 1, additions: 1, deletions: 1, truncated: false },
+})
+export { aCommit }
+
+const aReview = (changes: object = {}) => ({
+  ...{ review_id: crId, cr_id: crId, head_sha: sha('a'), body: 'Please add a test', comments: [] },
+  ...{ created_by: null, created_by_name: 'Ada', session_id: null, created_at: at, answer: null },
+  ...changes,
+})
+
+export const browseAnswers: Answers = {
+  editChangeRequest: ({ body }) => aChangeRequest(body as object),
+  compareRefs: () => aComparison(),
+  createReview: ({ body }) => {
+    const { send: _, ...given } = body as { send?: boolean }
+    return aReview({ body: '', ...given })
+  },
+  listReviews: () => ({ reviews: [aReview()] }),
+  listBranches: () => ({
+    branches: [
+      { name: 'main', sha: sha('b'), is_default: true },
+      { name: 'greeting', sha: sha('a'), is_default: false },
+    ],
+  }),
+  getPassword: () => ({ email: 'ada@example.com', is_set: true }),
+  setPassword: () => ({ ok: true }),
+  listDashboardSessions: () => [
+    {
+      ...{ dashboard_session_id: crId, began_by: 'password', address: '127.0.0.1', user_agent: 'Firefox' },
+      ...{ created_at: at, last_used_at: null, expires_at: at, current: false },
+    },
+  ],
+  endDashboardSession: () => ({ ok: true }),
+  getFile: () => ({
+    ...{ ref: 'main', sha: sha('b'), path: 'a.txt', type: 'file', blob_sha: sha('c'), size: 6, binary: false },
+    ...{ encoding: 'utf-8', content: 'hello\n', truncated: false },
+  }),
+  listTree: ({ query }) => ({
+    ...{ ref: 'main', sha: sha('b'), path: query.path ?? '', truncated: false },
+    entries: [{ name: 'main.ts', path: 'src/main.ts', type: 'file', sha: sha('c'), size: 12 }],
+  }),
+}

@@ -1,0 +1,48 @@
+import type { ProjectEvent, Webhook, WebhookDelivery } from '../api-types.ts'
+
+const at = '2026-11-21T11:00:00.000Z'
+const user = '22222222-2222-4222-8222-222222222222'
+const project = '33333333-3333-4333-8333-333333333333'
+
+export const aWebhook = (changes: Partial<Webhook> = {}): Webhook => ({
+  ...{ webhook_id: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', project_id: project, url: 'https://ci.example.com/svc' },
+  ...{ events: ['*'], state: 'active', reason: null, last_event: 41, attempts: 0, next_attempt_at: null },
+  ...{ created_by: user, created_at: at, updated_at: at },
+  ...changes,
+})
+
+export const aDelivery = (changes: Partial<WebhookDelivery> = {}): WebhookDelivery => ({
+  ...{ delivery_id: 'bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb', event_id: 41, event_type: 'session.failed' },
+  ...{ status: 'delivered', attempts: 1, http_status: 204, error: null, answer: 'thank you', ms: 12 },
+  ...{ created_at: at, last_attempt_at: at },
+  ...changes,
+})
+
+/** Of a change request that a session's agent opened. */
+export const anEvent = (changes: { id?: number; title?: string } = {}): ProjectEvent => ({
+  ...{ id: changes.id ?? 41, project_id: project, created_at: at, type: 'change_request.opened' },
+  actor: { user_id: user, session_id: '44444444-4444-4444-8444-444444444444' },
+  data: {
+    ...{ cr_id: '55555555-5555-4555-8555-555555555555', number: 3, title: changes.title ?? 'Add a greeting' },
+    ...{ status: 'open', base_ref: 'main', head_ref: 'greeting', base_commit_sha: null, head_commit_sha: null },
+    ...{ merge_commit_sha: null, origin_session_id: null, conflicts: ['a.txt'] },
+  },
+})
+
+const hostWebhook = {
+  ...{ url: `https://svc.example.com/v1/projects/${project}/host-webhook`, secret: 'svc_hook_secret' },
+  ...{ last_call_at: at, last_sender: 'github' },
+}
+
+export const webhookAnswers = {
+  streamProjectEvents: () => ({ events: [anEvent()], last: 41, forgotten: 0 }),
+  listWebhooks: () => ({ webhooks: [aWebhook()] }),
+  createWebhook: () => ({ ...aWebhook(), secret: 'svc_whs_shown_once' }),
+  updateWebhook: () => ({ ...aWebhook(), secret: null }),
+  deleteWebhook: () => ({ ok: true }),
+  listDeliveries: () => ({ deliveries: [aDelivery()] }),
+  redeliver: () => aDelivery(),
+  pingWebhook: () => aDelivery({ event_id: null, event_type: 'ping', status: 'waiting', attempts: 0 }),
+  getHostWebhook: () => hostWebhook,
+  rotateHostWebhook: () => hostWebhook,
+}

@@ -1,0 +1,40 @@
+/** The shell of a session over one WebSocket. Binary messages are input and output; text messages are the ones below. */
+
+/** The path at the daemon. The server forwards the browser's connection to it. */
+export const terminalPath = '/svc/terminal'
+/** Before the project and the session are filled in. */
+export const terminalRoute = '/v1/projects/:projectId/sessions/:sessionId/terminal'
+
+export const terminalColumnsMax = 500
+export const terminalRowsMax = 300
+/** The limit of `?command=`, which runs in place of an interactive shell. */
+export const terminalCommandCharsMax = 4_000
+
+/** From the browser. */
+export interface TerminalResize {
+  type: 'resize'
+  columns: number
+  rows: number
+}
+
+/** From the daemon: its last message. */
+export interface TerminalEnd {
+  type: 'end'
+  reason: string
+  /** The exit code of the shell; null when it did not end by itself. */
+  code: number | null
+}
+
+/** Null for any other message. A daemon of an earlier version sends no code. */
+export function readTerminalEnd(text: string): TerminalEnd | null {
+  let message: Partial<TerminalEnd> | null
+  try {
+    message = JSON.parse(text) as typeof message
+  } catch {
+    return null
+  }
+  const { type, reason, code = null } = message ?? {}
+  if (type !== 'end' || typeof reason !== 'string') return null
+  if (code !== null && !(Number.isInteger(code) && code >= 0 && code <= 255)) return null
+  return { type, reason, code }
+}

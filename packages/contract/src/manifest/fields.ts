@@ -1,0 +1,172 @@
+/** Readers of the values of `svc.toml`. They report mistakes and continue. No schema library: the client reads manifests too. */
+import { closest } from '../schemas/closest.ts'
+
+export type Path = readonly (string | number)[]
+export type Severity = 'error' | 'warning'
+/** Where in the text an issue is shown: at the value, at the key, or at the header of the table that lacks something. */
+export type Place = 'value' | 'key'
+
+export interface Report {
+  (path: Path, message: string, options?: { severity?: Severity; place?: Place }): void
+  /** The number of errors so far. */
+  errors(): number
+}
+
+/** Marks a wrong value. Its issue is reported, and the default takes its place. */
+export const wrong = Symbol('wrong')
+export type Read<T> = (value: unknown, path: Path, report: Report) => T | typeof wrong
+
+export interface Field<T> {
+  read: Read<T>
+  absent: { required: true } | { required: false; value: T }
+}
+type Shape = Readonly<Record<string, Field<unknown>>>
+export type Shaped<S> = { [K in keyof S]: S[K] extends Field<infer T> ? T : never }
+
+export const required = <T>(read: Read<T>): Field<T> => ({ read, absent: { required: true } })
+export const optional = <T>(read: Read<T>): Field<T | null> => ({ read, absent: { required: false, value: null } })
+/** Absent stays absent. */
+export const maybe = <T>(read: Read<T>): Field<T | undefined> => ({
+  read,
+  absent: { required: false, value: undefined },
+})
+export const withDefault = <T>(read: Read<T>, value: T): Field<T> => ({ read, absent: { required: false, value } })
+
+export function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}
+
+/** Omits each wrong key. Reports missing required keys, which only lists of tables have. */
+export function readTable<S extends Shape>(shape: S, value: unknown, path: Path, report: Report): Shaped<S> {
+  const table = isTable(value) ? value : {}
+  if (value !== undefined && !isTable(value)) report(path, `must be a table, but is ${kindOf(value)}`)
+  for (const key of Object.keys(table))
+    if (!Object.hasOwn(shape, key))
+      report([...path, key], unknownKey(key, Object.keys(shape)), { severity: 'warning', place: 'key' })
+  const read = Object.entries(shape).map(([key, field]) => {
+    const absent = field.absent.required ? null : field.absent.value
+    if (!Object.hasOwn(table, key)) {
+      if (field.absent.required && isTable(value)) report([...path, key], 'is missing', { place: 'key' })
+      return [key, absent]
+    }
+    const found = field.read(table[key], [...path, key], report)
+    return [key, found === wrong ? absent : found]
+  })
+  return Object.fromEntries(read) as Shaped<S>
+}
+
+/** `[[name]]`: omits entries with an error and keeps the others. */
+export function readEntries<S extends Shape>(
+  shape: S,
+  value: unknown,
+  path: Path,
+  report: Report,
+  options: { id: keyof Shaped<S> & string; max: number; check?(entry: Shaped<S>, path: Path, report: Report): void },
+): Shaped<S>[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) {
+    report(path, `must be a list of tables: write [[${path.join('.')}]]`)
+    return []
+  }
+  if (value.length > options.max) report(path, `has ${value.length} entries, and at most ${options.max} are allowed`)
+  const seen = new Map<unknown, number>()
+  const entries: Shaped<S>[] = []
+  for (const [index, item] of value.slice(0, options.max).entries()) {
+    const before = report.errors()
+    const entry = readTable(shape, item, [...path, index], report)
+    if (report.errors() === before) options.check?.(entry, [...path, index], report)
+    const id = entry[options.id]
+    // An entry with another mistake keeps its name, since either of two duplicates may be the intended one.
+    const first = id === null ? undefined : seen.get(id)
+    if (first !== undefined)
+      report([...path, index, options.id], `is used by ${path.join('.')}.${first} too, which stays in force`)
+    else seen.set(id, index)
+    if (report.errors() === before) entries.push(entry)
+  }
+  return entries
+}
+
+type TextRule = { max: number; judge?(text: string): string | null } & (
+  | { pattern: RegExp; says: string }
+  | { pattern?: undefined }
+)
+
+export function text(options: TextRule) {
+  return (value: unknown, path: Path, report: Report): string | typeof wrong => {
+    const problem = textProblem(value, options)
+    if (problem === null) return value as string
+    report(path, problem)
+    return wrong
+  }
+}
+
+function textProblem(value: unknown, options: TextRule): string | null {
+  if (typeof value !== 'string') return `must be text, but is ${kindOf(value)}`
+  if (value.trim() === '') return 'is empty'
+  if (value.includes('\0')) return 'holds a NUL character'
+  if (value.length > options.max) return `is longer than ${options.max} characters`
+  if (options.pattern && !options.pattern.test(value)) return options.says
+  return options.judge?.(value) ?? null
+}
+
+/** A path inside the work tree: relative, no `..`, no leading dash. */
+export const relativePath = text({
+  max: 200,
+  pattern: /^[A-Za-z0-9._][A-Za-z0-9._/-]*$/,
+  says: 'is not a relative path of letters, digits, dots, hyphens and underscores',
+  judge: (path) => (path.split('/').includes('..') ? 'leaves the repository' : null),
+})
+export function flag(value: unknown, path: Path, report: Report): boolean | typeof wrong {
+  if (typeof value === 'boolean') return value
+  report(path, `must be true or false, but is ${kindOf(value)}`)
+  return wrong
+}
+
+export function number(min: number, max: number, options: { whole: boolean }) {
+  return (value: unknown, path: Path, report: Report): number | typeof wrong => {
+    if (typeof value === 'number' && value >= min && value <= max && (!options.whole || Number.isInteger(value)))
+      return value
+    const what = options.whole ? 'a whole number' : 'a number'
+    report(path, `must be ${what} from ${min} to ${max}, but is ${typeof value === 'number' ? value : kindOf(value)}`)
+    return wrong
+  }
+}
+
+export function choice<const T extends string>(...choices: T[]) {
+  return (value: unknown, path: Path, report: Report): T | typeof wrong => {
+    if (choices.includes(value as T)) return value as T
+    const words = choices.map((word) => JSON.stringify(word)).join(' or ')
+    report(path, `must be ${words}, but is ${typeof value === 'string' ? shortened(value) : kindOf(value)}`)
+    return wrong
+  }
+}
+
+/** Omits wrong items and keeps the others. */
+export function list<T>(item: Read<T>, max: number) {
+  return (value: unknown, path: Path, report: Report): T[] | typeof wrong => {
+    if (!Array.isArray(value)) {
+      report(path, `must be a list, but is ${kindOf(value)}`)
+      return wrong
+    }
+    if (value.length > max) report(path, `has ${value.length} items, and at most ${max} are allowed`)
+    const items = value.slice(0, max).map((one, index) => item(one, [...path, index], report))
+    return [...new Set(items.filter((one) => one !== wrong))] as T[]
+  }
+}
+
+export function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value instanceof Date) return 'a date'
+  const kinds: Record<string, string> = { string: 'text', boolean: 'true or false', number: 'a number' }
+  return kinds[typeof value] ?? (isTable(value) ? 'a table' : 'something else')
+}
+
+/** Shortens a foreign text for a message: enough to find it, too little to flood. */
+export function shortened(value: string): string {
+  return JSON.stringify(value.length <= 60 ? value : `${value.slice(0, 59)}…`)
+}
+
+function unknownKey(key: string, known: string[]): string {
+  const near = closest(key, known)
+  return `is not known${near === null ? '' : `: did you mean ${near}?`}`
+}

@@ -1,0 +1,140 @@
+/** Reads a project's repository: branches, commits, folders, files, and comparisons. */
+import { z } from 'zod'
+import { diffFile, mergePreview } from './change-requests.ts'
+import { branchName } from './projects.ts'
+import { bytesAtMost, named, page, pageOfWhole, route, timestamp } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+export const pathBytesMax = 4096
+export const fileTextBytesMax = 1024 * 1024
+export const treeEntriesMax = 10_000
+export const compareCommitsMax = 250
+
+/** A branch, or a full commit id that some branch contains. A branch takes precedence. */
+const ref = branchName
+
+/** A path as the service returns it: git's quoted form for a name that is not UTF-8, `"caf\351.txt"`. */
+const path = z
+  .string()
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'is not a path')
+  .refine(bytesAtMost(pathBytesMax), 'is longer than 4096 bytes')
+
+const base = '/v1/projects/:projectId'
+
+export const listBranchesRoute = route({
+  name: 'listBranches',
+  summary: 'List the branches of a project',
+  description: 'By name, read from the git host now.',
+  errors: [...repositoryErrors, 'unprocessable'],
+  method: 'GET',
+  path: `${base}/branches`,
+  access: 'project-read',
+  query: page,
+  reply: z.object({
+    branches: z.array(z.object({ name: z.string(), sha: z.string(), is_default: z.boolean() })),
+  }),
+})
+
+export const commitEntry = named('CommitEntry', {
+  sha: z.string(),
+  parents: z.array(z.string()),
+  author_name: z.string(),
+  author_email: z.string(),
+  authored_at: timestamp,
+  committed_at: timestamp,
+  subject: z.string(),
+  body: z.string(),
+})
+
+export const listCommitsRoute = route({
+  name: 'listCommits',
+  summary: 'List the commits of a branch or commit',
+  description: 'Newest first. With `path`, only commits that changed that file or folder.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/commits`,
+  access: 'project-read',
+  query: page.extend({ ref: ref.optional(), path: path.optional() }),
+  example: { query: { ref: 'main', path: 'README.md' } },
+  reply: z.object({ ref: z.string(), sha: z.string(), commits: z.array(commitEntry) }),
+})
+
+export const listTreeRoute = route({
+  name: 'listTree',
+  summary: 'List a folder at a branch or commit',
+  description: 'Folders come first. At most 10,000 entries; `truncated` is true when there are more.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/tree`,
+  access: 'project-read',
+  query: pageOfWhole.extend({ ref: ref.optional(), path: path.default('') }),
+  pages: { list: 'entries', by: 'name' },
+  example: { query: { ref: 'main', path: 'src' } },
+  reply: z.object({
+    ref: z.string(),
+    sha: z.string(),
+    path: z.string(),
+    entries: z.array(
+      z.object({
+        name: z.string(),
+        path: z.string(),
+        type: z.enum(['file', 'executable', 'directory', 'symlink', 'submodule']),
+        sha: z.string(),
+        size: z.number().int().nullable(),
+      }),
+    ),
+    truncated: z.boolean(),
+  }),
+})
+
+export const getFileRoute = route({
+  name: 'getFile',
+  summary: 'Get a file at a branch or commit',
+  description:
+    'JSON holds at most 1 MiB of content; `truncated` is true when there is more. `Accept: application/octet-stream` returns all bytes.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/file`,
+  access: 'project-read',
+  query: z.object({ ref: ref.optional(), path }),
+  stream: true,
+  replyTypes: ['application/json', 'application/octet-stream'],
+  example: { query: { ref: 'main', path: 'README.md' } },
+  reply: z.object({
+    ref: z.string(),
+    sha: z.string(),
+    path: z.string(),
+    type: z.enum(['file', 'executable', 'symlink']),
+    blob_sha: z.string(),
+    size: z.number().int(),
+    binary: z.boolean(),
+    encoding: z.enum(['utf-8', 'base64']).describe('`base64` for content that is not UTF-8.'),
+    content: z.string(),
+    truncated: z.boolean().describe('Whether `content` is only the first MiB. The raw bytes are always complete.'),
+  }),
+})
+
+export const compareRefsRoute = route({
+  name: 'compareRefs',
+  summary: 'Compare two branches',
+  description:
+    'Returns what a change request would contain: the merge result, the changed files, and at most 250 commits.',
+  errors: [...repositoryErrors, 'not_found', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/compare`,
+  access: 'project-read',
+  query: z.object({ base: ref.optional(), head: ref }),
+  example: { query: { base: 'main', head: 'fix-build' } },
+  reply: mergePreview.omit({ collisions: true, collisions_truncated: true }).extend({
+    base_ref: z.string(),
+    head_ref: z.string(),
+    ahead: z.number().int(),
+    behind: z.number().int(),
+    commits: z.array(commitEntry).describe('The newest commits of the head that the base lacks; at most 250.'),
+    files: z.array(diffFile),
+    files_changed: z.number().int(),
+    additions: z.number().int(),
+    deletions: z.number().int(),
+    truncated: z.boolean(),
+  }),
+})

@@ -1,0 +1,373 @@
+import { z } from 'zod'
+import { mergeEffects } from '../schemas/effects.ts'
+import { changeRequestStatuses } from '../schemas/change-request-moves.ts'
+import { branchName } from './projects.ts'
+import { bytesAtMost, line, metadata, named, page, route, sha, timestamp, uuid } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+export {
+  changeRequestMoves,
+  changeRequestStatuses,
+  type ChangeRequestMove,
+  type ChangeRequestStatus,
+  isDraft,
+  refuseMove,
+} from '../schemas/change-request-moves.ts'
+
+export const titleMax = 256
+export const descriptionBytesMax = 64 * 1024
+export const mergeMessageBytesMax = 16 * 1024
+
+const title = line(titleMax)
+const description = z.string().trim().refine(bytesAtMost(descriptionBytesMax), 'is larger than 64 KiB')
+
+/** Exactly the fields that the specification lists. */
+export const changeRequest = named('ChangeRequest', {
+  cr_id: uuid,
+  account_id: uuid,
+  project_id: uuid,
+  number: z.number().int(),
+  title: z.string(),
+  description: z.string(),
+  base_ref: z.string(),
+  head_ref: z.string(),
+  status: z.enum(changeRequestStatuses),
+  head_commit_sha: z.string().nullable(),
+  base_commit_sha: z.string().nullable(),
+  origin_session_id: z.string().nullable(),
+  created_by: uuid.nullable(),
+  merged_at: timestamp.nullable(),
+  merged_by: uuid.nullable(),
+  merge_commit_sha: z.string().nullable(),
+  closed_at: timestamp.nullable(),
+  closed_by: uuid.nullable(),
+  metadata: z.record(z.string(), z.json()),
+  created_at: timestamp,
+  updated_at: timestamp,
+})
+export type ChangeRequest = z.infer<typeof changeRequest>
+
+const base = '/v1/projects/:projectId/change-requests'
+
+export const listChangeRequestsRoute = route({
+  name: 'listChangeRequests',
+  summary: 'List the change requests of a project',
+  description: 'Newest first. The commits of open ones are read from the git host now.',
+  errors: [...repositoryErrors],
+  method: 'GET',
+  path: base,
+  access: 'project-write',
+  query: page.extend({
+    status: z.enum([...changeRequestStatuses, 'all']).default('all'),
+    number: z.coerce.number().int().min(1).max(2147483647).optional(),
+    head_ref: branchName.optional().describe('Only change requests of this head branch.'),
+    base_ref: branchName.optional().describe('Only change requests into this base branch.'),
+    created_by: uuid.optional().describe('Only change requests that this user opened, directly or through an agent.'),
+    search: z
+      .string()
+      .trim()
+      .max(titleMax)
+      .refine((text) => !text.includes('\0'), 'holds a NUL character')
+      .optional()
+      .describe(
+        'Only change requests with this text in the title or a branch name, or with this number. Case does not matter.',
+      ),
+  }),
+  example: { query: { status: 'open', base_ref: 'main' } },
+  reply: z.object({ change_requests: z.array(changeRequest) }),
+})
+
+export const openChangeRequestRoute = route({
+  name: 'openChangeRequest',
+  summary: 'Open a change request',
+  description: '`base_ref` is the default branch unless given. Both branches have to exist: `ref_not_found`.',
+  errors: [...repositoryErrors, 'unprocessable', 'quota_exceeded'],
+  method: 'POST',
+  path: base,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({
+    title,
+    description: description.default(''),
+    head_ref: branchName,
+    base_ref: branchName.optional(),
+    session_id: z.string().max(200).nullable().optional(),
+    metadata: metadata.optional(),
+  }),
+  status: 201,
+  idempotent: true,
+  example: { body: { title: 'Fix the build', description: 'The test used a fixed port.', head_ref: 'fix-build' } },
+  reply: changeRequest,
+})
+
+export const getChangeRequestRoute = route({
+  name: 'getChangeRequest',
+  summary: 'Get a change request',
+  description: 'While it is open, its commits are read from the git host now.',
+  errors: [...repositoryErrors],
+  method: 'GET',
+  path: `${base}/:crId`,
+  access: 'project-write',
+  reply: z.object({ change_request: changeRequest }),
+})
+
+export const editChangeRequestRoute = route({
+  name: 'editChangeRequest',
+  summary: 'Edit a change request',
+  description:
+    'Title, description or metadata of one that is not merged. `metadata.draft: true` makes it a draft, which cannot be merged.',
+  errors: ['not_open', ...repositoryErrors],
+  method: 'PATCH',
+  path: `${base}/:crId`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({ title: title.optional(), description: description.optional(), metadata: metadata.optional() }),
+  example: { body: { title: 'Fix the build on Linux', metadata: { draft: false } } },
+  reply: changeRequest,
+})
+
+export const diffFile = named('DiffFile', {
+  path: z.string(),
+  old_path: z.string().nullable(),
+  status: z.enum(['added', 'modified', 'deleted', 'renamed']),
+  additions: z.number().int(),
+  deletions: z.number().int(),
+  binary: z.boolean(),
+})
+
+export const diff = named('ChangeRequestDiff', {
+  cr_id: uuid,
+  base_ref: z.string(),
+  head_ref: z.string(),
+  base_sha: z.string(),
+  head_sha: z.string(),
+  merge_base: z.string().nullable(),
+  files: z.array(diffFile),
+  files_changed: z.number().int(),
+  additions: z.number().int(),
+  deletions: z.number().int(),
+  patch: z.string(),
+  truncated: z.boolean(),
+  whitespace_only: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Only with `ignore_whitespace`: files that differ in whitespace alone. They are not in `files` and not counted.',
+    ),
+  since: z
+    .object({
+      sha: z.string(),
+      rewritten: z.boolean().describe('Whether the commit is no longer part of the head branch.'),
+      base_moved: z.boolean().describe('Whether the branch merged more of its base since. Those changes are left out.'),
+      conflicts: z
+        .array(z.string())
+        .describe(
+          'Files in which the base and the earlier work conflict. Their diff starts from the conflict markers.',
+        ),
+    })
+    .optional()
+    .describe('Only with `since`.'),
+})
+export type ChangeRequestDiff = z.infer<typeof diff>
+
+export const diffChangeRequestRoute = route({
+  name: 'diffChangeRequest',
+  summary: 'Get the diff of a change request',
+  description: '`Accept: text/x-diff` returns the patch alone. `since` compares with an earlier head.',
+  errors: [...repositoryErrors, 'ref_missing', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/:crId/diff`,
+  access: 'project-write',
+  query: z.object({
+    renames: z.enum(['0', '1']).default('0'),
+    ignore_whitespace: z
+      .enum(['0', '1'])
+      .default('0')
+      .describe('`1` ignores lines that differ in whitespace alone, as `git diff -w` does.'),
+    since: sha.optional().describe('Only the changes since this commit, which is or was a head of the branch.'),
+  }),
+  stream: true,
+  replyTypes: ['application/json', 'text/x-diff'],
+  example: { query: { ignore_whitespace: '1' } },
+  reply: diff,
+})
+
+export const previewParts = ['collisions', 'effects'] as const
+export type PreviewPart = (typeof previewParts)[number]
+
+/** Names separated by commas. */
+const include = z
+  .string()
+  .max(200)
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(previewParts)))
+  .default([])
+
+export const mergePreview = named('MergePreview', {
+  base_sha: z.string(),
+  head_sha: z.string(),
+  merge_base: z.string().nullable(),
+  is_up_to_date: z.boolean(),
+  can_merge: z.boolean(),
+  can_fast_forward: z.boolean(),
+  conflicts: z.array(z.string()),
+  collisions: z
+    .array(z.object({ number: z.number().int(), files: z.array(z.string()) }))
+    .optional()
+    .describe(
+      'Only with `include=collisions`: open change requests of the same base that would conflict after this merge, newest first.',
+    ),
+  collisions_truncated: z
+    .boolean()
+    .optional()
+    .describe('Whether there are more open change requests than the server compared.'),
+  effects: mergeEffects.optional().describe('Only with `include=effects`: what merging does beyond code.'),
+})
+export type MergePreview = z.infer<typeof mergePreview>
+
+export const previewChangeRequestRoute = route({
+  name: 'previewChangeRequest',
+  summary: 'Preview the merge of a change request',
+  description:
+    'Returns whether it merges and which files conflict. `include=effects` adds what merging does beyond code, `include=collisions` the open change requests that would conflict afterwards.',
+  errors: [...repositoryErrors, 'ref_missing', 'not_open', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/:crId/merge-preview`,
+  access: 'project-write',
+  query: z.object({ include }),
+  example: { query: { include: 'effects' } },
+  reply: mergePreview,
+})
+
+const result = z.object({ tree: z.string().nullable(), commit: z.string().nullable() })
+
+export const verifyChangeRequestRoute = route({
+  name: 'verifyChangeRequest',
+  summary: 'Verify a merge',
+  description: 'Makes the merge again from its stored receipt and compares tree and commit.',
+  errors: [...repositoryErrors, 'not_open', 'ref_missing', 'unprocessable'],
+  method: 'GET',
+  path: `${base}/:crId/verify`,
+  access: 'project-write',
+  reply: z.object({
+    verified: z.boolean(),
+    kind: z.enum(['merge-commit', 'fast-forward', 'up-to-date']).nullable(),
+    expected: result,
+    got: result,
+    git_version: z.string(),
+    reason: z.string().optional().describe('Why the merge is not verified.'),
+  }),
+})
+
+export const mergeChangeRequestRoute = route({
+  name: 'mergeChangeRequest',
+  summary: 'Merge a change request',
+  description:
+    'A fast-forward where possible, otherwise a merge commit. `expected_head_sha` and `expected_base_sha` refuse when a branch moved: `head_moved`, `base_moved`. A conflict answers `merge_conflict` with the files in `conflicts`. A push that keeps losing to others for 10 seconds answers `base_busy`.',
+  errors: [
+    ...repositoryErrors,
+    'agent_merge_forbidden',
+    'merge_conflict',
+    'merge_rejected',
+    'branch_protected',
+    'head_moved',
+    'base_moved',
+    'ref_missing',
+    'not_open',
+    'manifest_invalid',
+    'unprocessable',
+    'quota_exceeded',
+  ],
+  method: 'POST',
+  path: `${base}/:crId/merge`,
+  access: 'project-write',
+  effect: 'ends',
+  body: z
+    .object({
+      message: z.string().refine(bytesAtMost(mergeMessageBytesMax), 'is larger than 16 KiB').optional(),
+      expected_head_sha: sha.optional(),
+      expected_base_sha: sha.optional(),
+    })
+    .optional(),
+  idempotent: true,
+  example: { body: { message: 'Fix the build' } },
+  reply: z.object({
+    change_request: changeRequest,
+    merge: z.object({
+      merge_commit_sha: z.string(),
+      fast_forward: z.boolean(),
+      up_to_date: z.boolean(),
+      base_sha_before: z.string(),
+      base_sha_after: z.string(),
+    }),
+  }),
+})
+
+/** For a base branch that the git host protects: the pull request there. */
+const hostPullRequest = named('HostPullRequest', {
+  protection: z
+    .object({ branch: z.string(), reason: z.string(), found_by: z.enum(['api', 'push']), found_at: timestamp })
+    .nullable()
+    .describe(
+      'Why the git host does not let the service push to the base branch; null when it does, as far as the server knows.',
+    ),
+  can_open: z.boolean().describe('Whether the git host has an API that can open pull requests.'),
+  pull_request: z.object({ number: z.number().int(), url: z.string(), created_at: timestamp }).nullable(),
+})
+export type HostPullRequest = z.infer<typeof hostPullRequest>
+
+export const getPullRequestRoute = route({
+  name: 'getPullRequest',
+  summary: 'Get the pull request of a change request on the git host',
+  description: 'Also returns whether the git host protects the base branch.',
+  errors: [...repositoryErrors, 'ref_missing'],
+  method: 'GET',
+  path: `${base}/:crId/pull-request`,
+  access: 'project-write',
+  reply: hostPullRequest,
+})
+
+export const openPullRequestRoute = route({
+  name: 'openPullRequest',
+  summary: 'Open a pull request on the git host',
+  description: 'For a protected base branch. Answers with the open pull request when there is one.',
+  errors: [
+    ...repositoryErrors,
+    'ref_missing',
+    'not_open',
+    'unprocessable',
+    'branch_protected',
+    'agent_merge_forbidden',
+    'merge_rejected',
+  ],
+  method: 'POST',
+  path: `${base}/:crId/pull-request`,
+  access: 'project-write',
+  effect: 'adds',
+  idempotent: true,
+  reply: hostPullRequest,
+})
+
+export const closeChangeRequestRoute = route({
+  name: 'closeChangeRequest',
+  summary: 'Close a change request without merging it',
+  description: 'Closing a closed one changes nothing.',
+  errors: ['not_open', ...repositoryErrors],
+  method: 'POST',
+  path: `${base}/:crId/close`,
+  access: 'project-write',
+  effect: 'ends',
+  reply: changeRequest,
+})
+
+export const reopenChangeRequestRoute = route({
+  name: 'reopenChangeRequest',
+  summary: 'Reopen a closed change request',
+  description: 'Fails with `conflict` while another one of the same branches is open.',
+  errors: ['not_open', ...repositoryErrors, 'ref_missing'],
+  method: 'POST',
+  path: `${base}/:crId/reopen`,
+  access: 'project-write',
+  effect: 'adds',
+  reply: changeRequest,
+})

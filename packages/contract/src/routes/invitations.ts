@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { roles } from './accounts.ts'
+import { named, ok, page, route, timestamp, uuid } from '../route.ts'
+
+export const invitation = named('Invitation', {
+  invitation_id: uuid,
+  email: z.string(),
+  name: z.string(),
+  role: z.enum(roles),
+  invited_by: z.object({ user_id: uuid, name: z.string() }).nullable(),
+  created_at: timestamp,
+  expires_at: timestamp,
+  has_link: z.boolean().describe('Whether the link of the invitation exists. An API token makes none.'),
+})
+export type Invitation = z.infer<typeof invitation>
+
+/** The invitation as the invited person sees it. */
+export const receivedInvitation = named('ReceivedInvitation', {
+  invitation_id: uuid,
+  account_name: z.string(),
+  invited_by: z.string().nullable(),
+  email: z.string(),
+  role: z.enum(roles),
+  expires_at: timestamp,
+})
+
+export const listInvitationsRoute = route({
+  name: 'listInvitations',
+  summary: 'List the pending invitations of an account',
+  description: 'Newest first.',
+  errors: [],
+  method: 'GET',
+  path: '/v1/accounts/:accountId/invitations',
+  access: 'account-admin',
+  query: page,
+  reply: z.object({ invitations: z.array(invitation) }),
+})
+
+export const linkInvitationRoute = route({
+  name: 'linkInvitation',
+  summary: 'Create the one-time link of an invitation',
+  description: 'Needs a browser that signed in within the last ten minutes. An earlier link stops working.',
+  errors: ['confirmation_needed', 'conflict'],
+  method: 'POST',
+  path: '/v1/accounts/:accountId/invitations/:invitationId/link',
+  access: 'account-admin',
+  reply: z.object({ url: z.string(), expires_at: timestamp }),
+})
+
+export const revokeInvitationRoute = route({
+  name: 'revokeInvitation',
+  summary: 'Revoke a pending invitation',
+  description: 'Its link stops working.',
+  errors: [],
+  method: 'DELETE',
+  path: '/v1/accounts/:accountId/invitations/:invitationId',
+  access: 'account-admin',
+  reply: ok,
+})
+
+export const readInvitationRoute = route({
+  name: 'readInvitation',
+  summary: 'Read the invitation behind a code',
+  description: 'Returns the account, the role and the inviter. The code is not used up.',
+  errors: ['not_found', 'limit_reached', 'unauthenticated'],
+  method: 'POST',
+  path: '/v1/invitations/read',
+  access: 'public',
+  body: z.object({ code: z.string().min(1).max(200) }),
+  reply: receivedInvitation,
+})
+
+export const listReceivedInvitationsRoute = route({
+  name: 'listReceivedInvitations',
+  summary: 'List the invitations the caller received',
+  description: 'Only invitations to the e-mail address that the single sign-on provider verified.',
+  errors: [],
+  method: 'GET',
+  path: '/v1/invitations',
+  access: 'user',
+  query: page,
+  reply: z.object({ invitations: z.array(receivedInvitation) }),
+})
+
+export const acceptInvitationRoute = route({
+  name: 'acceptInvitation',
+  summary: 'Accept an invitation',
+  description:
+    'The signed-in person accepts in a browser: by the code of the link, or by id when the e-mail address is verified.',
+  errors: ['not_found', 'conflict', 'confirmation_needed', 'limit_reached'],
+  method: 'POST',
+  path: '/v1/invitations/accept',
+  access: 'user',
+  body: z.union([z.object({ code: z.string().min(1).max(200) }), z.object({ invitation_id: uuid })]),
+  reply: z.object({ account_id: uuid, role: z.enum(roles) }),
+})

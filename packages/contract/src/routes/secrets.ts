@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { named, ok, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+export const secretValueBytesMax = 64 * 1024
+export const secretBytesOfAllMax = 512 * 1024
+
+export const secret = named('Secret', {
+  name: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  created_by: uuid.nullable(),
+})
+export type Secret = z.infer<typeof secret>
+
+export const listSecretsRoute = route({
+  name: 'listSecrets',
+  summary: 'List the names of secrets',
+  description: 'Never a value. `missing` are the secrets that svc.toml requires and the project lacks.',
+  errors: [...repositoryErrors],
+  method: 'GET',
+  path: '/v1/projects/:projectId/secrets',
+  access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'items', by: 'name' },
+  reply: z.object({
+    items: z.array(secret),
+    required: z.array(z.string()),
+    optional: z.array(z.string()),
+    missing: z.array(z.string()),
+    revision: z.string(),
+  }),
+})
+
+export const setSecretRoute = route({
+  name: 'setSecret',
+  summary: 'Set a secret',
+  description:
+    'A value has at most 64 KiB, and all values of a project together at most 512 KiB. Sandboxes that start later get it.',
+  errors: ['reserved_name', 'quota_exceeded', ...repositoryErrors, 'unprocessable'],
+  method: 'POST',
+  path: '/v1/projects/:projectId/secrets',
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({ name: z.string(), value: z.string() }),
+  example: { body: { name: 'API_KEY', value: 'a value that only sandboxes see' } },
+  reply: secret,
+})
+
+export const deleteSecretRoute = route({
+  name: 'deleteSecret',
+  summary: 'Delete a secret',
+  description: 'Running sandboxes keep it until they stop.',
+  errors: [],
+  method: 'DELETE',
+  path: '/v1/projects/:projectId/secrets/:name',
+  access: 'project-write',
+  reply: ok,
+})

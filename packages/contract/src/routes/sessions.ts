@@ -1,0 +1,470 @@
+import { z } from 'zod'
+import { attachmentsBodyLimit } from '../schemas/attachments.ts'
+import { newAttachments } from '../schemas/new-attachments.ts'
+import { branchName } from './projects.ts'
+import { question } from './questions.ts'
+import { line, metadata, named, ok, page, route, timestamp, uuid } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+export const sessionStatuses = [
+  'queued',
+  'branching',
+  'provisioning',
+  'running',
+  'stopped',
+  'failed',
+  'completed',
+] as const
+export type SessionStatus = (typeof sessionStatuses)[number]
+
+export const sandboxStatuses = ['provisioning', 'active', 'stopped', 'error', 'archived'] as const
+export type SandboxStatus = (typeof sandboxStatuses)[number]
+
+export { sessionMoves } from '../schemas/session-moves.ts'
+
+/** `accepted`: stored, and delivered when the agent can take it. */
+export const promptStatuses = ['accepted', 'delivered', 'failed', 'cancelled'] as const
+export type PromptStatus = (typeof promptStatuses)[number]
+
+export const promptBytesMax = 256 * 1024
+/** The Linux limit of one argument (MAX_ARG_STRLEN), minus room for the variable name. */
+export const initialPromptBytesMax = 120 * 1024
+
+export const turnError = named('TurnError', { code: z.string(), message: z.string(), at: timestamp })
+export type TurnError = z.infer<typeof turnError>
+
+/** Which changes of svc.toml the running sandbox has applied. */
+export const sessionRefresh = named('SessionRefresh', {
+  status: z.enum(['waiting', 'done', 'failed']).describe('`waiting`: until the turn of the agent ends.'),
+  cause: z.enum(['request', 'default_branch']).describe('`default_branch`: svc.toml or the agents changed there.'),
+  requested_at: timestamp,
+  settled_at: timestamp.nullable(),
+  applied: z
+    .array(z.string())
+    .describe(
+      'The settings that changed and are in force, such as `sandbox.egress`. `agents` is the content of the config folder, `branch` are new commits of the session branch.',
+    ),
+  needs_restart: z.array(z.string()).describe('The settings that only a restart applies.'),
+  error: z.string().nullable().describe('Why the refresh failed, or why the session branch was not pulled.'),
+})
+export type SessionRefresh = z.infer<typeof sessionRefresh>
+
+export const session = named('Session', {
+  session_id: uuid,
+  account_id: uuid,
+  project_id: uuid,
+  name: z.string(),
+  branch_name: z.string(),
+  base_ref: z.string(),
+  agent_name: z.string(),
+  model: z.string().nullable(),
+  status: z.enum(sessionStatuses),
+  error: z.string().nullable(),
+  last_turn_error: turnError.nullable().describe('Why the latest turn failed; null once a turn succeeds.'),
+  sandbox_url: z.string().nullable(),
+  sandbox: z
+    .object({
+      sandbox_id: uuid,
+      driver: z.string(),
+      status: z.enum(sandboxStatuses),
+      generation: z.number().int(),
+    })
+    .nullable(),
+  created_by: uuid.nullable(),
+  parent_session_id: uuid
+    .nullable()
+    .describe(
+      'The session whose agent started this one; null when a person or a schedule did, or when that session is deleted.',
+    ),
+  metadata: z.record(z.string(), z.json()),
+  created_at: timestamp,
+  updated_at: timestamp,
+  last_active_at: timestamp,
+  is_busy: z.boolean().optional().describe('Only with `include=activity`: whether the agent is working on a prompt.'),
+  refresh: sessionRefresh.nullable().describe('The latest refresh since the sandbox started.'),
+  waiting_for: z.enum(['person']).nullable().describe('`person`: a question of the agent is open.'),
+})
+export type Session = z.infer<typeof session>
+
+const base = '/v1/projects/:projectId/sessions'
+const include = z.enum(['activity']).optional()
+const agentName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'is not an agent name')
+const promptText = z
+  .string()
+  .trim()
+  .min(1, 'is empty')
+  .refine((text) => !text.includes('\0'), 'holds a NUL character')
+
+export const createSessionRoute = route({
+  name: 'createSession',
+  summary: 'Create a session',
+  description:
+    "Creates a branch and starts a sandbox on it; the answer comes before the sandbox runs. With `initial_prompt`, the agent starts to work at once. `concurrent_session_limit` (429) when the account's plan is at its limit; `no_model` when no model is configured.",
+  errors: [
+    ...repositoryErrors,
+    'concurrent_session_limit',
+    'no_model',
+    'model_not_found',
+    'agent_not_found',
+    'unprocessable',
+    'quota_exceeded',
+    'limit_reached',
+    'branch_protected',
+  ],
+  method: 'POST',
+  path: base,
+  access: 'project-write',
+  effect: 'adds',
+  body: z
+    .strictObject({
+      session_id: z
+        .uuidv4('must be a random UUID (version 4)')
+        .toLowerCase()
+        .optional()
+        .describe('The id the session gets, a new random UUID. Sent again by the same caller, it is the same session.'),
+      branch_already_created: z
+        .boolean()
+        .optional()
+        .describe('The branch named session_id is in the repository, and the session works on it as it is.'),
+      name: line(200).optional(),
+      agent_name: agentName.optional(),
+      base_ref: branchName.optional(),
+      initial_prompt: promptText
+        .refine((text) => new TextEncoder().encode(text).length <= initialPromptBytesMax, 'is larger than 120 KiB')
+        .optional(),
+      attachments: newAttachments.optional(),
+      model: z
+        .string()
+        .regex(/^[\w.:/@-]{1,200}$/, 'is not a model name')
+        .optional(),
+      metadata: metadata.optional(),
+    })
+    .refine((body) => body.branch_already_created !== true || body.session_id !== undefined, {
+      path: ['session_id'],
+      message: 'is required with branch_already_created: the branch has this name',
+    })
+    .refine(({ attachments, initial_prompt }) => !attachments?.length || initial_prompt !== undefined, {
+      path: ['initial_prompt'],
+      message: 'is required with attachments',
+    })
+    .optional(),
+  bodyLimit: attachmentsBodyLimit,
+  status: 201,
+  idempotent: true,
+  example: {
+    body: {
+      name: 'Fix the build',
+      base_ref: 'main',
+      initial_prompt: 'Fix the failing test.',
+      metadata: { ticket: 'WEB-12' },
+    },
+  },
+  reply: session,
+})
+
+export const listSessionsRoute = route({
+  name: 'listSessions',
+  summary: 'List the sessions of a project',
+  description: 'Newest first. `include=activity` adds `is_busy`.',
+  errors: [],
+  method: 'GET',
+  path: base,
+  access: 'project-read',
+  query: page.extend({ status: z.enum([...sessionStatuses, 'all']).default('all'), include }),
+  example: { query: { status: 'running', include: 'activity' } },
+  reply: z.array(session),
+})
+
+export const getSessionRoute = route({
+  name: 'getSession',
+  summary: 'Get a session',
+  description: '`include=activity` adds `is_busy`: whether the agent is working on a prompt.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/:sessionId`,
+  access: 'project-read',
+  query: z.object({ include }),
+  reply: session,
+})
+
+export const updateSessionRoute = route({
+  name: 'updateSession',
+  summary: 'Rename a session or replace its metadata',
+  description: 'Metadata is replaced as a whole and has at most 16 KiB.',
+  errors: [],
+  method: 'PATCH',
+  path: `${base}/:sessionId`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({ name: line(200).optional(), metadata: metadata.optional() }),
+  example: { body: { name: 'Fix the build on Linux', metadata: { ticket: 'WEB-12' } } },
+  reply: session,
+})
+
+export const stopSessionRoute = route({
+  name: 'stopSession',
+  summary: 'Stop a session',
+  description:
+    'Saves unfinished work and removes the sandbox. The branch stays. Stopping a stopped session changes nothing.',
+  errors: [],
+  method: 'POST',
+  path: `${base}/:sessionId/stop`,
+  access: 'project-write',
+  effect: 'ends',
+  reply: session,
+})
+
+export const restartSessionRoute = route({
+  name: 'restartSession',
+  summary: 'Restart a session',
+  description:
+    'Starts a new sandbox from the session branch. Without `agent` the session keeps its agent; null selects the default agent.',
+  errors: [
+    ...repositoryErrors,
+    'concurrent_session_limit',
+    'no_model',
+    'model_not_found',
+    'agent_not_found',
+    'unprocessable',
+  ],
+  method: 'POST',
+  path: `${base}/:sessionId/restart`,
+  access: 'project-write',
+  effect: 'adds',
+  /** Without `agent` the session keeps its agent; null is the default agent. */
+  body: z.strictObject({ agent: agentName.nullable().optional() }).optional(),
+  status: 202,
+  example: { body: { agent: null } },
+  reply: session,
+})
+
+export const refreshSessionRoute = route({
+  name: 'refreshSession',
+  summary: 'Apply changes of the default branch to a running session',
+  description:
+    'Once the agent is idle, pulls the session branch and restarts the agent runtime. `refresh.needs_restart` lists what only a restart applies.',
+  errors: [],
+  method: 'POST',
+  path: `${base}/:sessionId/refresh`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.strictObject({}).optional(),
+  status: 202,
+  reply: session,
+})
+
+export const deleteSessionRoute = route({
+  name: 'deleteSession',
+  summary: 'Delete a session',
+  description: 'Stops it first. Its branch and its change requests stay.',
+  errors: [...repositoryErrors],
+  method: 'DELETE',
+  path: `${base}/:sessionId`,
+  access: 'project-write',
+  reply: ok,
+})
+
+const promptError = z.object({ code: z.string(), message: z.string() })
+
+export const promptSessionRoute = route({
+  name: 'promptSession',
+  summary: 'Send a prompt to the agent of a session',
+  description:
+    'At most 256 KiB of text and 10 attachments, 10 MiB each and 20 MiB together. A stopped session is started. The answer comes before the agent has worked.',
+  errors: [
+    'concurrent_session_limit',
+    'no_model',
+    'model_not_found',
+    'agent_not_found',
+    'unprocessable',
+    'runtime_booting',
+    ...repositoryErrors,
+    'quota_exceeded',
+  ],
+  method: 'POST',
+  path: `${base}/:sessionId/prompt`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.strictObject({
+    text: promptText.refine(
+      (text) => new TextEncoder().encode(text).length <= promptBytesMax,
+      'is larger than 256 KiB',
+    ),
+    attachments: newAttachments.optional(),
+  }),
+  bodyLimit: attachmentsBodyLimit,
+  status: 202,
+  idempotent: true,
+  example: { body: { text: 'Run the tests again.', attachments: [{ name: 'log.txt', content_base64: 'b29wcwo=' }] } },
+  reply: z.object({
+    prompt_id: uuid,
+    status: z.enum(['accepted', 'delivered', 'failed']),
+    error: promptError.optional().describe('Only when the prompt was refused at once.'),
+  }),
+})
+
+const attachment = named('Attachment', {
+  attachment_id: uuid,
+  name: z.string(),
+  bytes: z.number().int(),
+  content_type: z.string().describe('From the first bytes of the file, never from its name.'),
+})
+
+/** A text for the agent. The first prompt of a session has the session's id. */
+export const prompt = named('Prompt', {
+  prompt_id: uuid,
+  text: z.string(),
+  status: z.enum(promptStatuses),
+  error: promptError.nullable(),
+  created_by: uuid.nullable(),
+  created_at: timestamp,
+  settled_at: timestamp.nullable().describe('When the prompt was delivered, refused or cancelled.'),
+  attachments: z.array(attachment),
+})
+export type Prompt = z.infer<typeof prompt>
+
+export const listPromptsRoute = route({
+  name: 'listPrompts',
+  summary: 'List the prompts of a session',
+  description: 'Newest first, each with what became of it.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/:sessionId/prompts`,
+  access: 'project-read',
+  query: page,
+  reply: z.object({ prompts: z.array(prompt) }),
+})
+
+export const abortSessionRoute = route({
+  name: 'abortSession',
+  summary: 'Abort the current turn of the agent',
+  description: 'The session keeps running and takes the next prompt.',
+  errors: ['runtime_booting'],
+  method: 'POST',
+  path: `${base}/:sessionId/abort`,
+  access: 'project-write',
+  effect: 'ends',
+  reply: ok,
+})
+
+/** One message of the conversation, with its parts in order. */
+export const messagePart = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), id: z.string(), text: z.string() }),
+  z.object({ type: z.literal('reasoning'), id: z.string(), text: z.string() }),
+  z.object({
+    type: z.literal('tool'),
+    id: z.string(),
+    tool: z.string(),
+    status: z.enum(['pending', 'running', 'completed', 'error']),
+    title: z.string(),
+    input: z.string(),
+    output: z.string(),
+  }),
+  /** A file that was sent with the prompt. */
+  attachment.extend({ type: z.literal('file'), id: z.string() }),
+])
+z.globalRegistry.add(messagePart, { id: 'MessagePart' })
+export type MessagePart = z.infer<typeof messagePart>
+
+export const message = named('Message', {
+  message_id: z.string(),
+  role: z.enum(['user', 'assistant']),
+  created_at: timestamp,
+  completed_at: timestamp.nullable(),
+  error: z.string().nullable(),
+  parts: z.array(messagePart),
+})
+export type Message = z.infer<typeof message>
+
+export const getTranscriptRoute = route({
+  name: 'getTranscript',
+  summary: 'Get the conversation of a session',
+  description:
+    'Oldest first, also after the session stopped. With `limit`, the newest messages, and by the next page the ones before; `from=start` takes the oldest.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/:sessionId/transcript`,
+  access: 'project-read',
+  query: z.object({
+    limit: z.coerce.number().int().min(1).max(1000).optional(),
+    cursor: z.string().max(200).optional(),
+    from: z
+      .enum(['start', 'end'])
+      .default('end')
+      .describe('Which end of the conversation `limit` keeps. `start` has no next page.'),
+  }),
+  example: { query: { limit: '50' } },
+  reply: z.object({ messages: z.array(message) }),
+})
+
+/** Images that are safe to show keep their type; every other file is a download. Texts are redacted like the transcript. */
+export const getAttachmentRoute = route({
+  name: 'getAttachment',
+  summary: 'Download a file that was sent with a prompt',
+  description:
+    'PNG, JPEG, GIF and WebP come with their own type, every other file as `application/octet-stream`. Secrets in a text are replaced.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/:sessionId/attachments/:attachmentId`,
+  access: 'project-read',
+  stream: true,
+  replyTypes: ['application/octet-stream', 'image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  reply: z.string(),
+})
+
+export const getTimelineRoute = route({
+  name: 'getTimeline',
+  summary: 'Get the steps of the last start',
+  description: 'Each step with its duration in milliseconds, and the refreshes since.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/:sessionId/timeline`,
+  access: 'project-read',
+  reply: z.object({
+    phases: z.array(
+      named('StartPhase', {
+        name: z.string(),
+        started_at: timestamp,
+        ms: z.number().nullable(),
+        error: z.string().nullable(),
+        note: z.string().nullable().default(null).describe('For a refresh: what it changed.'),
+      }),
+    ),
+  }),
+})
+
+/** The JSON in `data` of each event of `GET …/events`. The event name is its `type`. */
+export const sessionEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('session'), session }),
+  z.object({ type: z.literal('message'), message }),
+  /** The agent is working, waits for a prompt, or its turn failed. */
+  z.object({
+    type: z.literal('turn'),
+    status: z.enum(['busy', 'idle', 'error']),
+    error: z.string().nullable(),
+  }),
+  /** The agent asked a question, or a question was answered or expired. */
+  z.object({ type: z.literal('question'), question }),
+])
+z.globalRegistry.add(sessionEvent, { id: 'SessionEvent' })
+export type SessionEvent = z.infer<typeof sessionEvent>
+
+export const streamSessionEventsRoute = route({
+  name: 'streamSessionEvents',
+  summary: 'Stream the events of a session',
+  description:
+    'Server-sent events: first the current state, then every change. The event name is the `type` in its data. `Last-Event-ID` resumes with the messages that changed since.',
+  errors: ['runtime_booting'],
+  method: 'GET',
+  path: `${base}/:sessionId/events`,
+  access: 'project-read',
+  /** `messages` limits the first messages of the stream to the newest ones; the transcript has the ones before. */
+  query: z.object({ messages: z.coerce.number().int().min(1).max(1000).optional() }),
+  stream: true,
+  replyTypes: ['text/event-stream'],
+  event: sessionEvent,
+  reply: sessionEvent,
+})
+
+/** Concurrent sessions by plan; null is unlimited. */
+export const planLimits = { free: 3, pro: 50, team: 200, selfhost: null } as const

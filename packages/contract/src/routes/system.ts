@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { route } from '../route.ts'
+
+export const healthRoute = route({
+  name: 'getHealth',
+  summary: 'Check that the server process answers',
+  description: 'Answers as long as the process runs, without the database. Use it as a liveness probe.',
+  errors: [],
+  method: 'GET',
+  path: '/v1/health',
+  access: 'public',
+  publicInSandbox: true,
+  reply: z.object({ status: z.literal('ok'), version: z.string() }),
+})
+
+export const readyRoute = route({
+  name: 'getReady',
+  summary: 'Check that the server can serve requests',
+  description:
+    'Answers `unavailable` (503) while the database or another needed part is down. The reply also reports whether sandboxes can start, which models and providers are configured, and whether the disk has room.',
+  errors: [],
+  method: 'GET',
+  path: '/v1/ready',
+  access: 'public',
+  publicInSandbox: true,
+  reply: z.object({
+    status: z.literal('ready'),
+    version: z.string(),
+    sandbox: z
+      .object({
+        driver: z.string(),
+        ready: z.boolean(),
+        problem: z.string().nullable(),
+        install: z.string().nullable(),
+        missing_limits: z
+          .array(z.enum(['memory', 'cpu', 'processes']))
+          .describe('What a sandbox on this machine may use without limit.'),
+      })
+      .describe('Whether sandboxes can start on this server, and if not, how to fix it.'),
+    model: z.enum(['upstream', 'scripted', 'none']).describe('`scripted` is the demo model of `svc tour`.'),
+    disk: z
+      .object({ ready: z.boolean(), problem: z.string().nullable() })
+      .describe('Whether there is room for new work. Reading and merging need none.'),
+    providers: z
+      .object({ apps: z.enum(['local', 'none']), connectors: z.enum(['mcp', 'none']) })
+      .describe('What deploys apps and what runs connectors, as the operator configured it.'),
+  }),
+})

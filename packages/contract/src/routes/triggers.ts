@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { changeRequest } from './change-requests.ts'
+import { manifestIssue } from './projects.ts'
+import { named, pageOfWhole, route, timestamp, uuid } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+/** The limit of a webhook's body. */
+export const webhookBytesMax = 1024 * 1024
+export const signatureHeaders = ['x-svc-signature', 'x-hub-signature-256'] as const
+/** Headers that identify a delivery, so that a repeated one is recognized. */
+export const deliveryHeaders = ['x-svc-delivery', 'x-github-delivery', 'idempotency-key'] as const
+export const webhooksPerMinuteMax = 30
+export const firesPerMinuteMax = 30
+
+export const triggerSlot = named('TriggerSlot', {
+  slot_id: uuid,
+  kind: z.enum(['cron', 'webhook', 'manual']),
+  due_at: timestamp,
+  status: z
+    .enum(['claimed', 'fired', 'skipped', 'failed'])
+    .describe('`failed`: the session did not start, or its first turn failed.'),
+  fired_at: timestamp.nullable(),
+  session_id: uuid.nullable(),
+  reason: z.string().nullable().describe('Why the trigger has not fired, or failed.'),
+  caught_up: z.boolean().describe('Whether it fired late, for this slot and the missed ones before.'),
+  created_at: timestamp,
+})
+export type TriggerSlot = z.infer<typeof triggerSlot>
+
+export const trigger = named('Trigger', {
+  slug: z.string(),
+  name: z.string().describe('The same as slug.'),
+  type: z.enum(['cron', 'webhook']),
+  enabled: z.boolean(),
+  cron: z.string().nullable(),
+  timezone: z.string(),
+  run_at: z.string().nullable(),
+  agent: z.string().nullable(),
+  model: z.string().nullable(),
+  prompt: z.string(),
+  prompt_template: z.string().describe('The same as prompt, its places not filled.'),
+  secret_env: z.string().nullable(),
+  last_fired_at: timestamp.nullable(),
+  next_fire_at: timestamp.nullable(),
+  webhook_url: z.string().nullable(),
+})
+export type Trigger = z.infer<typeof trigger>
+
+const base = '/v1/projects/:projectId/triggers'
+
+export const listTriggersRoute = route({
+  name: 'listTriggers',
+  summary: 'List the triggers of a project',
+  description: 'In the order of svc.toml on the default branch. `errors` are the problems of their entries.',
+  errors: [...repositoryErrors],
+  method: 'GET',
+  path: base,
+  access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: 'triggers', by: 'slug' },
+  reply: z.object({ triggers: z.array(trigger), errors: z.array(manifestIssue) }),
+})
+
+export const getTriggerRoute = route({
+  name: 'getTrigger',
+  summary: 'Get a trigger with its latest runs',
+  description: '`slots` are the times at which it was due and what came of each.',
+  errors: [...repositoryErrors],
+  method: 'GET',
+  path: `${base}/:slug`,
+  access: 'project-read',
+  reply: trigger.extend({ slots: z.array(triggerSlot) }),
+})
+
+export const fireTriggerRoute = route({
+  name: 'fireTrigger',
+  summary: 'Fire a trigger now',
+  description:
+    "Starts a session, whether the trigger is enabled or not. `concurrent_session_limit` (429) at the plan's limit.",
+  errors: [
+    ...repositoryErrors,
+    'concurrent_session_limit',
+    'no_model',
+    'model_not_found',
+    'agent_not_found',
+    'unprocessable',
+    'manifest_invalid',
+    'spend_cap_reached',
+    'quota_exceeded',
+  ],
+  method: 'POST',
+  path: `${base}/:slug/fire`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({ message: z.string().trim().max(16_384).optional() }).optional(),
+  status: 202,
+  idempotent: true,
+  example: { body: { message: 'Run once before the release.' } },
+  /** Always `fired`: a trigger that did not fire answers with an error. */
+  reply: z.object({ session_id: uuid, status: z.literal('fired') }),
+})
+
+const switched = z.object({ change_request: changeRequest.nullable(), merged: z.boolean() })
+
+export const enableTriggerRoute = route({
+  name: 'enableTrigger',
+  summary: 'Enable a trigger',
+  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
+  errors: [
+    ...repositoryErrors,
+    'manifest_invalid',
+    'merge_conflict',
+    'merge_rejected',
+    'branch_protected',
+    'head_moved',
+    'base_moved',
+    'ref_missing',
+    'not_open',
+    'agent_merge_forbidden',
+    'unprocessable',
+    'quota_exceeded',
+  ],
+  method: 'POST',
+  path: `${base}/:slug/enable`,
+  access: 'project-write',
+  effect: 'adds',
+  idempotent: true,
+  reply: switched,
+})
+
+export const disableTriggerRoute = route({
+  name: 'disableTrigger',
+  summary: 'Disable a trigger',
+  description: 'Opens a change request that edits svc.toml. With a user token it is merged at once; `merged` tells.',
+  errors: [
+    ...repositoryErrors,
+    'manifest_invalid',
+    'merge_conflict',
+    'merge_rejected',
+    'branch_protected',
+    'head_moved',
+    'base_moved',
+    'ref_missing',
+    'not_open',
+    'agent_merge_forbidden',
+    'unprocessable',
+    'quota_exceeded',
+  ],
+  method: 'POST',
+  path: `${base}/:slug/disable`,
+  access: 'project-write',
+  effect: 'ends',
+  idempotent: true,
+  reply: switched,
+})

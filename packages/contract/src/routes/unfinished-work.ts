@@ -1,0 +1,124 @@
+/** Work of a session that is not committed and pushed. The service stores it and restores it. */
+import { z } from 'zod'
+import { named, ok, pageOfWhole, route, sha, timestamp, uuid } from '../route.ts'
+import { repositoryErrors } from '../route-errors.ts'
+
+const base = '/v1/projects/:projectId/sessions/:sessionId/wip'
+
+/** One saved state. `files` differ from `base`; `paths` are the first hundred of them. */
+export const savedWork = named('SavedWork', {
+  generation: z.number().int(),
+  saved_at: timestamp,
+  commit: sha,
+  base: sha.nullable().describe('The commit that was checked out; null when the sandbox had no repository.'),
+  files: z.number().int(),
+  paths: z.array(z.string()),
+  unpushed_commits: z.number().int().describe('Commits that were never pushed.'),
+  notes: z.array(z.string()).describe('What was left out, and why.'),
+})
+export type SavedWorkOfSession = z.infer<typeof savedWork>
+
+/** All null and zero when there is none. */
+export const unfinishedWork = named('UnfinishedWork', {
+  saved_at: timestamp.nullable(),
+  commit: sha.nullable(),
+  base: sha.nullable(),
+  files: z.number().int(),
+  paths: z.array(z.string()),
+  unpushed_commits: z.number().int(),
+  notes: z.array(z.string()),
+  generation: z.number().int().nullable(),
+  earlier: z.array(savedWork).describe('Saved work of earlier starts, newest first, until it is recovered.'),
+})
+
+export const getUnfinishedWorkRoute = route({
+  name: 'getUnfinishedWork',
+  summary: 'Get the unfinished work of a session',
+  description: 'Files that were not committed and commits that were not pushed, as they were saved last.',
+  errors: [],
+  method: 'GET',
+  path: base,
+  access: 'project-read',
+  reply: unfinishedWork,
+})
+
+export const saveUnfinishedWorkRoute = route({
+  name: 'saveUnfinishedWork',
+  summary: 'Save the unfinished work of a running session',
+  description: 'Also happens by itself at intervals and before a stop.',
+  errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors],
+  method: 'POST',
+  path: base,
+  access: 'project-write',
+  effect: 'adds',
+  reply: unfinishedWork,
+})
+
+export const bundleUnfinishedWorkRoute = route({
+  name: 'bundleUnfinishedWork',
+  summary: 'Download saved work as a git bundle',
+  description: 'Leaves out the commits that `have` names.',
+  errors: [],
+  method: 'GET',
+  path: `${base}/bundle`,
+  access: 'project-read',
+  query: z.object({
+    have: z
+      .string()
+      .max(10_000)
+      .regex(/^[0-9a-f,]*$/, 'is not a list of commit ids')
+      .optional()
+      .describe('Commit ids, separated by commas.'),
+    generation: z.coerce.number().int().min(1).optional(),
+  }),
+  stream: true,
+  replyTypes: ['application/x-git-bundle'],
+  reply: z.string(),
+})
+
+export const recoverUnfinishedWorkRoute = route({
+  name: 'recoverUnfinishedWork',
+  summary: 'Apply saved work to a running session',
+  description: 'Writes the files into the work tree of the sandbox.',
+  errors: ['runtime_booting', 'quota_exceeded', ...repositoryErrors, 'merge_conflict'],
+  method: 'POST',
+  path: `${base}/recover`,
+  access: 'project-write',
+  effect: 'adds',
+  reply: z.object({ ok: z.literal(true), files: z.number().int() }),
+})
+
+export const listUnfinishedWorkRoute = route({
+  name: 'listUnfinishedWork',
+  summary: 'List sessions with unfinished work',
+  description: 'Only sessions that have some.',
+  errors: [],
+  method: 'GET',
+  path: '/v1/projects/:projectId/unfinished-work',
+  access: 'project-read',
+  query: pageOfWhole,
+  pages: { list: null, by: 'session_id' },
+  reply: z.array(
+    z.object({
+      session_id: uuid,
+      saved_at: timestamp,
+      files: z.number().int(),
+      unpushed_commits: z.number().int(),
+    }),
+  ),
+})
+
+/** For clients that applied the work themselves. */
+export const settleUnfinishedWorkRoute = route({
+  name: 'settleUnfinishedWork',
+  summary: 'Mark saved work as recovered',
+  description: 'It is no longer listed as unfinished.',
+  errors: [],
+  method: 'POST',
+  path: `${base}/recovered`,
+  access: 'project-write',
+  effect: 'adds',
+  body: z.object({ commit: sha }),
+  example: { body: { commit: '9fceb02d0ae598e95dc970b74767f19372d61af8' } },
+  reply: ok,
+})

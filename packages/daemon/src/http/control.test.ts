@@ -1,0 +1,74 @@
+/** The control routes: prompts that run once, and bodies that are refused. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import { type DaemonUnderTest, raw, request, signed, startTestDaemon, statusOf, testToken, until } from '../testing.ts'
+
+// Generous: the machines that run this are busy with everything else.
+setDefaultTimeout(120_000)
+
+let under: DaemonUnderTest
+const bearer = `Authorization: Bearer ${testToken}`
+
+const send = (method: string, path: string, lines: string[] = [], body = '') =>
+  raw(under.port, request(method, path, lines, body))
+
+beforeAll(async () => {
+  under = await startTestDaemon()
+  await until('the daemon to be ready', async () => (await under.daemon.health()).status === 'ready')
+})
+afterAll(() => under.close())
+
+describe('prompts', () => {
+  const prompt = (body: unknown) => send('POST', '/svc/prompt', [bearer], JSON.stringify(body))
+  const prompts = async () => {
+    const headers = { 'x-svc-user-context': await signed('/prompts') }
+    return (await (await fetch('http://daemon/prompts', { unix: under.socket, headers })).json()) as unknown[]
+  }
+
+  test('open one conversation, and an id runs once', async () => {
+    const answers = await Promise.all([
+      prompt({ text: 'a', prompt_id: '1' }),
+      prompt({ text: 'a', prompt_id: '1' }),
+      prompt({ text: 'b' }),
+    ])
+    for (const answer of answers) expect(answer).toContain('{"ok":true,"runtime_session_id":"ses_stand_in"}')
+    expect((await under.seen()).filter((one) => one.url === '/session').length).toBe(1)
+    // They came on connections of their own, so any may be the first.
+    expect((await prompts()).map((each) => JSON.stringify(each)).toSorted()).toEqual([
+      JSON.stringify({ parts: [{ type: 'text', text: 'a' }] }),
+      JSON.stringify({ parts: [{ type: 'text', text: 'b' }] }),
+    ])
+    expect((await under.daemon.health()).runtime_session_id).toBe('ses_stand_in')
+  })
+
+  test.each([
+    {},
+    { text: '' },
+    { text: '  ' },
+    { text: 1 },
+    { text: 'x', prompt_id: 5 },
+    { text: 'x', prompt_id: '' },
+    { text: 'x'.repeat(600_000) },
+  ])('a body that is wrong is 400', async (body) => {
+    const answer = await prompt(body)
+    expect(statusOf(answer)).toBe(400)
+    expect(answer).toContain('"code":"invalid"')
+  })
+
+  test.each(['{', '[]', 'null', '"x"'])('%s is no body', async (text) => {
+    expect(statusOf(await send('POST', '/svc/prompt', [bearer], text))).toBe(400)
+  })
+
+  test('a body past the limit is 413', async () => {
+    expect(statusOf(await send('POST', '/svc/prompt', [bearer], JSON.stringify({ text: 'x'.repeat(1_100_000) })))).toBe(
+      413,
+    )
+  })
+
+  test('control routes that do not exist, and wrong methods, are said so', async () => {
+    expect(statusOf(await send('POST', '/svc/other', [bearer], '{}'))).toBe(404)
+    expect(statusOf(await send('POST', '/svc/__proto__', [bearer], '{}'))).toBe(404)
+    expect(statusOf(await send('POST', '/svc/constructor', [bearer], '{}'))).toBe(404)
+    expect(statusOf(await send('GET', '/svc/prompt', [bearer]))).toBe(405)
+  })
+})

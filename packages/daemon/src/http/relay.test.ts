@@ -1,0 +1,91 @@
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { startRelay } from './relay.ts'
+import { freePort, until } from '../testing.ts'
+
+setDefaultTimeout(60_000)
+
+const open: Server[] = []
+afterEach(() => {
+  for (const server of open.splice(0)) server.close()
+})
+
+async function relayTo(onConnection: (socket: Socket) => void): Promise<number> {
+  const socketPath = join(mkdtempSync(join(tmpdir(), 'svc-relay-')), 'r.sock')
+  const host = createServer({ allowHalfOpen: true }, onConnection)
+  await new Promise<void>((resolve) => host.listen(socketPath, resolve))
+  const port = await freePort()
+  open.push(host, await startRelay({ port, socketPath }))
+  return port
+}
+
+test('each half is closed on its own: what was said is still answered', async () => {
+  const port = await relayTo((socket) => {
+    let heard = ''
+    socket.on('data', (chunk) => (heard += String(chunk)))
+    socket.on('end', () => socket.end(`you said ${heard}`))
+  })
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => client.end('hello'))
+  let answer = ''
+  client.on('data', (chunk) => (answer += String(chunk)))
+  await new Promise((resolve) => client.on('close', resolve))
+  expect(answer).toBe('you said hello')
+})
+
+test('256 MB arrive whole through a slow reader, without being held on the way', async () => {
+  const size = 256 * 1024 * 1024
+  let sent = 0
+  const port = await relayTo((socket) => {
+    // As much as the pipe takes, and no more.
+    const block = Buffer.alloc(64 * 1024, 7)
+    const push = () => {
+      while (sent < size) {
+        sent += block.length
+        if (!socket.write(block)) return
+      }
+      socket.end()
+    }
+    socket.on('drain', push)
+    push()
+  })
+  const client = connect(port, '127.0.0.1')
+  let seen = 0
+  let most = 0
+  client.on('data', (chunk) => {
+    seen += chunk.length
+    // What is under way is in the kernel's buffers or in the relay's memory.
+    most = Math.max(most, sent - seen)
+    client.pause()
+    setImmediate(() => client.resume())
+  })
+  await new Promise((resolve) => client.on('close', resolve))
+  expect(seen).toBe(size)
+  expect(most).toBeLessThan(32 * 1024 * 1024)
+})
+
+test('a reset on one side ends the other', async () => {
+  const hosts: Socket[] = []
+  const port = await relayTo((socket) => {
+    hosts.push(socket)
+    socket.on('error', () => {})
+    socket.resume()
+  })
+  const client = connect(port, '127.0.0.1', () => client.write('x'))
+  const host = await until('the connection', () => hosts[0] ?? null)
+  // A Unix socket knows no reset: to the server it is an end, and a write after it fails.
+  const ended = new Promise((resolve) => host.on('end', resolve))
+  client.resetAndDestroy()
+  await ended
+})
+
+test('a server that is away ends the connection at once', async () => {
+  const port = await freePort()
+  open.push(await startRelay({ port, socketPath: '/nowhere/relay.sock' }))
+  const client = connect(port, '127.0.0.1')
+  client.on('error', () => {})
+  await new Promise((resolve) => client.on('close', resolve))
+})

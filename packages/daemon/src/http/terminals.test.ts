@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { proxyUpgrade } from './proxy.ts'
+import { runtimeBooting } from './reply.ts'
+import { serveTerminals, type Terminals } from './terminals.ts'
+
+let dir: string
+let terminals: Terminals
+let door: Server
+let url: string
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'svc-terminals-'))
+  terminals = serveTerminals({
+    socketPath: join(dir, 'terminals.sock'),
+    identity: { uid: null, processesMax: null },
+    cwd: dir,
+    env: () => ({ PATH: process.env.PATH ?? '', HOME: dir, PS1: '$ ', GREETING: 'hello' }),
+    log: () => {},
+  })
+  // As the daemon passes them on.
+  door = createServer()
+  door.on('upgrade', (request, socket, head) => {
+    const { socketPath } = terminals
+    proxyUpgrade(request, socket, head, { socketPath, path: request.url ?? '', refused: runtimeBooting }, 'a key')
+  })
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+  url = `ws://127.0.0.1:${(door.address() as AddressInfo).port}/svc/terminal`
+})
+afterAll(async () => {
+  terminals.stop()
+  door.closeAllConnections()
+  door.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** A shell with what it showed so far. */
+async function open(query = '') {
+  const socket = new WebSocket(url + query)
+  socket.binaryType = 'arraybuffer'
+  const shown = { text: '', messages: [] as string[] }
+  const decoder = new TextDecoder()
+  socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    if (typeof data === 'string') shown.messages.push(data)
+    else shown.text += decoder.decode(data, { stream: true })
+  })
+  const closed = new Promise<void>((resolve) => socket.addEventListener('close', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener('open', () => resolve())
+    socket.addEventListener('error', () => reject(new Error('It was refused.')))
+  })
+  const type = (text: string) => socket.send(new TextEncoder().encode(text))
+  const shows = async (what: RegExp) => {
+    const deadline = Date.now() + 30_000
+    for (;;) {
+      const found = what.exec(shown.text)
+      if (found !== null) return found
+      if (Date.now() > deadline) throw new Error(`It never showed ${what}, only:\n${shown.text}`)
+      await Bun.sleep(10)
+    }
+  }
+  return { socket, shown, type, shows, closed }
+}
+
+test('a shell of a size, with its environment, that is resized and says how it ended', async () => {
+  const { socket, shown, type, shows, closed } = await open('?columns=91&rows=17')
+  type('echo "$GREETING from $(pwd) $(stty size)"; test -t 0 && echo "in" a terminal\n')
+  await shows(/hello from \S+ 17 91/)
+  await shows(/in a terminal/)
+  socket.send(JSON.stringify({ type: 'resize', columns: 44, rows: 9 }))
+  for (const nonsense of ['{', '[]', 'null', '{"type":"resize","columns":-1,"rows":1e9}']) socket.send(nonsense)
+  type('stty size\n')
+  await shows(/\b9 44\b/)
+  type('exit 3\n')
+  await closed
+  expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 3.","code":3}'])
+})
+
+test('one command in place of the shell, with the end it has', async () => {
+  const command = 'echo "$GREETING $0 $#"; test -t 1 && echo "on" a terminal; (exit 4)'
+  const { shown, closed } = await open(`?command=${encodeURIComponent(command)}`)
+  await closed
+  expect(shown.text).toMatch(/^hello \S+ 0\r\non a terminal\r\n$/)
+  expect(shown.messages).toEqual(['{"type":"end","reason":"The shell ended with 4.","code":4}'])
+  await expect(open(`?command=${'x'.repeat(4_001)}`)).rejects.toThrow('refused')
+})
+
+test('a connection that goes takes what runs in its shell with it', async () => {
+  const { socket, type, shows } = await open()
+  type('sleep 987654 & echo "its id: $!"; wait\n')
+  const pid = Number((await shows(/its id: (\d+)/))[1])
+  expect(() => process.kill(pid, 0)).not.toThrow()
+  socket.close()
+  const deadline = Date.now() + 30_000
+  const isThere = () => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  while (isThere() && Date.now() < deadline) await Bun.sleep(20)
+  expect(isThere()).toBe(false)
+})
+
+test('no more than eight at once, and a ninth is told so', async () => {
+  const opened = await Promise.all(Array.from({ length: 8 }, () => open()))
+  const ninth = await open()
+  await ninth.closed
+  expect(ninth.shown.messages.join()).toContain('8 terminals')
+  for (const { socket } of opened) socket.close()
+  await Promise.all(opened.map(({ closed }) => closed))
+})

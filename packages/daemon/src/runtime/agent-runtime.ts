@@ -1,0 +1,196 @@
+/** Runs the agent runtime as a child process: starts it, probes it, and restarts it until it fails too often. */
+import { runtimePort as specifiedPort } from '@svc/contract/daemon/control'
+
+import { asAgent, handledLater, killGroup, lastLines } from '../child.ts'
+import type { AgentIdentity } from '../config.ts'
+
+type RuntimeState = 'starting' | 'ready' | 'stopped' | 'failed'
+
+export interface AgentRuntime {
+  readonly state: RuntimeState
+  readonly port: number
+  readonly error: string | null
+  /** The number of starts so far. */
+  readonly starts: number
+  start(): void
+  /** Resolves once the runtime answers; rejects when it has failed for good. */
+  whenReady(): Promise<void>
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface RuntimeOptions {
+  command: string[]
+  cwd: string
+  env: () => Record<string, string>
+  identity: AgentIdentity
+  port?: number
+  log: (message: string) => void
+  /** Delays before each restart, in milliseconds. After the last one the runtime has failed. */
+  backoffMs?: number[]
+}
+
+/** The port accepts early and never answers those requests, so each probe is short and on a new connection. */
+const probeMs = { first: 150, most: 2_000 }
+/** The longer the start takes, the busier the machine is, so later probes wait longer. */
+const patienceMs = (waitedMs: number) => Math.min(probeMs.most, probeMs.first + waitedMs / 20)
+const probeEveryMs = 25
+const startMs = 60_000
+/** A crash after this long does not count toward the restart limit. */
+const settledMs = 60_000
+const outputMax = 8192
+/** Time to read the output that is still buffered when the runtime exits. */
+const drainMs = 1_000
+
+export function createAgentRuntime(options: RuntimeOptions): AgentRuntime {
+  const port = options.port ?? specifiedPort
+  const backoff = options.backoffMs ?? [250, 500, 1000, 2000, 4000]
+  let state: RuntimeState = 'stopped'
+  let error: string | null = null
+  let child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | null = null
+  // Numbers the starts. Callbacks from an earlier start are ignored.
+  let run = 0
+  let tries = 0
+  let starts = 0
+  let waiting: { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } = ready()
+
+  function ready() {
+    const made = Promise.withResolvers<void>()
+    // Nobody may be waiting; `error` and `state` report the failure as well.
+    made.promise.catch(handledLater)
+    return made
+  }
+
+  function launch(): void {
+    const mine = ++run
+    starts += 1
+    const startedAt = Date.now()
+    state = 'starting'
+    let output = ''
+    let started: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+    try {
+      started = Bun.spawn(asAgent(options.identity, options.command), {
+        cwd: options.cwd,
+        env: options.env(),
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+        // In its own process group, so that its helpers are killed with it.
+        detached: true,
+      })
+    } catch (cause) {
+      giveUp(`The agent runtime could not start: ${(cause as Error).message}`)
+      return
+    }
+    child = started
+    const keep = async (stream: ReadableStream<Uint8Array>) => {
+      const decoder = new TextDecoder()
+      for await (const chunk of stream) output = (output + decoder.decode(chunk, { stream: true })).slice(-outputMax)
+    }
+    const read = Promise.allSettled([keep(started.stdout), keep(started.stderr)])
+    void probe(mine, startedAt)
+    void started.exited.then(async (code) => {
+      if (mine !== run) return
+      // A grandchild may keep the pipes open, so do not wait for end of file.
+      await Promise.race([read, Bun.sleep(drainMs)])
+      if (mine === run) died(code, startedAt, output)
+    })
+  }
+
+  async function probe(mine: number, startedAt: number): Promise<void> {
+    while (mine === run && state === 'starting') {
+      if (await answers(port, patienceMs(Date.now() - startedAt))) {
+        if (mine !== run || state !== 'starting') return
+        state = 'ready'
+        error = null
+        options.log(`agent runtime ready after ${Date.now() - startedAt} ms`)
+        waiting.resolve()
+        return
+      }
+      if (Date.now() - startedAt > startMs) {
+        // The runtime hangs. Killing it triggers the next restart.
+        kill()
+        return
+      }
+      await Bun.sleep(probeEveryMs)
+    }
+  }
+
+  function died(code: number, startedAt: number, output: string): void {
+    const lastOutput = lastLines(output)
+    const what = `The agent runtime ended with exit code ${code}.${lastOutput === '' ? '' : ` Its last lines: ${lastOutput}`}`
+    options.log(what)
+    if (state === 'ready') waiting = ready()
+    if (Date.now() - startedAt > settledMs) tries = 0
+    const wait = backoff[tries++]
+    if (wait === undefined) {
+      giveUp(what)
+      return
+    }
+    state = 'starting'
+    error = what
+    const mine = run
+    setTimeout(() => {
+      if (mine === run) launch()
+    }, wait)
+  }
+
+  function giveUp(why: string): void {
+    state = 'failed'
+    error = why
+    waiting.reject(new Error(why))
+  }
+
+  function kill(): void {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    killGroup(child.pid)
+  }
+
+  async function stop(): Promise<void> {
+    run += 1
+    state = 'stopped'
+    waiting.reject(new Error('The agent runtime was stopped.'))
+    waiting = ready()
+    kill()
+    await child?.exited
+  }
+
+  return {
+    port,
+    get state() {
+      return state
+    },
+    get error() {
+      return error
+    },
+    get starts() {
+      return starts
+    },
+    start() {
+      tries = 0
+      launch()
+    },
+    whenReady: () => waiting.promise,
+    async restart() {
+      await stop()
+      tries = 0
+      launch()
+      await waiting.promise
+    },
+    stop,
+  }
+}
+
+async function answers(port: number, withinMs: number): Promise<boolean> {
+  try {
+    const reply = await fetch(`http://127.0.0.1:${port}/global/health`, {
+      signal: AbortSignal.timeout(withinMs),
+      keepalive: false,
+      headers: { connection: 'close' },
+    })
+    await reply.arrayBuffer()
+    return reply.status < 500
+  } catch {
+    return false
+  }
+}

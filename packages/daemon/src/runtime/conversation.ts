@@ -1,0 +1,154 @@
+/** The one conversation of a sandbox, prompted through the runtime's HTTP API. */
+import { modelProvider } from '@svc/contract/schemas/model-names'
+
+import type { AgentRuntime } from './agent-runtime.ts'
+import { ControlError, runtimeBooting } from '../http/reply.ts'
+
+export interface Conversation {
+  readonly runtimeSessionId: string | null
+  /** A prompt delivered twice under one id runs once. */
+  prompt(text: string, promptId: string | null, note: string | null): Promise<string>
+  abort(): Promise<void>
+  open(): Promise<string>
+  /** The first use makes the runtime read its configuration; this does it before the first prompt. */
+  warm(): Promise<void>
+  /** Runs one complete turn in a throw-away conversation, so that the first real prompt finds everything loaded. */
+  rehearse(): Promise<void>
+  /** Sets the agent for later prompts. */
+  setAgent(agentName: string | null): void
+}
+
+const promptsKept = 2000
+const callMs = 30_000
+const rehearsalMs = 60_000
+
+export function createConversation(options: {
+  runtime: AgentRuntime
+  agentName: string | null
+  /** The session's model, which overrides its agent's. */
+  model: string | null
+  title: string
+}): Conversation {
+  const { runtime } = options
+  let { agentName } = options
+  let sessionId: string | null = null
+  let opening: Promise<string> | null = null
+  let agentChecked = false
+  let modelsLoaded: Promise<void> | null = null
+  const delivered = new Map<string, Promise<string>>()
+
+  async function call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    timeoutMs = callMs,
+  ): Promise<Response> {
+    if (runtime.state === 'failed') {
+      throw new ControlError(502, 'runtime_failed', runtime.error ?? 'The agent runtime is not running.')
+    }
+    if (runtime.state !== 'ready') throw runtimeBooting()
+    let reply: Response
+    try {
+      reply = await fetch(`http://127.0.0.1:${runtime.port}${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+        signal: AbortSignal.timeout(timeoutMs),
+        keepalive: false,
+      })
+    } catch (cause) {
+      throw new ControlError(502, 'runtime_failed', 'The agent runtime closed the connection.', { cause })
+    }
+    if (!reply.ok) {
+      const text = (await reply.text()).slice(0, 500)
+      throw new ControlError(502, 'runtime_failed', `The agent runtime answered ${reply.status} to ${path}: ${text}`)
+    }
+    return reply
+  }
+
+  /** The runtime accepts an unknown agent and then never finishes, so check first. */
+  async function checkAgent(): Promise<void> {
+    if (agentChecked || agentName === null) return
+    const agents = (await (await call('GET', '/agent')).json()) as { name?: unknown; mode?: unknown }[]
+    const names = agents.filter((agent) => agent.mode !== 'subagent').map((agent) => String(agent.name))
+    if (!names.includes(agentName)) {
+      throw new ControlError(409, 'agent_not_found', `There is no agent called "${agentName}".`, {
+        hint: `The default branch has these agents: ${names.join(', ')}`,
+      })
+    }
+    agentChecked = true
+  }
+
+  async function make(title: string): Promise<string> {
+    const made = (await (await call('POST', '/session', { title })).json()) as { id?: unknown }
+    if (typeof made.id !== 'string')
+      throw new ControlError(502, 'runtime_failed', 'The agent runtime returned no session.')
+    return made.id
+  }
+
+  async function open(): Promise<string> {
+    if (sessionId !== null) return sessionId
+    opening ??= make(options.title).then((id) => (sessionId = id))
+    try {
+      return await opening
+    } finally {
+      opening = null
+    }
+  }
+
+  /** Readers of the conversation see a note as text from the service, not from a person. */
+  async function deliver(text: string, note: string | null): Promise<string> {
+    await checkAgent()
+    const id = await open()
+    await call('POST', `/session/${encodeURIComponent(id)}/prompt_async`, {
+      ...(agentName === null ? {} : { agent: agentName }),
+      ...(options.model === null ? {} : { model: { providerID: modelProvider, modelID: options.model } }),
+      parts: [{ type: 'text', text }, ...(note === null ? [] : [{ type: 'text', text: note, synthetic: true }])],
+    })
+    return id
+  }
+
+  return {
+    get runtimeSessionId() {
+      return sessionId
+    },
+    open,
+    prompt(text, promptId, note) {
+      if (promptId === null) return deliver(text, note)
+      const before = delivered.get(promptId)
+      if (before !== undefined) return before
+      const now = deliver(text, note)
+      delivered.set(promptId, now)
+      // A failed prompt did not run, so the same id may be sent again.
+      now.catch(() => delivered.delete(promptId))
+      if (delivered.size > promptsKept) delivered.delete(delivered.keys().next().value!)
+      return now
+    },
+    async abort() {
+      // The runtime loads its models at the first prompt and keeps the result. An abort during that load would break
+      // every later prompt, so let the load finish first.
+      modelsLoaded ??= call('GET', '/config/providers').then(
+        () => {},
+        () => {
+          // Another runtime may not have this route; then there is nothing to wait for.
+        },
+      )
+      await modelsLoaded
+      if (sessionId !== null) await call('POST', `/session/${encodeURIComponent(sessionId)}/abort`)
+    },
+    async warm() {
+      await call('GET', '/agent')
+    },
+    async rehearse() {
+      const path = `/session/${encodeURIComponent(await make('warm-up'))}`
+      try {
+        await call('POST', `${path}/message`, { parts: [{ type: 'text', text: 'Say ok.' }] }, rehearsalMs)
+      } finally {
+        await call('DELETE', path)
+      }
+    },
+    setAgent(next) {
+      agentName = next
+      agentChecked = false
+    },
+  }
+}

@@ -1,0 +1,243 @@
+/** The work tree. git and every other child process here runs as the agent, never as the daemon. */
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { asAgent, type Finished, finish, lastLines, systemPath } from '../child.ts'
+import type { AgentIdentity, DaemonConfig, DaemonPaths } from '../config.ts'
+import { writeEnforcedConfig } from '../runtime/runtime-config.ts'
+
+export interface Workspace {
+  /** Gives the folders to the agent and writes its git configuration. */
+  prepare(): void
+  clone(): Promise<void>
+  /** Copies the agents and skills of the default branch, which sessions use whatever their own branch contains. */
+  copyConfigDir(): Promise<void>
+  refresh(): Promise<RefreshOutcome>
+  /** In the pool: moves the tree to a commit of the default branch, like a clone of a session branch there. */
+  follow(commit: string, credential: string): Promise<void>
+  /** Updates the tree to the remote session branch; `null` when it is already at that tip. */
+  claim(commit: string | null): Promise<void>
+  commit(): Promise<string | null>
+}
+
+export type RefreshOutcome =
+  | { kind: 'updated'; before: string; after: string }
+  /** The work tree is unchanged; the fetched commits are in the repository. */
+  | { kind: 'not-fast-forward'; reason: string }
+  | { kind: 'failed'; reason: string }
+
+const cloneMs = 15 * 60_000
+const shortMs = 60_000
+
+export function createWorkspace(options: {
+  config: DaemonConfig
+  paths: DaemonPaths
+  identity: AgentIdentity
+  /** The command that git runs as its credential helper. */
+  credentialHelper: string
+}): Workspace {
+  const { config, paths, identity } = options
+  const branchRef = `refs/remotes/origin/${config.branch}`
+  const defaultRef = `refs/remotes/origin/${config.defaultBranch}`
+
+  const git = (args: string[], timeoutMs = shortMs, env: Record<string, string> = {}): Promise<Finished> =>
+    finish(asAgent(identity, ['git', ...args]), {
+      cwd: paths.workspace,
+      env: { ...gitEnvironment(config, paths), ...env },
+      timeoutMs,
+    })
+
+  async function need(args: string[], timeoutMs?: number, env?: Record<string, string>): Promise<string> {
+    const done = await git(args, timeoutMs, env)
+    if (done.code !== 0) throw new Error(`git ${args[0]} failed: ${lastLines(done.stderr) || `exit code ${done.code}`}`)
+    return done.stdout.trim()
+  }
+
+  function prepare(): void {
+    for (const folder of [paths.workspace, paths.home]) {
+      mkdirSync(folder, { recursive: true })
+      give(folder, identity)
+    }
+    mkdirSync(paths.runtimeDir, { recursive: true, mode: 0o755 })
+    for (const name of ['config', 'git']) {
+      const folder = join(paths.runtimeDir, name)
+      mkdirSync(folder, { recursive: true, mode: 0o755 })
+      if (name === 'config') give(folder, identity)
+    }
+    writeFileSync(join(paths.runtimeDir, 'git', 'config'), gitConfig(config, options.credentialHelper), { mode: 0o644 })
+  }
+
+  const specOf = (name: string) => `+refs/heads/${name}:refs/remotes/origin/${name}`
+  const track = (name: string) => need(['config', '--add', 'remote.origin.fetch', specOf(name)])
+  const allBranches = () => [...new Set([config.branch, config.defaultBranch, config.baseRef])]
+
+  async function init(): Promise<void> {
+    await need(['init', '--quiet', `--initial-branch=${config.branch}`, '.'])
+    await need(['remote', 'add', 'origin', config.repoUrl])
+    await need(['config', 'remote.origin.fetch', specOf(config.branch)])
+  }
+
+  /** Fetches the branches of the session. False when only its own exists: the base may be a commit, or deleted. */
+  async function fetchBranches(): Promise<boolean> {
+    const all = await git(['fetch', '--quiet', 'origin', ...allBranches().map(specOf)], cloneMs)
+    if (all.code !== 0) await need(['fetch', '--quiet', 'origin', specOf(config.branch)], cloneMs)
+    return all.code === 0
+  }
+
+  async function clone(): Promise<void> {
+    // Not `git clone`: every session has a branch on the remote, and this one needs only its own and its base.
+    await init()
+    if (await fetchBranches()) for (const name of allBranches().slice(1)) await track(name)
+    await need(['checkout', '--quiet', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
+  }
+
+  async function copyConfigDir(): Promise<void> {
+    const target = join(paths.runtimeDir, 'config')
+    const listed = await git(['ls-tree', '-d', '--name-only', defaultRef, '--', config.configDir])
+    // A repository without this branch or folder has no agents and skills.
+    const found = listed.code === 0 && listed.stdout.trim() !== ''
+    const depth = config.configDir.split('/').filter(Boolean).length
+    const script = found
+      ? 'find "$1" -mindepth 1 -delete && git archive --format=tar "$2" -- "$3" | tar -x -C "$1" --strip-components="$4" --no-same-owner'
+      : 'find "$1" -mindepth 1 -delete'
+    const done = await finish(
+      asAgent(identity, ['/bin/sh', '-c', script, 'copy-config', target, defaultRef, config.configDir, String(depth)]),
+      { cwd: paths.workspace, env: gitEnvironment(config, paths), timeoutMs: shortMs },
+    )
+    if (done.code !== 0) throw new Error(`Couldn't copy ${config.configDir}: ${lastLines(done.stderr)}`)
+    writeEnforcedConfig(config, paths)
+  }
+
+  async function refresh(): Promise<RefreshOutcome> {
+    const before = await need(['rev-parse', 'HEAD'])
+    const fetched = await git(
+      ['fetch', '--quiet', 'origin', ...[config.branch, config.defaultBranch].map(specOf)],
+      cloneMs,
+    )
+    if (fetched.code !== 0) {
+      // The session branch may be deleted on the remote; the configuration comes from the default branch.
+      const merged = await git(['fetch', '--quiet', 'origin', specOf(config.defaultBranch)], cloneMs)
+      const reason = lastLines(fetched.stderr)
+      return merged.code === 0 ? { kind: 'not-fast-forward', reason } : { kind: 'failed', reason }
+    }
+    const head = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'])
+    if (head.stdout.trim() !== config.branch) {
+      // 1: no branch is checked out, as during a rebase.
+      const what = head.code === 0 ? `the branch ${head.stdout.trim()}` : 'no branch'
+      return { kind: 'not-fast-forward', reason: `the work tree has ${what} checked out` }
+    }
+    // 1 and 128: the branch has its own commits, or uncommitted files conflict.
+    const merged = await git(['merge', '--quiet', '--ff-only', branchRef])
+    if (merged.code !== 0) return { kind: 'not-fast-forward', reason: lastLines(merged.stderr) }
+    return { kind: 'updated', before, after: await need(['rev-parse', 'HEAD']) }
+  }
+
+  async function follow(commit: string, credential: string): Promise<void> {
+    if ((await git(['remote', 'get-url', 'origin'])).code !== 0) {
+      await init()
+      if (config.defaultBranch !== config.branch) await track(config.defaultBranch)
+    }
+    // In the environment, since every process can read arguments, and never in a file.
+    const header = `Authorization: Basic ${btoa(`x-access-token:${credential}`)}`
+    const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: header }
+    await need(['fetch', '--quiet', 'origin', specOf(config.defaultBranch)], cloneMs, env)
+    // The session branch will start at this commit, so check it out before it exists.
+    await need(['update-ref', branchRef, commit])
+    await need(['checkout', '--quiet', '--force', '-B', config.branch, '--track', `origin/${config.branch}`], cloneMs)
+  }
+
+  async function claim(commit: string | null): Promise<void> {
+    const hasOtherBase = config.baseRef !== config.defaultBranch
+    if (hasOtherBase) await track(config.baseRef)
+    if (commit === null && !hasOtherBase) return
+    await fetchBranches()
+    await need(['reset', '--quiet', '--hard', branchRef], cloneMs)
+  }
+
+  return { prepare, clone, copyConfigDir, refresh, follow, claim, commit: () => readCommit(paths.workspace) }
+}
+
+/** Makes the agent the owner of the folder. */
+export function give(folder: string, identity: AgentIdentity): void {
+  chmodSync(folder, 0o755)
+  if (identity.uid !== null) chownSync(folder, identity.uid, identity.uid)
+}
+
+function gitEnvironment(config: DaemonConfig, paths: DaemonPaths): Record<string, string> {
+  return {
+    PATH: systemPath,
+    HOME: paths.home,
+    LANG: 'C.UTF-8',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: join(paths.runtimeDir, 'git', 'config'),
+    SVC_REPO_URL: config.repoUrl,
+    SVC_API_URL: config.apiUrl,
+    SVC_PROJECT_ID: config.projectId,
+    SVC_TOKEN: config.token,
+  }
+}
+
+/** The agent's git configuration, outside the repository. */
+function gitConfig(config: DaemonConfig, credentialHelper: string): string {
+  const quoted = (value: string) => `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  return [
+    '[user]',
+    '\tname = svc agent',
+    '\temail = agent@svc.invalid',
+    '[push]',
+    '\tdefault = current',
+    '[init]',
+    `\tdefaultBranch = ${quoted(config.defaultBranch)}`,
+    '[advice]',
+    '\tdetachedHead = false',
+    // Only for the session's own remote, so that no other host receives the credential.
+    `[credential ${quoted(config.repoUrl)}]`,
+    `\thelper = ${quoted(`!${credentialHelper} git-credential`)}`,
+    '\tuseHttpPath = true',
+    // The agent's own settings go where git would look by default.
+    '[include]',
+    '\tpath = ~/.gitconfig',
+    '',
+  ].join('\n')
+}
+
+/**
+ * The commit that is checked out, read without starting git, since /svc/health is polled often. The agent owns these
+ * files, so this never follows a link, never waits for a pipe, and returns only a commit id.
+ */
+async function readCommit(workspace: string): Promise<string | null> {
+  const id = /^[0-9a-f]{40}([0-9a-f]{24})?$/
+  const head = await readSmall(join(workspace, '.git', 'HEAD'))
+  if (head === null || id.test(head)) return head
+  const ref = /^ref: (refs\/heads\/[^\0]+)$/.exec(head)?.[1]
+  if (ref === undefined || ref.split('/').includes('..')) return null
+  const loose = await readSmall(join(workspace, '.git', ref))
+  return loose !== null && id.test(loose) ? loose : null
+}
+
+async function readSmall(path: string): Promise<string | null> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0)
+      return buffer.toString('utf8', 0, bytesRead).trim()
+    } finally {
+      await file.close()
+    }
+  } catch {
+    // No such file, or not a regular one.
+    return null
+  }
+}
+
+export function readUidMap(): string {
+  try {
+    return readFileSync('/proc/self/uid_map', 'utf8')
+  } catch {
+    // A kernel without user namespaces has no such file.
+    return ''
+  }
+}

@@ -1,0 +1,25 @@
+/** The cache of what the pages have read from the service. */
+import { QueryClient } from '@tanstack/react-query'
+import { ApiError } from '../api.ts'
+
+/** The poll while the server still fetches a repository. */
+export const fetchingMs = 2_000
+/** The poll beside events (project-events.tsx): it covers what no event reports, and a stream that is down. */
+export const liveMs = 30_000
+
+/** The server still fetches the repository. */
+export function isFetching(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'repository_fetching'
+}
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      // A refusal is final, but an unavailable server may recover. While the server fetches a repository, the page polls instead.
+      retry: (count, error) =>
+        count < 2 && !isFetching(error) && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
+      refetchInterval: ({ state }) => (isFetching(state.error) ? fetchingMs : false),
+    },
+  },
+})

@@ -1,0 +1,62 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, reply } from '../../api.ts'
+import { notices, type SecurityNotice } from '../../pages/account/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+
+/** Tokens, links, and invitations created in the user's name since they last dismissed this notice. */
+export function Notices() {
+  const queries = useQueryClient()
+  const { data } = useQuery(notices)
+  const dismiss = useMutation({
+    mutationFn: (up_to: number) => reply(api.POST('/v1/accounts/notices/dismiss', { body: { up_to } })),
+    onSuccess: () => queries.setQueryData(notices.queryKey, { notices: [] }),
+  })
+  const newest = data?.notices[0]
+  if (data === undefined || newest === undefined) return null
+  return (
+    <div className="mb-4">
+      <Notice
+        tone="warn"
+        title="Created in your name since your last visit"
+        action={
+          <Button busy={dismiss.isPending} onClick={() => dismiss.mutate(newest.notice_id)}>
+            Dismiss
+          </Button>
+        }
+      >
+        <ul>
+          {data.notices.map((each) => (
+            <li key={each.notice_id}>
+              {sentence(each)} <Time at={each.at} />
+              {each.address !== null && `, from ${each.address}`}
+              {each.token_name !== null && `, with the token “${each.token_name}”`}
+            </li>
+          ))}
+        </ul>
+        <p>If this wasn't you, revoke these tokens and invitations and change your password.</p>
+      </Notice>
+    </div>
+  )
+}
+
+function sentence({ action, name }: SecurityNotice): string {
+  const named = name === null ? '' : ` “${name}”`
+  switch (action) {
+    case 'owner_link.create':
+      return 'A sign-in link was created'
+    case 'token.create':
+      return `A token${named} was created`
+    case 'cli_login.redeem':
+      return `A terminal${named} signed in`
+    case 'invitation.create':
+      return `An invitation for${named || ' a new member'} was created`
+    case 'member.role':
+      return "A member's role was changed"
+    case 'channel_link.create':
+      return `The chat user${named} was linked to you`
+    default:
+      return action
+  }
+}

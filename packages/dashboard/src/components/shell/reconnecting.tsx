@@ -1,0 +1,48 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { ApiError } from '../../api.ts'
+import { Notice } from '../../ui/notice.tsx'
+import { Time } from '../../ui/time.tsx'
+
+const readyPollMs = 3_000
+
+/** While the service is unavailable, warns that the page is out of date. Refetches everything once it answers. */
+export function Reconnecting() {
+  const queries = useQueryClient()
+  const [since, setSince] = useState<string | null>(null)
+  useEffect(
+    () =>
+      queries.getQueryCache().subscribe((event) => {
+        if (event.type !== 'updated') return
+        if (event.action.type === 'success') setSince(null)
+        if (event.action.type === 'failed' && isConnectionError(event.action.error))
+          setSince((before) => before ?? new Date().toISOString())
+      }),
+    [queries],
+  )
+  const isUnavailable = since !== null
+  useEffect(() => {
+    if (!isUnavailable) return
+    const timer = setInterval(async () => {
+      const isBack = await fetch('/v1/ready').then(
+        ({ ok }) => ok,
+        () => false,
+      )
+      if (isBack) await queries.invalidateQueries()
+    }, readyPollMs)
+    return () => clearInterval(timer)
+  }, [isUnavailable, queries])
+  if (since === null) return null
+  return (
+    <div className="mb-4">
+      <Notice tone="warn" title="The service isn't responding">
+        This page was last updated <Time at={since} /> and refreshes when the service is back.
+      </Notice>
+    </div>
+  )
+}
+
+/** No response, or one from a proxy in front of the service. */
+function isConnectionError(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || (error.status > 500 && error.code === 'internal'))
+}

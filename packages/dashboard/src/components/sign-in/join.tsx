@@ -1,0 +1,31 @@
+import { useMutation } from '@tanstack/react-query'
+import { api, reply } from '../../api.ts'
+import type { ReceivedInvitation } from '../../pages/account/queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Failure } from '../failure.tsx'
+
+/** Names the account and the inviter before the person joins. */
+export function InvitationText({ invitation }: { invitation: ReceivedInvitation }) {
+  return (
+    <p>
+      {invitation.invited_by ?? 'A former member'} invited {invitation.email} to the account{' '}
+      <strong>{invitation.account_name}</strong> as {invitation.role}.
+    </p>
+  )
+}
+
+/** Joins as the signed-in user. */
+export function Join({ by, label }: { by: { code: string } | { invitation_id: string }; label: string }) {
+  const join = useMutation({
+    mutationFn: () => reply(api.POST('/v1/invitations/accept', { body: by })),
+    onSuccess: () => location.replace('/'),
+  })
+  return (
+    <>
+      {join.isError && <Failure error={join.error} />}
+      <Button kind="primary" busy={join.isPending || join.isSuccess} onClick={() => join.mutate()}>
+        {label}
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+/** Context around changes: loads the whole new file and derives the old one from the patch. */
+import type { FileDiffLoadedFiles, FileDiffMetadata } from '@pierre/diffs'
+import { api, reply } from '../../../api.ts'
+
+/** Larger than any file in a patch. */
+const bytesMax = 16 * 1024 * 1024
+
+/** The bytes of a file at a commit. */
+export function fileBytes(projectId: string, ref: string, path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return reply<unknown>(
+    api.GET('/v1/projects/{projectId}/file', {
+      params: { path: { projectId }, query: { ref, path } },
+      headers: { accept: 'application/octet-stream' },
+      parseAs: 'arrayBuffer',
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  ) as Promise<ArrayBuffer>
+}
+
+/** Both sides of a changed file, with one request. */
+export async function wholeFile(
+  projectId: string,
+  headSha: string,
+  view: FileDiffMetadata,
+): Promise<FileDiffLoadedFiles> {
+  const bytes = await fileBytes(projectId, headSha, view.name)
+  if (bytes.byteLength > bytesMax) throw new Error('This file is too large to show in full.')
+  // Decodes like the patch: invalid UTF-8 becomes the replacement character, and a byte order mark stays.
+  const contents = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  return {
+    oldFile: { name: view.prevName ?? view.name, contents: before(view, contents) },
+    newFile: { name: view.name, contents },
+  }
+}
+
+/** Both sides are equal between hunks, so the old file is the new one with each hunk reverted. */
+export function before(view: FileDiffMetadata, after: string): string {
+  const lines = after.split(/(?<=\n)/)
+  const parts: string[] = []
+  let next = 0
+  for (const hunk of view.hunks) {
+    // A hunk without lines on a side carries the number of the line before it.
+    const start = hunk.additionCount === 0 ? hunk.additionStart : hunk.additionStart - 1
+    parts.push(
+      ...lines.slice(next, start),
+      ...view.deletionLines.slice(hunk.deletionLineIndex, hunk.deletionLineIndex + hunk.deletionCount),
+    )
+    next = start + hunk.additionCount
+  }
+  return [...parts, ...lines.slice(next)].join('')
+}

@@ -1,0 +1,168 @@
+import { CodeView, type CodeViewHandle, WorkerPoolContextProvider } from '@pierre/diffs/react'
+import type { CodeViewItem, DiffLineAnnotation, FileDiffContentsLoader, SelectedLineRange } from '@pierre/diffs'
+import { getOrCreateWorkerPoolSingleton } from '@pierre/diffs/worker'
+import { type ReactNode, type Ref, useEffect, useMemo, useRef } from 'react'
+import type { ChangedFile } from '../files/changed-files.ts'
+import { CommentBox } from '../review/comment-box.tsx'
+import { expanderStyles, linesAtOnce, makeExpandersReachable } from './expanders.ts'
+import type { DraftComment } from '../review/drafts.ts'
+import { highlightWorker } from './highlight-worker.ts'
+import { visibleDiff } from './visible-diff.ts'
+
+/** All colors of these themes are readable on the green and red of a change. */
+const theme = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' }
+/** On two cores a second worker would compete with rendering. */
+const poolSize = navigator.hardwareConcurrency > 2 ? 2 : 1
+const pool = { workerFactory: highlightWorker, poolSize }
+const highlighting = { theme }
+
+/** Prevents repainting of rendered rows while others scroll in, which took 40 % of the processor time. */
+const rowStyles = '[data-line], [data-column-number] { contain: layout style; }'
+
+/** The viewer renders nothing before its themes are loaded, so loading starts with this module. */
+getOrCreateWorkerPoolSingleton({ poolOptions: pool, highlighterOptions: highlighting })
+
+export function Highlighting({ children }: { children: ReactNode }) {
+  return (
+    <WorkerPoolContextProvider poolOptions={pool} highlighterOptions={highlighting}>
+      {children}
+    </WorkerPoolContextProvider>
+  )
+}
+
+export type ViewerHandle = CodeViewHandle<DraftComment, undefined>
+
+/** All files in one list. Only the visible part is in the document. */
+export function Viewer({
+  ref,
+  files,
+  layout,
+  wrap,
+  collapsed,
+  drafts,
+  openDraft,
+  load,
+  onRendered,
+  onComment,
+  onSave,
+  onRemove,
+  onEdit,
+}: {
+  ref: Ref<ViewerHandle>
+  files: ChangedFile[]
+  layout: 'split' | 'unified'
+  wrap: boolean
+  collapsed: (file: ChangedFile) => boolean
+  drafts: DraftComment[]
+  openDraft: string | null
+  /** Loads a whole file for the context around its changes. */
+  load: FileDiffContentsLoader
+  /** Runs after each render of a file. */
+  onRendered: () => void
+  onComment: (file: ChangedFile, range: SelectedLineRange) => void
+  onSave: (draft: DraftComment, text: string) => void
+  onRemove: (draft: DraftComment) => void
+  onEdit: (draft: DraftComment) => void
+}) {
+  const items = useItems(files, { collapsed, drafts, openDraft })
+  // Not part of the options, because a change of options renders everything again.
+  const latest = useRef({ files, onComment, onRendered })
+  useEffect(() => {
+    latest.current = { files, onComment, onRendered }
+  })
+  const options = useMemo(
+    () => ({
+      theme,
+      diffStyle: layout,
+      overflow: wrap ? ('wrap' as const) : ('scroll' as const),
+      lineDiffType: 'word' as const,
+      hunkSeparators: 'line-info' as const,
+      expansionLineCount: linesAtOnce,
+      loadDiffFiles: load,
+      unsafeCSS: `${rowStyles}${expanderStyles}`,
+      onPostRender(host: HTMLElement, _rendered: unknown, phase: string, context: { item: { id: string } }) {
+        if (phase === 'unmount') return
+        makeExpandersReachable(host, context.item.id)
+        latest.current.onRendered()
+      },
+      stickyHeaders: true,
+      enableGutterUtility: true,
+      enableLineSelection: true,
+      onGutterUtilityClick(range: SelectedLineRange, context: { item: CodeViewItem<DraftComment> }) {
+        const file = latest.current.files.find(({ path }) => path === context.item.id)
+        // The rendered file may be loaded in full, unlike the same file of a newer answer.
+        if (file !== undefined && context.item.type === 'diff')
+          latest.current.onComment({ ...file, view: context.item.fileDiff }, range)
+      },
+    }),
+    [layout, wrap, load],
+  )
+  const renderAnnotation = (...[{ metadata: draft }]: [{ metadata: DraftComment }, ...unknown[]]) => (
+    <CommentBox
+      key={draft.id}
+      draft={draft}
+      isOpen={draft.id === openDraft}
+      onSave={(text) => onSave(draft, text)}
+      onRemove={() => onRemove(draft)}
+      onEdit={() => onEdit(draft)}
+    />
+  )
+  return (
+    <CodeView<DraftComment>
+      ref={ref}
+      items={items}
+      options={options}
+      className="h-full overflow-auto rounded-lg border border-line"
+      // Without it the viewer does not notify React while scrolling.
+      {...(drafts.length > 0 && { renderAnnotation })}
+    />
+  )
+}
+
+type Item = CodeViewItem<DraftComment>
+
+/** The viewer's items for the files that are read. An unchanged file keeps its object, so that new files only append. */
+function useItems(
+  files: ChangedFile[],
+  {
+    collapsed,
+    drafts,
+    openDraft,
+  }: { collapsed: (file: ChangedFile) => boolean; drafts: DraftComment[]; openDraft: string | null },
+): Item[] {
+  const known = useRef(new WeakMap<ChangedFile, { version: number; item: Item }>())
+  return useMemo(() => {
+    const draftsOf = Map.groupBy(drafts, ({ path }) => path)
+    return files
+      .filter(({ view }) => view !== null)
+      .map((file): Item => {
+        const annotations = (draftsOf.get(file.path) ?? []).map((draft): DiffLineAnnotation<DraftComment> => ({
+          side: draft.side === 'old' ? 'deletions' : 'additions',
+          lineNumber: draft.line,
+          metadata: draft,
+        }))
+        const isCollapsed = collapsed(file)
+        const shown = annotations.length === 0 ? '' : JSON.stringify([annotations, openDraft])
+        const version = versionOf(`${file.comparison} ${isCollapsed} ${shown}`)
+        const before = known.current.get(file)
+        if (before?.version === version) return before.item
+        const item: Item = {
+          id: file.path,
+          type: 'diff',
+          fileDiff: visibleDiff(file.view!),
+          annotations,
+          collapsed: isCollapsed,
+          version,
+        }
+        known.current.set(file, { version, item })
+        return item
+      })
+  }, [files, drafts, openDraft, collapsed])
+}
+
+/** The viewer renders an item again when its version changes. */
+function versionOf(text: string): number {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash
+}

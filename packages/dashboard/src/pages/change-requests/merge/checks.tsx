@@ -1,0 +1,127 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, reply } from '../../../api.ts'
+import { useInvalidate } from '../../../cache/invalidate.ts'
+import { Failure } from '../../../components/failure.tsx'
+import { type ChangeRequest, checkLog, type Checks, checks } from '../queries.ts'
+import { Badge, type Tone } from '../../../ui/badge.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Loading } from '../../../ui/loading.tsx'
+import { Notice } from '../../../ui/notice.tsx'
+import { Time } from '../../../ui/time.tsx'
+
+type Check = Checks['checks'][number]
+
+const tones: Record<Check['status'], Tone> = {
+  ...{ queued: 'accent', running: 'accent', passed: 'good', failed: 'bad', error: 'bad', cancelled: 'neutral' },
+}
+
+/** The failed or running checks that a merge would ignore; null when there are none. */
+export function verificationFailureOf(found: Checks | null): string | null {
+  if (found === null) return null
+  const named = (...statuses: Check['status'][]) =>
+    found.checks
+      .filter(({ status }) => statuses.includes(status))
+      .map(({ name }) => name)
+      .join(', ')
+  const failed = named('failed', 'error')
+  if (failed !== '') return `Checks failed: ${failed}`
+  return found.state === 'running' ? `Checks are running: ${named('queued', 'running')}` : null
+}
+
+/** The result of each check with its log. Empty if the project has no checks. */
+export function ChecksOf({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+  const { data, error } = useQuery(checks(projectId, cr.cr_id))
+  if (error !== null) return <Failure error={error} />
+  if (data === undefined || data.state === 'none') return null
+  const failure = verificationFailureOf(data)
+  return (
+    <section aria-label="Checks" className="flex flex-col gap-2">
+      {failure !== null ? (
+        <Notice tone={data.state === 'running' ? 'neutral' : 'bad'} title={failure}>
+          Checks run on the merged files. You can still merge.
+        </Notice>
+      ) : data.state === 'passed' ? (
+        <p>{data.checks.length === 1 ? 'The check passed.' : `All ${data.checks.length} checks passed.`}</p>
+      ) : (
+        <p className="text-dim">Checks didn't run: {data.reason ?? 'they stopped before they had a result.'}</p>
+      )}
+      <ul aria-label="Check results" className="flex flex-col gap-1">
+        {data.checks.map((check) => (
+          <li key={check.name}>
+            <OneCheck projectId={projectId} cr={cr} check={check} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function OneCheck({ projectId, cr, check }: { projectId: string; cr: ChangeRequest; check: Check }) {
+  const [open, setOpen] = useState(false)
+  const path = { projectId, crId: cr.cr_id }
+  const rerun = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', {
+          params: { path },
+          body: { name: check.name },
+        }),
+      ),
+    onSettled: useInvalidate(['project', projectId, 'checks']),
+  })
+  const isOver = check.status !== 'queued' && check.status !== 'running'
+  return (
+    <details
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className="rounded-md border border-line px-3 py-2"
+    >
+      <summary className="cursor-pointer">
+        <span className="font-medium break-all">{check.name}</span>{' '}
+        <Badge tone={tones[check.status]}>{check.status}</Badge>{' '}
+        <span className="text-sm text-dim">
+          {check.attempt > 1 && `attempt ${check.attempt} `}
+          {check.reason} {check.ended_at !== null && <Time at={check.ended_at} />}
+        </span>
+      </summary>
+      {open && (
+        <div className="mt-2 flex flex-col gap-2">
+          <code className="font-mono text-xs break-all">{check.command}</code>
+          {check.run_id !== null && (
+            <CheckLog projectId={projectId} crId={cr.cr_id} runId={check.run_id} name={check.name} isOver={isOver} />
+          )}
+          {cr.status === 'open' && (
+            <div>
+              <Button
+                busy={rerun.isPending}
+                disabledReason={isOver ? null : 'The check is still running'}
+                onClick={() => rerun.mutate()}
+              >
+                Rerun {check.name}
+              </Button>
+            </div>
+          )}
+          {rerun.isError && <Failure error={rerun.error} />}
+        </div>
+      )}
+    </details>
+  )
+}
+
+function CheckLog(log: { projectId: string; crId: string; runId: string; name: string; isOver: boolean }) {
+  const found = useQuery(checkLog(log))
+  if (found.isPending) return <Loading what="the log" />
+  if (found.isError) return <Failure error={found.error} />
+  const { lines, truncated } = found.data
+  return (
+    <pre
+      tabIndex={0}
+      aria-label={`Log of ${log.name}`}
+      className="max-h-96 overflow-auto rounded-md bg-sunken p-3 text-xs break-all whitespace-pre-wrap"
+    >
+      {truncated && '… earlier lines omitted\n'}
+      {lines.length === 0 ? 'No output yet.' : lines.map(({ text }) => text).join('\n')}
+    </pre>
+  )
+}

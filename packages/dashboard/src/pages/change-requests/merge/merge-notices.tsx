@@ -1,0 +1,85 @@
+import { ApiError } from '../../../api.ts'
+import { Failure } from '../../../components/failure.tsx'
+import type { Effects, MergePreview } from '../queries.ts'
+import { isFetching } from '../../../cache/query-client.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Notice } from '../../../ui/notice.tsx'
+
+/** Lists each file once, even if several change requests collide in it. */
+export function Collisions({ collisions }: { collisions: NonNullable<MergePreview['collisions']> }) {
+  if (collisions.length === 0) return null
+  const files = [...new Set(collisions.flatMap(({ files }) => files))]
+  const more = files.length - filesShown
+  return (
+    <Notice tone="warn" title={`Collides with ${collisions.map(({ number }) => `#${number}`).join(', ')}`}>
+      After this merge, {collisions.length === 1 ? 'it' : 'they'} will conflict in{' '}
+      <span className="break-all">{files.slice(0, filesShown).join(', ')}</span>
+      {more > 0 && ` and ${more} more`}.
+    </Notice>
+  )
+}
+
+const filesShown = 10
+
+/** Problems that do not block the merge but affect what runs after it. */
+export function Warnings({ effects }: { effects: Effects }) {
+  const isInvalid = effects.manifest_issues.some(({ severity }) => severity === 'error')
+  return (
+    <>
+      {effects.secrets_added.length > 0 && (
+        <Notice tone="warn" title="This change contains secret values">
+          {effects.secrets_added.slice(0, 3).join('; ')}
+          {effects.secrets_added.length > 3 && ` and ${effects.secrets_added.length - 3} more. See Effects.`}
+        </Notice>
+      )}
+      {effects.secrets_missing.length > 0 && (
+        <Notice tone="warn" title={`Missing secrets: ${effects.secrets_missing.join(', ')}`}>
+          Sessions and apps need them after the merge.
+        </Notice>
+      )}
+      {isInvalid && (
+        <Notice tone="warn" title="svc.toml is invalid in this change">
+          Invalid entries are ignored. See Effects.
+        </Notice>
+      )}
+    </>
+  )
+}
+
+/** For `head_moved` the page already shows the new head. */
+export function MergeFailure({ error }: { error: Error }) {
+  if (error instanceof ApiError && error.code === 'head_moved')
+    return (
+      <Notice tone="warn" title="Not merged: the branch has new commits">
+        Review them, then merge again.
+      </Notice>
+    )
+  return <Failure error={error} />
+}
+
+/** ProtectedBase shows this error. */
+export function isProtected(error: Error): boolean {
+  return error instanceof ApiError && error.code === 'branch_protected'
+}
+
+/** Why the mergeability is unknown, as the reason of a disabled button. */
+export function previewErrorReason(error: Error): string {
+  if (!(error instanceof ApiError)) return 'mergeability is unknown'
+  if (error.status === 0) return "the service can't be reached"
+  if (isFetching(error)) return 'the repository is still being fetched'
+  return error.code === 'repository_unreachable' ? "the repository can't be reached" : 'mergeability is unknown'
+}
+
+export function PreviewError({ error, since, retry }: { error: Error; since: string; retry: () => void }) {
+  const isUnreachable = error instanceof ApiError && (error.code === 'repository_unreachable' || error.status === 0)
+  if (!isUnreachable) return <Failure error={error} retry={retry} />
+  return (
+    <Notice
+      tone="warn"
+      title={error.status === 0 ? error.message : "Can't reach the repository"}
+      action={<Button onClick={retry}>Try again</Button>}
+    >
+      Last updated {new Date(since).toLocaleString()}. {error.status === 0 ? error.hint : error.message}
+    </Notice>
+  )
+}

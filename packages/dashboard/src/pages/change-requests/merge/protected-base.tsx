@@ -1,0 +1,58 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, onlyOnce, reply } from '../../../api.ts'
+import { useInvalidate } from '../../../cache/invalidate.ts'
+import { Failure } from '../../../components/failure.tsx'
+import type { ChangeRequest } from '../queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Notice } from '../../../ui/notice.tsx'
+import { pullRequest } from '../queries.ts'
+
+/** The git host protects the base branch: its message, and the way to merge there. */
+export function ProtectedBase({ projectId, cr }: { projectId: string; cr: ChangeRequest }) {
+  const found = useQuery(pullRequest(projectId, cr.cr_id)).data
+  const open = useMutation({
+    mutationFn: () =>
+      reply(
+        api.POST('/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
+          params: { path: { projectId, crId: cr.cr_id }, header: onlyOnce() },
+        }),
+      ),
+    onSettled: useInvalidate(['project', projectId, 'change-request', cr.cr_id]),
+  })
+  if (found === undefined || (found.protection === null && found.pull_request === null)) return null
+  const { protection, can_open, pull_request } = found
+  return (
+    <>
+      <Notice
+        tone="warn"
+        title={`${cr.base_ref} is protected on the git host`}
+        action={
+          pull_request === null &&
+          can_open && (
+            <Button busy={open.isPending} onClick={() => open.mutate()}>
+              Create pull request
+            </Button>
+          )
+        }
+      >
+        {protection !== null && <p className="break-words">{protection.reason}</p>}
+        {pull_request === null ? (
+          <p>
+            {can_open
+              ? 'Merge it with a pull request on the git host.'
+              : `Merge ${cr.head_ref} into ${cr.base_ref} on the git host, or allow pushes from this project there.`}{' '}
+            This change request then becomes merged.
+          </p>
+        ) : (
+          <p>
+            <a className="text-accent underline" href={pull_request.url} rel="noreferrer" target="_blank">
+              Pull request #{pull_request.number}
+            </a>{' '}
+            is open on the git host. When it is merged, this change request becomes merged too.
+          </p>
+        )}
+      </Notice>
+      {open.isError && <Failure error={open.error} />}
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, reply } from '../../api.ts'
+import { useInvalidate } from '../../cache/invalidate.ts'
+import { Failure } from '../../components/failure.tsx'
+import { deletedProjects, type Project } from './queries.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, Row, Rows } from '../../ui/card.tsx'
+
+/** The deleted projects of an account that the user can restore. */
+export function DeletedProjects({ account }: { account: { account_id: string } | undefined }) {
+  const all = useQuery(deletedProjects).data ?? []
+  const shown = all.filter(({ account_id }) => account === undefined || account_id === account.account_id)
+  if (shown.length === 0) return null
+  return (
+    <Card title="Deleted projects">
+      <Rows label="Deleted projects">
+        {shown.map((project) => (
+          <Deleted key={project.project_id} project={project} />
+        ))}
+      </Rows>
+    </Card>
+  )
+}
+
+function Deleted({ project }: { project: Project }) {
+  const restore = useMutation({
+    mutationFn: () =>
+      reply(api.POST('/v1/projects/{projectId}/restore', { params: { path: { projectId: project.project_id } } })),
+    onSettled: useInvalidate(['projects']),
+  })
+  return (
+    <Row>
+      <span className="min-w-0 flex-1">
+        <span className="font-medium">{project.name}</span>
+        <span className="block text-sm break-all text-dim">
+          {project.slug} · can be restored until {project.purge_at?.slice(0, 10)}
+        </span>
+        {restore.error !== null && <Failure error={restore.error} />}
+      </span>
+      <Button aria-label={`Restore ${project.name}`} busy={restore.isPending} onClick={() => restore.mutate()}>
+        Restore
+      </Button>
+    </Row>
+  )
+}

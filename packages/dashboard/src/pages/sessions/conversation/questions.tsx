@@ -1,0 +1,109 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Question } from '@svc/contract/routes/questions'
+import { api, reply } from '../../../api.ts'
+import { Failure } from '../../../components/failure.tsx'
+import { useWriteRefusal } from '../../../components/role.ts'
+import type { Session } from '../queries.ts'
+import { Button } from '../../../ui/button.tsx'
+import { Card, Rows } from '../../../ui/card.tsx'
+import { TextArea } from '../../../ui/field.tsx'
+import { Time } from '../../../ui/time.tsx'
+
+/** The agent's questions. Connector calls have their own card. */
+export function Questions({ session, questions }: { session: Session; questions: Question[] }) {
+  const own = questions.filter(({ kind }) => kind !== 'connector')
+  if (own.length === 0) return null
+  return (
+    <Card title="Waiting for you">
+      <Rows label="Questions from the agent">
+        {own.map((question) => (
+          <QuestionRow key={question.question_id} session={session} question={question} />
+        ))}
+      </Rows>
+    </Card>
+  )
+}
+
+function QuestionRow({ session, question }: { session: Session; question: Question }) {
+  const [text, setText] = useState('')
+  const answer = useMutation({
+    mutationFn: (answer: string) =>
+      reply(
+        api.POST('/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
+          params: {
+            path: {
+              projectId: session.project_id,
+              sessionId: session.session_id,
+              questionId: question.question_id,
+            },
+          },
+          body: { answer },
+        }),
+      ),
+  })
+  const roleRefusal = useWriteRefusal(session.account_id)
+  const { kind, title, detail, options } = question
+  const submit = () => roleRefusal === null && text.trim() !== '' && !answer.isPending && answer.mutate(text)
+  return (
+    <li className="flex flex-col gap-2 px-4 py-3 text-sm">
+      {answer.error !== null && <Failure error={answer.error} />}
+      <p className="flex flex-wrap items-baseline gap-x-2">
+        <span className="min-w-0 font-medium break-words">
+          {kind === 'permission' ? `The agent asks for permission: ${title}` : title}
+        </span>
+        <Time at={question.asked_at} />
+      </p>
+      {detail !== '' && (
+        <pre
+          tabIndex={0}
+          aria-label={`Details: ${title}`}
+          className="max-h-60 overflow-auto rounded-md border border-line bg-raised p-3 font-mono text-xs break-words whitespace-pre-wrap"
+        >
+          {detail}
+        </pre>
+      )}
+      {options.length > 0 && (
+        <p className="flex flex-wrap gap-2">
+          {options.map(({ value, label }, i) => (
+            <Button
+              key={value}
+              kind={kind === 'permission' && i === 0 ? 'primary' : 'plain'}
+              busy={answer.isPending}
+              disabledReason={roleRefusal}
+              onClick={() => answer.mutate(value)}
+            >
+              {label}
+            </Button>
+          ))}
+        </p>
+      )}
+      {kind === 'question' && (
+        <form
+          className="flex flex-col gap-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            submit()
+          }}
+        >
+          <TextArea
+            label={options.length > 0 ? 'Or answer in your own words' : 'Your answer'}
+            value={text}
+            onChange={setText}
+            onSend={submit}
+            rows={1}
+          />
+          <p className="flex justify-end">
+            <Button
+              type="submit"
+              busy={answer.isPending}
+              disabledReason={roleRefusal ?? (text.trim() === '' ? 'Enter an answer' : null)}
+            >
+              Send answer
+            </Button>
+          </p>
+        </form>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,26 @@
+/** Puts the answers that prefetch/script.ts waits for into the query cache before the page renders, and runs the page's code. */
+import { queries } from '../cache/query-client.ts'
+import { readStored } from '../browser/local-storage.ts'
+import { me } from '../pages/account/queries.ts'
+import { ignoreWhitespace } from '../pages/change-requests/diff/whitespace.ts'
+import { changeRequest, diff } from '../pages/change-requests/queries.ts'
+import { projectNamed, projects } from '../pages/projects/queries.ts'
+import { type Address, address, dropPrefetched } from './script.ts'
+
+export function warmCache(): void {
+  if (address === null) return
+  const works: Promise<unknown>[] = [
+    queries.prefetchQuery(me),
+    warmChangeRequest(address),
+    import('../pages/change-requests/detail.tsx'),
+  ]
+  if (address.tab === 'files') works.push(import('../pages/change-requests/files/files-tab.tsx'))
+  void Promise.allSettled(works).then(dropPrefetched)
+}
+
+async function warmChangeRequest({ project, number, tab, since }: Address): Promise<void> {
+  const { project_id } = projectNamed(project)(await queries.fetchQuery(projects))
+  const cr = await queries.fetchQuery(changeRequest(project_id, number))
+  const options = { since, ignoreWhitespace: readStored(...ignoreWhitespace) }
+  if (tab === 'files') await queries.prefetchQuery(diff(project_id, cr, options))
+}

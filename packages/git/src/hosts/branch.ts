@@ -1,0 +1,60 @@
+import { requireBranchName } from '../refs/branch-name.ts'
+import { createBranchByApi } from './github.ts'
+import { createBranchByPush } from './plain.ts'
+import { busyReason, moveRefs } from '../refs/refs.ts'
+import {
+  requireSha,
+  zeroSha,
+  type CallOptions,
+  type GitHubApi,
+  type Remote,
+  type Repository,
+  type Sha,
+} from '../repository.ts'
+
+export type CreateBranchOutcome =
+  /** `apiRemark`: why the host's API did not create the branch, so that a push did. */
+  | { kind: 'created' | 'exists'; apiRemark?: string }
+  | { kind: 'rejected'; reason: string }
+  | { kind: 'unreachable'; reason: string }
+
+/** Creates a branch at a commit. An existing branch of that name is left unchanged. */
+export async function createBranch(
+  repo: Repository,
+  input: { branch: string; sha: Sha },
+  options: CallOptions = {},
+): Promise<CreateBranchOutcome> {
+  requireBranchName(input.branch)
+  requireSha(input.sha)
+  const { dir, remote } = repo
+  if (!remote) return createOnDisk(repo, input)
+  const { github } = remote
+  return github
+    ? createOnGitHub({ dir, remote: { ...remote, github } }, input, options)
+    : createBranchByPush({ dir, remote }, input, options)
+}
+
+async function createOnDisk(repo: Repository, input: { branch: string; sha: Sha }): Promise<CreateBranchOutcome> {
+  const ref = `refs/heads/${input.branch}`
+  const outcome = await moveRefs(repo, [{ ref, oldSha: zeroSha(input.sha), newSha: input.sha }])
+  if (outcome.kind === 'busy') return { kind: 'unreachable', reason: busyReason }
+  if (outcome.kind === 'refused') return { kind: 'rejected', reason: outcome.reason }
+  return { kind: outcome.kind === 'moved' ? 'created' : 'exists' }
+}
+
+/**
+ * The push after an undecided API request is safe in any case: its lease requires that the branch does not exist, and
+ * the host applies the same credential and rules.
+ */
+async function createOnGitHub(
+  repo: { dir: string; remote: Remote & { github: GitHubApi } },
+  input: { branch: string; sha: Sha },
+  options: CallOptions,
+): Promise<CreateBranchOutcome> {
+  const byApi = await createBranchByApi(repo.remote, input, options)
+  if (byApi.kind !== 'undecided') return byApi
+  const byPush = await createBranchByPush(repo, input, options)
+  if (byPush.kind === 'rejected' || byPush.kind === 'unreachable')
+    return { ...byPush, reason: `${byPush.reason} Its API had said: ${byApi.reason}.` }
+  return { ...byPush, apiRemark: byApi.reason }
+}

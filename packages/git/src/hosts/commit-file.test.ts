@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'bun:test'
+import { commitFileOnBranch } from './commit-file.ts'
+import { git } from '../process/git.ts'
+import { commit, makeRepo } from '../testing.ts'
+
+const author = { name: 'svc', email: 'noreply@svc.invalid' }
+const at = new Date('2026-01-02T03:04:05Z')
+
+describe('a commit of one file', () => {
+  test('changes that file and nothing else, on a branch of its own', async () => {
+    const repo = await makeRepo({
+      main: { 'svc.toml': 'a\n', 'x/y.txt': 'y\n', 'ü.txt': 'u\n', run: { mode: '100755', content: '' } },
+    })
+    const text = async (...args: string[]) => (await git(repo.dir, args)).stdout.toString().trim()
+    const parent = await text('rev-parse', 'refs/heads/main')
+    const made = await commitFileOnBranch(repo, {
+      ...{ parent, branch: 'svc/edit', name: 'svc.toml', content: 'b\n', message: 'Edit it\n', author, at },
+    })
+    expect(made).toEqual({ kind: 'created', sha: await text('rev-parse', 'refs/heads/svc/edit') })
+    expect(await text('diff', '--name-status', 'main', 'svc/edit')).toBe('M\tsvc.toml')
+    expect(await text('show', 'svc/edit:svc.toml')).toBe('b')
+    expect(await text('log', '-1', '--format=%an <%ae> %aI %s %P', 'svc/edit')).toBe(
+      `svc <noreply@svc.invalid> 2026-01-02T03:04:05+00:00 Edit it ${parent}`,
+    )
+    await git(repo.dir, ['fsck', '--strict'])
+    await repo.remove()
+  })
+
+  test('adds a file that was not there, and leaves a branch alone that was', async () => {
+    const repo = await makeRepo({ main: { a: '1\n' } })
+    const parent = (await git(repo.dir, ['rev-parse', 'refs/heads/main'])).stdout.toString().trim()
+    const input = { parent, branch: 'edit', name: 'svc.toml', content: 'b\n', message: 'm', author, at }
+    expect((await commitFileOnBranch(repo, input)).kind).toBe('created')
+    await commit(repo, 'edit', { other: 'x' })
+    expect((await commitFileOnBranch(repo, { ...input, content: 'c\n' })).kind).toBe('exists')
+    await repo.remove()
+  })
+})

@@ -1,0 +1,62 @@
+import { mergeInPooledGit } from './pooled-merge.ts'
+import { mergeTrees } from './merge-tree.ts'
+import { withMending } from '../mirror/repair.ts'
+import { mergeBase } from '../refs/refs.ts'
+import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
+import { borrowObjects, withScratch } from '../process/scratch.ts'
+import { SharedAnswers } from '../objects/shared-results.ts'
+
+export interface MergePreview {
+  base_sha: Sha
+  head_sha: Sha
+  merge_base: Sha | null
+  is_up_to_date: boolean
+  can_merge: boolean
+  can_fast_forward: boolean
+  conflicts: string[]
+}
+
+const previews = new SharedAnswers<MergePreview>(
+  32 * 1024 * 1024,
+  (preview) => 400 + 2 * preview.conflicts.join('').length,
+)
+
+/** The result of merging head into base. Depends only on the two commits, so it is computed once. */
+export function previewMerge(
+  repo: Repository,
+  pair: { baseSha: Sha; headSha: Sha },
+  options: CallOptions = {},
+): Promise<MergePreview> {
+  const key = `${repo.dir}\0${requireSha(pair.baseSha)}${requireSha(pair.headSha)}`
+  return previews.get(key, options, () => withMending(repo, () => workOutPreview(repo, pair)))
+}
+
+async function workOutPreview(
+  repo: Repository,
+  { baseSha, headSha }: { baseSha: Sha; headSha: Sha },
+): Promise<MergePreview> {
+  const ancestor = await mergeBase(repo, baseSha, headSha)
+  const isUpToDate = ancestor === headSha
+  const canFastForward = !isUpToDate && ancestor === baseSha
+  const conflicts = isUpToDate || canFastForward ? [] : await findConflicts(repo, baseSha, headSha)
+  return {
+    base_sha: baseSha,
+    head_sha: headSha,
+    merge_base: ancestor,
+    is_up_to_date: isUpToDate,
+    can_merge: conflicts.length === 0,
+    can_fast_forward: canFastForward,
+    conflicts,
+  }
+}
+
+/** merge-tree writes the objects of its result; a preview's go into a temporary folder. */
+async function findConflicts(repo: Repository, baseSha: Sha, headSha: Sha): Promise<string[]> {
+  const quick = await mergeInPooledGit(repo, { baseSha, headSha }, null)
+  if (quick) return quick.kind === 'conflicted' ? quick.files : []
+  return withScratch(repo.dir, async (scratch) => {
+    const env = await borrowObjects(repo.dir, scratch)
+    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
+    return result.kind === 'conflicted' ? result.files : []
+  })
+}

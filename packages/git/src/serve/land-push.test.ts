@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { mkdir, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { git, gitLine } from '../process/git.ts'
+import type { ServeOptions } from './smart-http.ts'
+import { makeRepo, serveGatewayOverHttp, type TestRepository } from '../testing.ts'
+import { clientAt, makeClient, type GitClient } from './testing-client.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function cloned(options: ServeOptions = {}): Promise<{ repo: TestRepository; clone: GitClient }> {
+  const repo = await makeRepo({ main: { 'a.txt': '1\n' } })
+  closing.push(repo.remove)
+  const server = await serveGatewayOverHttp(repo, () => null, options)
+  closing.push(server.close)
+  const client = await makeClient()
+  closing.push(client.remove)
+  expect(await client.run('clone', '--quiet', server.url, 'clone')).toMatchObject({ code: 0 })
+  return { repo, clone: clientAt(join(client.cwd, 'clone')) }
+}
+
+test('all tags of an old project are pushed at once', async () => {
+  const { repo, clone } = await cloned()
+  const head = await repo.tip('main')
+  const tags = Array.from({ length: 800 }, (_, index) => `${head} refs/tags/v${10_000 + index}\n`).join('')
+  await writeFile(join(clone.cwd, '.git/packed-refs'), tags)
+  expect(await clone.run('push', '--quiet', '--tags', 'origin')).toMatchObject({ code: 0 })
+  const arrived = await git(repo.dir, ['for-each-ref', '--format=%(refname)', 'refs/tags'])
+  expect(arrived.stdout.toString().trim().split('\n')).toHaveLength(800)
+}, 120_000)
+
+test('many commits at once come with their graph: without one git keeps the text of all it walks past', async () => {
+  const { repo, clone } = await cloned()
+  const push = async (branch: string) => {
+    const commits = Array.from({ length: 600 }, (_, n) => {
+      const from = n === 0 ? 'from refs/heads/main^0\n' : ''
+      return `commit refs/heads/${branch}\ncommitter x <x@x> ${1_700_000_000 + n} +0000\ndata ${branch.length}\n${branch}\n${from}\n`
+    })
+    const input = commits.join('')
+    await git(join(clone.cwd, '.git'), ['fast-import', '--quiet', '--force', '--date-format=raw'], { input })
+    expect(await clone.run('push', '--quiet', 'origin', branch)).toMatchObject({ code: 0 })
+    expect(await repo.tip(branch)).toHaveLength(40)
+  }
+  const chain = join(repo.dir, 'objects/info/commit-graphs/commit-graph-chain')
+  // Whatever keeps the graph from being written, what was pushed has landed.
+  await mkdir(`${chain}.lock`, { recursive: true })
+  await push('first')
+  expect(existsSync(chain)).toBe(false)
+  await rmdir(`${chain}.lock`)
+  await push('second')
+  expect(existsSync(chain)).toBe(true)
+  await git(repo.dir, ['commit-graph', 'verify'])
+})
+
+test('one ref in the way does not stop the others, unless the push is atomic', async () => {
+  const { repo, clone } = await cloned()
+  // No git that died left a folder there; it is not ours to remove.
+  await mkdir(join(repo.dir, 'refs/heads/held.lock'))
+  const names = ['HEAD:refs/heads/free', 'HEAD:refs/heads/held']
+  const atomic = await clone.run('push', '--porcelain', '--atomic', 'origin', ...names)
+  expect(atomic.code).toBe(1)
+  expect(atomic.out).toMatch(/refs\/heads\/free\t\[remote rejected\] \(atomic transaction failed: /)
+  expect(atomic.out).toMatch(/refs\/heads\/held\t\[remote rejected\] \(atomic transaction failed: /)
+  const single = await clone.run('push', '--porcelain', 'origin', ...names)
+  expect(single.out).toMatch(/refs\/heads\/free\t\[new branch\]/)
+  expect(single.out).toMatch(/refs\/heads\/held\t\[remote rejected\] \((?!atomic)/)
+  expect(await repo.tip('free')).toBe(await repo.tip('main'))
+})
+
+test('a push takes other refs than branches and tags when the host says so, and never those of the service', async () => {
+  const { repo, clone } = await cloned({ allowAnyRef: true })
+  expect(await clone.run('push', 'origin', 'HEAD:refs/notes/commits')).toMatchObject({ code: 0 })
+  expect(await gitLine(repo.dir, ['rev-parse', 'refs/notes/commits'])).toBe(await repo.tip('main'))
+  const hidden = await clone.run('push', 'origin', 'HEAD:refs/svc/cr/1/base')
+  expect(hidden.err).toContain('belongs to the service')
+})
+
+test('a reflog names the pusher', async () => {
+  const { repo, clone } = await cloned({ pusher: { name: 'Ada', email: 'ada@svc.invalid' } })
+  await git(repo.dir, ['config', 'core.logAllRefUpdates', 'true'])
+  expect(await clone.run('push', 'origin', 'HEAD:refs/heads/new')).toMatchObject({ code: 0 })
+  expect(await gitLine(repo.dir, ['log', '-g', '-1', '--format=%gn <%ge>', 'refs/heads/new'])).toBe(
+    'Ada <ada@svc.invalid>',
+  )
+})
+
+test('answers are kept by no cache, not even an old one', async () => {
+  const repo = await makeRepo({ main: { 'a.txt': '1\n' } })
+  closing.push(repo.remove)
+  const server = await serveGatewayOverHttp(repo, () => null)
+  closing.push(server.close)
+  const { headers } = await fetch(`${server.url}/info/refs?service=git-upload-pack`)
+  expect(headers.get('pragma')).toBe('no-cache')
+  expect(headers.get('cache-control')).toContain('no-cache')
+})

@@ -1,0 +1,294 @@
+import { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { streamChild } from '../process/child-stream.ts'
+import { isDiskFull } from '../process/disk-full.ts'
+import { hiddenRefs, refuseAlways, type PushGate, type PushInspector } from '../receive/gate.ts'
+import { GitError, startGit } from '../process/git.ts'
+import { landPush } from './land-push.ts'
+import { objectFormat } from '../process/object-format.ts'
+import { flushPkt, pkt, PktError } from '../formats/pkt-line.ts'
+import { PushMeter, type PushQuota } from '../receive/push-quota.ts'
+import { keepAlivePkt, writeReport, type PushReport } from '../receive/push-report.ts'
+import { readPushRequest, type PushRequest } from '../receive/push-request.ts'
+import { receivePush } from '../receive/receive.ts'
+import type { Person } from '../refs/refs.ts'
+import type { Repository } from '../repository.ts'
+import { makeScratch, removeScratch } from '../process/scratch.ts'
+
+export interface GitRequest {
+  method: string
+  path: 'info/refs' | 'git-upload-pack' | 'git-receive-pack'
+  query: URLSearchParams
+  headers: Headers
+  body: ReadableStream<Uint8Array> | null
+  signal: AbortSignal
+}
+
+export interface ServeOptions {
+  /** Inspects a push before any ref moves; a sentence refuses it. */
+  inspect?: PushInspector
+  /** Pushes that rewind or delete a branch are refused unless these allow it. */
+  allowForce?: boolean
+  allowDelete?: boolean
+  /** Only branches and tags are accepted unless this allows more; hidden refs never are. */
+  allowAnyRef?: boolean
+  /** The person in the reflog of a managed repository. */
+  pusher?: Person
+  /** Limits for a push. Without it a push is limited, but the store is not. */
+  quota?: PushQuota
+}
+
+const requestBytesMax = 64 * 1024 * 1024
+
+/** Serves git's smart HTTP protocol: versions 0, 1, and 2 for fetches, and a gate before every push. */
+export async function serveGitRequest(
+  repo: Repository,
+  request: GitRequest,
+  gate: PushGate,
+  options: ServeOptions = {},
+): Promise<Response> {
+  try {
+    if (request.path === 'info/refs') return await greet(repo, request)
+    if (request.method !== 'POST')
+      return plain(405, 'This address takes POST requests of a git client.', { allow: 'POST' })
+    const wanted = `application/x-${request.path}-request`
+    if (request.headers.get('content-type') !== wanted) return plain(415, `The content type must be ${wanted}.`)
+    return request.path === 'git-upload-pack'
+      ? await serveFetch(repo, request)
+      : await servePush(repo, request, gate, options)
+  } catch (error) {
+    if (error instanceof PktError) return plain(400, error.message)
+    throw error
+  }
+}
+
+async function greet(repo: Repository, { method, query, headers, signal }: GitRequest): Promise<Response> {
+  if (method !== 'GET') return plain(405, 'This address takes GET requests of a git client.', { allow: 'GET' })
+  const service = query.get('service')
+  if (service !== 'git-upload-pack' && service !== 'git-receive-pack') {
+    return plain(403, 'This repository is served by the smart HTTP protocol only. Use git 1.6.6 or newer.')
+  }
+  const version = protocolVersion(headers)
+  const contentType = `application/x-${service}-advertisement`
+  // Version 2 starts with the server's capabilities, which are the same for every repository of one object format.
+  if (version === 2 && service === 'git-upload-pack') return answer(contentType, await greetingV2(repo))
+  const args = [service.slice('git-'.length), '--stateless-rpc', '--http-backend-info-refs', repo.dir]
+  const child = await startGit(repo.dir, args, { ...servingOptions(version), signal })
+  child.stdin.end()
+  return answer(
+    contentType,
+    streamChild(child, { args, preamble: Buffer.concat([pkt(`# service=${service}\n`), flushPkt]) }),
+  )
+}
+
+async function greetingV2(repo: Repository): Promise<Uint8Array<ArrayBuffer>> {
+  const format = await objectFormat(repo.dir)
+  const lines = [
+    'version 2',
+    'agent=git/svc',
+    'ls-refs=unborn',
+    'fetch=shallow wait-for-done filter',
+    'server-option',
+    `object-format=${format}`,
+  ]
+  return Uint8Array.from(Buffer.concat([...lines.map((line) => pkt(`${line}\n`)), flushPkt]))
+}
+
+function protocolVersion(headers: Headers): 0 | 1 | 2 {
+  const words = (headers.get('git-protocol') ?? '').split(':')
+  if (words.includes('version=2')) return 2
+  return words.includes('version=1') ? 1 : 0
+}
+
+function servingOptions(version: 0 | 1 | 2) {
+  const config: [string, string][] = [
+    ...hiddenRefs.map((ref): [string, string] => ['transfer.hideRefs', ref]),
+    ['uploadpack.allowFilter', 'true'],
+    // The capabilities offered for a push must match those its reader accepts.
+    ['receive.advertisePushOptions', 'false'],
+    ['transfer.advertiseSID', 'false'],
+  ]
+  const env: Record<string, string> = version === 0 ? {} : { GIT_PROTOCOL: `version=${version}` }
+  return { lane: 'serve' as const, config, env }
+}
+
+async function serveFetch(repo: Repository, request: GitRequest): Promise<Response> {
+  const args = ['upload-pack', '--stateless-rpc', repo.dir]
+  const child = await startGit(repo.dir, args, {
+    ...servingOptions(protocolVersion(request.headers)),
+    signal: request.signal,
+  })
+  const body = Readable.from(limited(bodyOf(request), requestBytesMax))
+  // upload-pack answers as soon as it has read enough, so both directions run at the same time.
+  body.on('error', () => child.kill('aborted'))
+  body.pipe(child.stdin)
+  // 128: the client ended a negotiation early; it already has what it needed.
+  return answer('application/x-git-upload-pack-result', streamChild(child, { args, accept: [0, 128] }))
+}
+
+async function servePush(
+  repo: Repository,
+  request: GitRequest,
+  gate: PushGate,
+  options: ServeOptions,
+): Promise<Response> {
+  const contentType = 'application/x-git-receive-pack-result'
+  const push = await readPushRequest(bodyOf(request))
+  if (push.updates.length === 0) return answer(contentType, new Uint8Array())
+  const reply = (report: PushReport) => answer(contentType, Uint8Array.from(writeReport(report, push.capabilities)))
+  const idLength = (await objectFormat(repo.dir)) === 'sha256' ? 64 : 40
+  const refusal = refuseAlways(push.updates, { ...options, idLength }) ?? (await gate(push.updates))
+  if (refusal !== null) {
+    await drain(push.pack)
+    return reply(refuseAll(push, refusal))
+  }
+  const room = await makeScratch(repo.dir).catch(whenFull)
+  // git shows the refusal of a push to its user, but only the status of an error reply.
+  const refuseAfterAll = async (reason: string) => {
+    await drain(push.pack, options.quota?.pushBytes).catch(() => {})
+    return reply(refuseAll(push, reason))
+  }
+  if (room === 'full') return refuseAfterAll(noSpace)
+  const meter = options.quota === undefined ? null : await PushMeter.open(repo, options.quota)
+  let landing = false
+  try {
+    const received = await receiveMetered(repo, room, push, { options, meter, signal: request.signal })
+    if (meter !== null && meter.refusal !== null) return await refuseAfterAll(meter.refusal)
+    const good = push.updates.filter(({ ref }) => received.refs.get(ref) === null)
+    const failed =
+      received.unpack !== 'ok' ||
+      good.length === 0 ||
+      (push.capabilities.has('atomic') && good.length < push.updates.length)
+    if (failed) return reply(received)
+    const objection = (await options.inspect?.({ repo: { dir: room, remote: null }, updates: good })) ?? null
+    if (objection !== null) return reply(refuseAll(push, objection))
+    landing = true
+    const atomic = push.capabilities.has('atomic')
+    const { pusher } = options
+    const landed = landPush(repo, room, good, { atomic, ...(pusher ? { pusher } : {}) }).finally(() => {
+      meter?.close(true)
+      return removeScratch(room)
+    })
+    return answer(contentType, reportStream(received, landed, push.capabilities))
+  } catch (error) {
+    if (error instanceof GitError && error.failure === 'busy') return refuseAfterAll(tooManyPushes)
+    whenFull(error)
+    return refuseAfterAll(noSpace)
+  } finally {
+    if (!landing) {
+      meter?.close(false)
+      await removeScratch(room)
+    }
+  }
+}
+
+/** A push over its quota is discarded. */
+async function receiveMetered(
+  repo: Repository,
+  room: string,
+  push: PushRequest,
+  { options, meter, signal }: { options: ServeOptions; meter: PushMeter | null; signal: AbortSignal },
+): Promise<PushReport> {
+  if (meter === null) return receivePush(repo, room, push, { ...options, signal })
+  const limits = { packBytesMax: meter.packBytesMax, fileBytesMax: meter.fileBytesMax }
+  const pack = meter.pass(push.pack[Symbol.asyncIterator]())
+  const received = await receivePush(repo, room, { ...push, pack }, { ...options, ...limits, signal })
+  if (received.isTooLarge) meter.refuseUnpacked()
+  else if (received.unpack === 'ok') await meter.judge(room)
+  return received
+}
+
+const noSpace = 'The disk of this server is full. Nothing was changed; push again when its operator has made room.'
+
+const tooManyPushes = 'Too many pushes to this repository are running. Nothing was changed; push again in a moment.'
+
+function whenFull(error: unknown): 'full' {
+  if (isDiskFull(error)) return 'full'
+  throw error
+}
+
+function refuseAll({ updates }: PushRequest, reason: string): PushReport {
+  return { unpack: 'ok', refs: new Map(updates.map(({ ref }) => [ref, reason])), remarks: [reason] }
+}
+
+const keepAliveMs = 5000
+
+/** The reply starts at once, since the host may be slow. Landing continues when the pusher disconnects. */
+function reportStream(
+  received: PushReport,
+  landed: Promise<PushReport>,
+  capabilities: Set<string>,
+): ReadableStream<Uint8Array> {
+  let timer: ReturnType<typeof setInterval> | undefined
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (capabilities.has('side-band-64k')) timer = setInterval(() => controller.enqueue(keepAlivePkt()), keepAliveMs)
+      const finish = (report: PushReport) => {
+        clearInterval(timer)
+        // Refs that receive-pack refused keep its reason; the others get the result of landing.
+        const refs = new Map([...received.refs, ...report.refs])
+        controller.enqueue(writeReport({ ...report, refs }, capabilities))
+        controller.close()
+      }
+      landed.then(finish, (error: unknown) => {
+        clearInterval(timer)
+        controller.error(error)
+      })
+    },
+    cancel() {
+      clearInterval(timer)
+    },
+  })
+}
+
+/** git reports a reply that arrives before it has sent everything as a broken connection. */
+async function drain(pack: AsyncIterable<Uint8Array>, bytesMax = 256 * 1024 * 1024): Promise<void> {
+  let bytes = 0
+  for await (const chunk of pack) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return
+  }
+}
+
+async function* bodyOf({ body, headers }: GitRequest): AsyncGenerator<Uint8Array> {
+  if (!body) return
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  if (encoding === 'identity') return yield* body as unknown as AsyncIterable<Uint8Array>
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new PktError(`The content encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported.`)
+  const source = Readable.from(body as unknown as AsyncIterable<Uint8Array>)
+  const gunzip = createGunzip()
+  source.on('error', (error) => gunzip.destroy(error))
+  try {
+    yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>
+  } catch (error) {
+    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_'))
+      throw new PktError('The gzip body of the request is damaged.')
+    throw error
+  }
+}
+
+async function* limited(source: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new PktError(`The request is larger than ${bytesMax} bytes.`)
+    yield chunk
+  }
+}
+
+/** Some proxies know only HTTP 1.0's headers against caching; git's own server sends both. */
+const neverKept = {
+  expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+  pragma: 'no-cache',
+  'cache-control': 'no-cache, max-age=0, must-revalidate',
+}
+
+function answer(contentType: string, body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>): Response {
+  return new Response(body, { headers: { ...neverKept, 'content-type': contentType } })
+}
+
+/** git shows the lines of a plain text reply to its user. */
+export function plain(status: number, sentence: string, headers: Record<string, string> = {}): Response {
+  return new Response(`${sentence}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
+}

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { tempDir } from '../testing.ts'
+
+export interface GitClient {
+  /** The client's working folder. */
+  cwd: string
+  run(...args: string[]): Promise<{ code: number; out: string; err: string }>
+  write(path: string, content: string): Promise<void>
+}
+
+/** A user's git, with its own settings and identity and none of ours. */
+export async function makeClient(): Promise<GitClient & { remove(): Promise<void> }> {
+  const temp = await tempDir('svc-git-client')
+  return { ...clientAt(temp.path), remove: temp.remove }
+}
+
+export function clientAt(cwd: string): GitClient {
+  const env = {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: '/nonexistent',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C',
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@svc.invalid',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@svc.invalid',
+  }
+  return {
+    cwd,
+    run: async (...args) => {
+      const child = Bun.spawn(['git', ...args], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+      const [out, err, code] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ])
+      return { code, out: out.trim(), err: err.trim() }
+    },
+    write: async (path, content) => {
+      await Bun.write(join(cwd, path), content)
+    },
+  }
+}

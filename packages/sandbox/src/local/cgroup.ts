@@ -1,0 +1,37 @@
+/** The control groups of sandboxes as the driver sees them, whichever hierarchy makes them. */
+import { readFile } from 'node:fs/promises'
+import type { MissingLimit, SandboxLimits } from '../driver.ts'
+
+/** Its own limit, or the one of all sandboxes together. */
+export type MemoryTrouble = 'own' | 'shared'
+
+export interface Cgroups {
+  /** `scope`: groups of systemd's user manager, by systemd-run. */
+  readonly kind: 'v2' | 'v1' | 'scope' | 'none'
+  /** Makes the group and answers the files a process writes "0" to in order to enter it. */
+  create(sandboxId: string, limits: SandboxLimits): Promise<string[]>
+  /** What the version below it cannot limit. */
+  readonly missing: MissingLimit[]
+  /** Words to put before the program that starts a sandbox. */
+  prefix(sandboxId: string, limits: SandboxLimits): string[]
+  /** Whose limit it was when the kernel killed for want of memory in it; null when it did not. */
+  memoryTrouble(sandboxId: string): Promise<MemoryTrouble | null>
+  /** Kills what is in it and removes it. Nothing to do is success. */
+  remove(sandboxId: string): Promise<void>
+  /** Groups that exist, left-overs included. */
+  list(): Promise<string[]>
+}
+
+/** The work tree is in memory (see arrangement.ts), so its limit adds to that of the programs. */
+export const memoryBytes = (limits: SandboxLimits) => limits.memoryBytesMax + limits.diskBytesMax
+
+/** Of version 2: `oom` counts only where this group's own limit was reached. */
+export async function eventsTrouble(file: string): Promise<MemoryTrouble | null> {
+  if ((await counter(file, 'oom_kill')) === 0) return null
+  return (await counter(file, 'oom')) > 0 ? 'own' : 'shared'
+}
+
+export async function counter(file: string, name: string): Promise<number> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+}

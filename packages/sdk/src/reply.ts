@@ -1,0 +1,81 @@
+/** What callers do with an answer: take its body, or throw the error it holds. */
+import type { ApiClient } from '@svc/contract/api'
+import { errorOf, notOurs, TransportError } from './errors.ts'
+
+export interface Answer<T> {
+  data?: T
+  error?: unknown
+  response: Response
+}
+
+/** A key for one intention: the service carries it out once, however often the request is sent. */
+export function onlyOnce(newId: () => string = () => crypto.randomUUID()): { 'Idempotency-Key': string } {
+  return { 'Idempotency-Key': newId() }
+}
+
+/** The body of a successful answer. Throws the ServiceError of any other. */
+export async function reply<T>(call: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await parsed(call)
+  if (response.ok && typeof data === 'object' && data !== null) return data
+  if (response.ok) throw notOurs(response)
+  throw errorOf(response, error)
+}
+
+/** The body of an event stream, a patch or a file. */
+export async function replyStream(call: Promise<Answer<unknown>>): Promise<ReadableStream<Uint8Array>> {
+  const { data, error, response } = await parsed(call)
+  if (response.ok && data instanceof ReadableStream) return data
+  if (response.ok) throw notOurs(response)
+  throw errorOf(response, error)
+}
+
+/** The body, and the warnings about what the service did all the same. */
+export async function replyWarned<T>(call: Promise<Answer<T>>): Promise<{ data: T; warnings: string[] }> {
+  const answer = call.then((value) => value)
+  const data = await reply(answer)
+  return { data, warnings: warningsIn((await answer).response.headers.get('svc-warnings')) }
+}
+
+function warningsIn(header: string | null): string[] {
+  try {
+    const list: unknown = JSON.parse(header ?? '[]')
+    return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+/** One page of a list, and the cursor of the next page; null on the last one. */
+export async function replyPage<T>(call: Promise<Answer<T>>): Promise<{ data: T; cursor: string | null }> {
+  const answer = call.then((value) => value)
+  const data = await reply(answer)
+  const next = nextPage((await answer).response)
+  return { data, cursor: next === null ? null : new URL(next, 'http://localhost').searchParams.get('cursor') }
+}
+
+/** The path of the next page, from `Link: <…>; rel="next"`. */
+export function nextPage(response: Response): string | null {
+  return /<(\/[^>]*)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1] ?? null
+}
+
+/** Calls any route. The path follows the server's address, so the token cannot go anywhere else. */
+export async function callRoute(
+  api: ApiClient,
+  method: string,
+  path: string,
+  options: { headers: Record<string, string>; body?: unknown },
+): Promise<{ text: string; response: Response }> {
+  const call = api.request as unknown as (method: string, path: string, init: object) => Promise<Answer<string>>
+  const { data, error, response } = await call(method.toLowerCase(), path, { ...options, parseAs: 'text' })
+  if (!response.ok) throw errorOf(response, error)
+  return { text: data ?? '', response }
+}
+
+async function parsed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
+  try {
+    return await call
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new TransportError('bad_answer', 'The answer is not JSON', { address: '', cause: error })
+  }
+}

@@ -1,0 +1,60 @@
+/** SQL on the identities of users at the OpenID Connect provider. */
+import type { DbOrTransaction } from '../../db/schema.ts'
+
+interface Identity {
+  issuer: string
+  subject: string
+  email: string | null
+}
+
+export async function userOfSubject(
+  db: DbOrTransaction,
+  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('user_identities')
+    .select('user_id')
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row?.user_id ?? null
+}
+
+/** Whether the user has an identity at this provider. */
+export async function hasIdentity(db: DbOrTransaction, issuer: string, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('user_identities')
+    .select('subject')
+    .where('issuer', '=', issuer)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function insertIdentity(
+  db: DbOrTransaction,
+  { issuer, subject, email }: Identity,
+  userId: string,
+): Promise<void> {
+  await db.insertInto('user_identities').values({ issuer, subject, user_id: userId, email }).execute()
+}
+
+export async function setIdentityEmail(db: DbOrTransaction, { issuer, subject, email }: Identity): Promise<void> {
+  await db
+    .updateTable('user_identities')
+    .set({ email })
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .execute()
+}
+
+/** Addresses a provider verified for this user. An address that someone typed proves nothing. */
+export async function verifiedAddresses(db: DbOrTransaction, userId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('user_identities')
+    .select('email')
+    .where('user_id', '=', userId)
+    .where('email', 'is not', null)
+    .execute()
+  return rows.map(({ email }) => email!)
+}

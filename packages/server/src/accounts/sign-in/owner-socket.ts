@@ -1,0 +1,86 @@
+/**
+ * The socket on which `svc self-host` requests a sign-in link or the server's process id. It is in the data folder
+ * with mode 0600: the kernel admits only the server's user, and no API token is involved.
+ */
+import { chmod, open, rename, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { errorStatus, ServiceError } from '@svc/contract'
+import { ownerSocketName, ownerSocketPath, serverInfoPath, type ServerInfo } from '@svc/contract/daemon/owner-socket'
+import type { Deps } from '../../deps.ts'
+import { operatorsLink } from './owner-link.ts'
+
+const bodyBytesMax = 4096
+
+export interface OwnerSocket {
+  close(): Promise<void>
+}
+
+type SocketDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'config' | 'randomBytes' | 'log'>
+
+export async function serveOwnerSocket(deps: SocketDeps): Promise<OwnerSocket> {
+  const path = join(deps.config.dataDir, ownerSocketName)
+  const server = createServer((request, response) => void answer(deps, request, response))
+  server.requestTimeout = 10_000
+  // A socket path may have 107 bytes. Going through the descriptor keeps it short for any data folder.
+  const folder = await open(deps.config.dataDir, 'r')
+  // Renamed into place: between a removal and a bind, another server on this folder could take the name.
+  const own = `${ownerSocketName}.${deps.newId().slice(0, 8)}`
+  const before = process.umask(0o177)
+  try {
+    const listening = new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
+    server.listen(`/proc/self/fd/${folder.fd}/${own}`)
+    await listening
+    await chmod(join(deps.config.dataDir, own), 0o600)
+    await rename(join(deps.config.dataDir, own), path)
+  } catch (error) {
+    await folder.close()
+    throw error
+  } finally {
+    process.umask(before)
+  }
+  return {
+    async close() {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+      await folder.close()
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function answer(deps: SocketDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const send = (status: number, body: object) => {
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+    response.end(JSON.stringify(body))
+  }
+  try {
+    if (request.method === 'GET' && request.url === serverInfoPath) return send(200, infoOf(deps))
+    if (request.method !== 'POST' || request.url !== ownerSocketPath)
+      throw new ServiceError('not_found', 'There is no such route.')
+    send(201, await operatorsLink(deps, { email: await readEmail(request), requestId: deps.newId() }))
+  } catch (error) {
+    const known = error instanceof ServiceError ? error : new ServiceError('internal', 'The server failed.')
+    if (known !== error) deps.log.error({ err: error }, 'owner socket request failed')
+    send(errorStatus(known.code), known.toBody())
+  }
+}
+
+function infoOf({ config }: SocketDeps): ServerInfo {
+  return { pid: process.pid, url: config.publicUrl, data_dir: config.dataDir }
+}
+
+async function readEmail(request: IncomingMessage): Promise<string | null> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > bodyBytesMax) throw new ServiceError('body_too_large', 'The request is too large.')
+  }
+  if (text === '') return null
+  try {
+    const { email } = JSON.parse(text) as { email?: unknown }
+    return typeof email === 'string' ? email.trim().toLowerCase() : null
+  } catch (error) {
+    throw new ServiceError('invalid', 'The request is not valid JSON.', { cause: error })
+  }
+}

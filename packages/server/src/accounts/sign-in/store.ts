@@ -1,0 +1,112 @@
+/** SQL on owner links, sign-in limits and trusted devices. */
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../../db/schema.ts'
+
+export async function insertOwnerLink(
+  db: DbOrTransaction,
+  link: { sha256: Buffer; user_id: string; expires_at: Date },
+): Promise<void> {
+  await db
+    .insertInto('owner_links')
+    .values({ ...link, used_at: null })
+    .execute()
+}
+
+/** Returns the user of an unused, unexpired link. The condition makes a link work once, even for concurrent requests. */
+export async function useOwnerLink(db: DbOrTransaction, hash: Buffer, now: Date): Promise<string | null> {
+  const row = await db
+    .updateTable('owner_links')
+    .set({ used_at: now.toISOString() })
+    .where('sha256', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .returning('user_id')
+    .executeTakeFirst()
+  return row?.user_id ?? null
+}
+
+interface NewTry {
+  at: Date
+  until: Date
+  /** Each try after these doubles the delay, up to `longestSeconds`. */
+  free: number
+  longestSeconds: number
+}
+
+/** Returns the number of tries in the window, or the end of the delay. A single statement counts, so that several servers agree. */
+export async function countTries(
+  db: DbOrTransaction,
+  hash: Buffer,
+  { at, until, free, longestSeconds }: NewTry,
+): Promise<number | { allowedAt: string }> {
+  await db.deleteFrom('sign_in_limits').where('expires_at', '<', at.toISOString()).execute()
+  const { rows } = await sql<{ tries: number }>`
+    insert into sign_in_limits as known (sha256, tries, allowed_at, expires_at)
+    values (${hash}, 1, ${at}, ${until})
+    on conflict (sha256) do update set
+      tries = known.tries + 1,
+      allowed_at = ${at}::timestamptz + interval '1 second' * case
+        when known.tries < ${free}::integer then 0
+        else least(${longestSeconds}::integer, power(2, least(known.tries + 1 - ${free}::integer, 20)))
+      end,
+      expires_at = ${until}
+    where known.allowed_at <= ${at}
+    returning tries`.execute(db)
+  if (rows[0] !== undefined) return rows[0].tries
+  const row = await db.selectFrom('sign_in_limits').select('allowed_at').where('sha256', '=', hash).executeTakeFirst()
+  return { allowedAt: row?.allowed_at ?? at.toISOString() }
+}
+
+/** Removes a single try: others from the address or at the account stay counted. */
+export async function uncountTry(db: DbOrTransaction, hash: Buffer): Promise<void> {
+  await db
+    .updateTable('sign_in_limits')
+    .set({ tries: sql`greatest(tries - 1, 0)` })
+    .where('sha256', '=', hash)
+    .execute()
+}
+
+export async function resetTries(db: DbOrTransaction, hash: Buffer): Promise<void> {
+  await db.deleteFrom('sign_in_limits').where('sha256', '=', hash).execute()
+}
+
+const devicesMax = 50
+
+/** Adds or renews a device, and removes the user's oldest ones. */
+export async function upsertTrustedDevice(
+  db: DbOrTransaction,
+  device: { sha256: Buffer; user_id: string; created_at: Date; expires_at: Date },
+): Promise<void> {
+  const { user_id, expires_at } = device
+  await db
+    .insertInto('trusted_devices')
+    .values(device)
+    .onConflict((on) => on.column('sha256').doUpdateSet({ expires_at }))
+    .execute()
+  const newest = db
+    .selectFrom('trusted_devices')
+    .select('sha256')
+    .where('user_id', '=', user_id)
+    .orderBy('expires_at', 'desc')
+    .limit(devicesMax)
+  await db.deleteFrom('trusted_devices').where('user_id', '=', user_id).where('sha256', 'not in', newest).execute()
+}
+
+export async function isTrustedDevice(
+  db: DbOrTransaction,
+  device: { sha256: Buffer; userId: string; now: Date },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('trusted_devices')
+    .select('user_id')
+    .where('sha256', '=', device.sha256)
+    .where('user_id', '=', device.userId)
+    .where('expires_at', '>', device.now.toISOString())
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** A new password ends the trust in every browser; signing in renews it. */
+export async function deleteTrustedDevices(db: DbOrTransaction, userId: string): Promise<void> {
+  await db.deleteFrom('trusted_devices').where('user_id', '=', userId).execute()
+}

@@ -1,0 +1,143 @@
+/** Updates the apps to match the manifest of the default branch, and queues a deploy of each app that changed. */
+import type { ManifestApp, ManifestIssue } from '@svc/contract'
+import { userWhoMerged } from '../change-requests/merged-by-store.ts'
+import type { DbOrTransaction, Row } from '../db/schema.ts'
+import type { Deps } from '../deps.ts'
+import { type DefaultBranchRow, getDefaultBranch } from '../projects/default-branch.ts'
+import { openRepository } from '../projects/repository.ts'
+import { getProject, type ProjectRow } from '../projects/store.ts'
+import { sealedSecrets } from '../secrets/store.ts'
+import { appHash } from './hash.ts'
+import { hostNames } from './host-name.ts'
+import {
+  type AppRow,
+  deleteApps,
+  insertApp,
+  insertDeploy,
+  lockApps,
+  updateApp,
+  lockProjectForReconciliation,
+  projectsToReconcile,
+  recordReconciliation,
+  reconciliation,
+} from './store.ts'
+
+export type ReconcileDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log' | 'newId' | 'now'>
+
+/** The job: reconciles every project whose default branch or secrets changed. */
+export async function reconcileApps(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+  for (const project_id of await projectsToReconcile(deps.db, deps.config.appProvider)) {
+    if (signal.aborted) return
+    try {
+      await reconcileProject(deps, project_id, signal)
+    } catch (error) {
+      deps.log.warn({ err: error, project_id }, 'reconciling the apps of a project failed; retrying')
+    }
+  }
+}
+
+interface Seen {
+  branch: DefaultBranchRow
+  revision: number
+  provider: string
+}
+
+export async function reconcileProject(deps: ReconcileDeps, projectId: string, signal: AbortSignal): Promise<void> {
+  const project = await getProject(deps.db, projectId)
+  const branch = await getDefaultBranch(deps.db, projectId)
+  if (project === null || branch === null) return
+  const seen = { branch, revision: project.secrets_revision, provider: deps.config.appProvider }
+  if (isDone(await reconciliation(deps.db, projectId), seen)) return
+  const hashes = await hashesOf(deps, project, branch, signal)
+  await deps.db.transaction().execute(async (trx) => {
+    // Serializes two servers; the second finds it done. The lock lets others insert rows that refer to the project: a
+    // switch of an app records an event while it holds the app, so a stronger lock would deadlock with it.
+    const now = await lockProjectForReconciliation(trx, projectId)
+    const current = await getDefaultBranch(trx, projectId)
+    const before = await reconciliation(trx, projectId)
+    if (now?.secrets_revision !== seen.revision || current?.sha !== branch.sha || isDone(before, seen)) return
+    // No earlier reconciliation: the project has no apps yet, or was deleted and restored.
+    await apply(deps, trx, { project, seen, hashes, wasOff: before?.provider !== seen.provider })
+    await recordReconciliation(trx, {
+      project_id: projectId,
+      sha: branch.sha,
+      branch: branch.branch,
+      secrets_revision: seen.revision,
+      provider: seen.provider,
+    })
+  })
+}
+
+const isDone = (row: Row<'app_reconciliations'> | null, { branch, revision, provider }: Seen) =>
+  row !== null &&
+  row.sha === branch.sha &&
+  row.branch === branch.branch &&
+  row.secrets_revision === revision &&
+  row.provider === provider
+
+async function hashesOf(
+  deps: ReconcileDeps,
+  project: ProjectRow,
+  { sha, manifest }: DefaultBranchRow,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>()
+  if (sha === null || manifest.apps.length === 0) return hashes
+  const repository = await openRepository(deps, project)
+  const versions = new Map((await sealedSecrets(deps.db, project.project_id)).map((row) => [row.name, row.version]))
+  for (const app of manifest.apps)
+    hashes.set(app.slug, await appHash(repository, { app, commit: sha, versions }, { signal }))
+  return hashes
+}
+
+async function apply(
+  deps: Pick<Deps, 'newId'>,
+  trx: DbOrTransaction,
+  input: { project: ProjectRow; seen: Seen; hashes: Map<string, string>; wasOff: boolean },
+): Promise<void> {
+  const { project, seen, hashes } = input
+  const { manifest, issues, sha } = seen.branch
+  const rows = await lockApps(trx, project.project_id)
+  // The manifest leaves out an invalid entry, which must not delete its running app.
+  const gone = rows.filter(({ slug }) => !manifest.apps.some((app) => app.slug === slug)).map(({ slug }) => slug)
+  if (!appMistakes(issues).some(({ severity }) => severity === 'error')) await deleteApps(trx, project.project_id, gone)
+  const mergedBy = sha === null ? null : await userWhoMerged(trx, project.project_id, sha)
+  for (const [position, app] of manifest.apps.entries()) {
+    const row = rows.find(({ slug }) => slug === app.slug) ?? null
+    const hash = hashes.get(app.slug) ?? null
+    const set = { position, definition: JSON.stringify(app), enabled: app.enabled, hash }
+    const isNew = row === null || row.hash !== hash
+    const commit = isNew ? sha : row.commit_sha
+    if (row === null) await insertNamed(trx, project, app, { ...set, commit_sha: commit })
+    else await updateApp(trx, row, { ...set, commit_sha: commit })
+    const isWanted = seen.provider !== 'none' && app.enabled && (row === null || row.desired === 'running')
+    const comesBack = row !== null && row.live_deploy_id === null && (!row.enabled || input.wasOff)
+    if (isWanted && hash !== null && sha !== null && (isNew || comesBack))
+      await insertDeploy(trx, {
+        deploy_id: deps.newId(),
+        project_id: project.project_id,
+        slug: app.slug,
+        hash,
+        commit_sha: sha,
+        definition: JSON.stringify(app),
+        cause: 'default_branch',
+        created_by: mergedBy,
+      })
+  }
+}
+
+async function insertNamed(
+  trx: DbOrTransaction,
+  project: ProjectRow,
+  app: ManifestApp,
+  set: Pick<AppRow, 'position' | 'enabled' | 'hash' | 'commit_sha'> & { definition: string },
+): Promise<void> {
+  const { project_id, slug: projectSlug } = project
+  for (const host of hostNames({ app: app.slug, projectSlug, projectId: project_id }))
+    if (await insertApp(trx, { project_id, slug: app.slug, host, ...set })) return
+  throw new Error(`No name is free for the app ${app.slug} of project ${project_id}.`)
+}
+
+export function appMistakes(issues: ManifestIssue[]): ManifestIssue[] {
+  return issues.filter(({ path }) => path === '' || /^apps(\.|$)/.test(path))
+}

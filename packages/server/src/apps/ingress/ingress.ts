@@ -1,0 +1,77 @@
+/** Apps on their own origins, `http://<app>--<project>.<preview domain>`. */
+import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import type { Deps } from '../../deps.ts'
+import type { IngressHandler } from '../../http/ingress.ts'
+import { getProject } from '../../projects/store.ts'
+import { brokenWords } from '../../sandboxes/origin-page.ts'
+import { ownPath, privateOriginIngress, redirect, type Viewer } from '../../sandboxes/private-origin.ts'
+import { appOf } from '../read.ts'
+import { type AppRow, getAppByHost } from '../store.ts'
+import { findGrant, grant, takeTicket } from './grant-store.ts'
+import { notRunningWords } from './status-page.ts'
+
+const previewLabel = /^[1-9][0-9]{0,4}--[0-9a-f-]{36}$/
+const pathCharsMax = 2000
+
+/** Takes the host names of apps below the preview domain. All others are previews. */
+export function appIngress(deps: Deps): IngressHandler {
+  const known = new LRUCache<string, AppRow>({ max: 1_000, ttl: 1_000 })
+  const grantOf = (app: AppRow, row: Awaited<ReturnType<typeof findGrant>>) =>
+    row === null || row.project_id !== app.project_id || row.slug !== app.slug
+      ? null
+      : { userId: row.user_id, tokenId: row.token_id, sessionId: row.session_id }
+  return privateOriginIngress<AppRow>(deps, {
+    noun: 'app',
+    addressHint: {
+      text: 'An address has the form <app>--<project>.<preview domain>. To list the apps of a project:',
+      command: 'svc apps ls',
+    },
+    takes: (label) => /^[a-z0-9-]+--[a-z0-9-]+$/.test(label) && !previewLabel.test(label),
+    async placeOf(label) {
+      const cached = known.get(label)
+      if (cached !== undefined) return cached
+      const app = await getAppByHost(deps.db, label)
+      if (app !== null) known.set(label, app)
+      return app
+    },
+    keyOf: ({ project_id, slug }) => `${project_id} ${slug}`,
+    takeTicket: async (app, value) => grantOf(app, await takeTicket(deps.db, value)),
+    findGrant: async (app, value) => grantOf(app, await findGrant(deps.db, value)),
+    grantCookie: (app, { userId, tokenId }, ms) => grant(deps, app, { userId, tokenId, ms }),
+    projectOf: ({ project_id: projectId }) => Promise.resolve({ projectId, sessionId: null }),
+    targetOf: (app, viewer) => targetOf(deps, app, viewer),
+    openCommand: ({ slug }) => `svc apps open ${slug}`,
+    signIn: (request, app) => signIn(deps, request, app),
+    failed: () => brokenWords('The app'),
+  })
+}
+
+async function targetOf(deps: Deps, app: AppRow, viewer: Viewer) {
+  const { project_id: projectId, slug } = app
+  const serving = deps.apps.serving(projectId, slug)
+  if (serving === null)
+    return { words: notRunningWords(await appOf(deps, { projectId, slug, readerSessionId: viewer.sessionId })) }
+  const { daemon, sandboxId, port } = serving
+  return {
+    daemon: { socket: daemon.socket, sandboxKey: daemon.key, sessionId: sandboxId, generation: 1 },
+    port,
+    // A replaced deploy waits for open requests, but not for sockets, which may stay open for days.
+    onRequest(response: NodeJS.EventEmitter) {
+      serving.open++
+      response.on('close', () => serving.open--)
+    },
+  }
+}
+
+/** Sends a page of a browser to the dashboard, which authenticates the user and opens the app. */
+async function signIn(deps: Deps, request: IncomingMessage, app: AppRow): Promise<Response | null> {
+  const { method, headers } = request
+  const isPage = method === 'GET' && (headers.accept ?? '').includes('text/html')
+  const isFramed = ['iframe', 'frame', 'embed', 'object'].includes(String(headers['sec-fetch-dest']))
+  const project = isPage && !isFramed ? await getProject(deps.db, app.project_id) : null
+  if (project === null) return null
+  const to = new URL(`/projects/${project.project_id}/apps/${app.slug}/open`, deps.config.publicUrl)
+  to.searchParams.set('path', ownPath(request.url ?? '/').slice(0, pathCharsMax))
+  return redirect(new Headers({ location: to.href }))
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { ChangeRequest, MergePreview } from '@svc/contract'
+import { makeTestApp, type TestApp } from '../../test-app.ts'
+import { type TestProject, testProject } from '../testing.ts'
+
+setDefaultTimeout(60_000)
+const trigger = (slug: string, more = '') =>
+  `[[triggers]]\nslug = "${slug}"\ntype = "cron"\ncron = "0 3 * * *"\nprompt = "Go."\n${more}`
+const app = (slug: string, more: string) => `[[apps]]\nslug = "${slug}"\n${more}\n`
+let server: TestApp
+let project: TestProject
+
+beforeAll(async () => {
+  server = await makeTestApp()
+  project = testProject(
+    server,
+    await server.managedProject({
+      'svc.toml': `${trigger('kept')}${trigger('switched', 'enabled = false\n')}${trigger('gone')}${app('site', 'static_dir = "public"')}${app('api', 'command = "run"')}[env]\nrequired = []\n`,
+      'public/index.html': 'a\n',
+      '.svc/runtime/skills/deploy/SKILL.md': 'old\n',
+      '.svc/runtime/agents/build.md': 'old\n',
+    }),
+  )
+})
+afterAll(() => server.close())
+
+const effects = async (cr: ChangeRequest, of = project) =>
+  (await server.request<MergePreview>('GET', `${of.path(cr.cr_id, 'merge-preview')}?include=effects`)).body.effects!
+
+describe('the effects of a change request', () => {
+  test('are told in data and in words', async () => {
+    const cr = await project.open('work', {
+      'svc.toml': `${trigger('kept')}${trigger('switched')}${trigger('new', 'timezone = "Europe/Berlin"\n')}${app('site', 'static_dir = "public"')}${app('api', 'command = "run"')}[[checks]]\nname = "unit"\ncommand = "npm test"\n[env]\nrequired = ["API_KEY"]\n[runtime]\nmodel = "a/b"\n[sandbox]\ncpu = "many"\n`,
+      'public/index.html': 'b\n',
+      '.svc/runtime/skills/deploy/SKILL.md': 'new\n',
+      '.svc/runtime/skills/review/SKILL.md': 'new\n',
+      '.svc/runtime/agents/build.md': null,
+    })
+    const found = await effects(cr)
+    expect(found).toMatchObject({
+      applies: true,
+      triggers: [
+        { slug: 'gone', change: 'removed' },
+        { slug: 'new', change: 'added' },
+        { slug: 'switched', change: 'enabled' },
+      ],
+      apps: [
+        { slug: 'site', change: 'redeployed' },
+        { slug: 'api', change: 'redeployed' },
+      ],
+      skills: [
+        { name: 'deploy', change: 'changed' },
+        { name: 'review', change: 'added' },
+      ],
+      agents: [{ name: 'build', change: 'removed' }],
+      checks: [{ name: 'unit', change: 'added' }],
+      connectors: [],
+      settings: ['env.required', 'runtime.model'],
+      secrets_missing: ['API_KEY'],
+      manifest_issues: [{ path: 'sandbox.cpu', severity: 'error' }],
+    })
+    expect(found.words).toEqual([
+      expect.stringMatching(/^svc\.toml:\d+: sandbox\.cpu must be a number/) as never,
+      'Secret API_KEY is needed and not set.',
+      'Trigger gone is removed.',
+      'Trigger new is added: it starts sessions at 0 3 * * * Europe/Berlin.',
+      'Trigger switched is enabled: it starts sessions at 0 3 * * * UTC.',
+      'App site is redeployed.',
+      'App api is redeployed.',
+      'Skill deploy is changed, for sessions started after the merge.',
+      'Skill review is added, for sessions started after the merge.',
+      'Agent build is removed.',
+      'Check unit is added.',
+      'Setting env.required is changed, for sessions started after the merge.',
+      'Setting runtime.model is changed, for sessions started after the merge.',
+    ])
+  })
+
+  test('name the host of a connector and the secret it is sent, and where both went before', async () => {
+    const connector = (slug: string, url: string, secret?: string) =>
+      `[[connectors]]\nslug = "${slug}"\ntype = "http"\nurl = "${url}"\n${secret === undefined ? '' : `auth = { type = "bearer", secret_env = "${secret}" }\n`}`
+    const other = testProject(
+      server,
+      await server.managedProject({
+        'svc.toml': [
+          connector('gone', 'https://gone.example'),
+          connector('moved', 'https://api.example/v1', 'KEY'),
+          connector('path', 'https://api.example/v1', 'KEY'),
+          connector('plain', 'https://api.example/v1'),
+        ].join(''),
+      }),
+    )
+    const cr = await other.open('work', {
+      'svc.toml': [
+        connector('moved', 'https://xn--pi-8kc.example:8443/v1', 'KEY'),
+        connector('new', 'https://new.example', 'OTHER'),
+        connector('path', 'https://api.example/v2', 'KEY'),
+        connector('plain', 'http://api.example/v1', 'KEY'),
+      ].join(''),
+    })
+    const { connectors, words } = await effects(cr, other)
+    expect(connectors).toHaveLength(5)
+    expect(connectors).toContainEqual({
+      name: 'moved',
+      change: 'changed',
+      goes: { host: 'xn--pi-8kc.example:8443', encrypted: true, secret: 'KEY' },
+      went: { host: 'api.example', encrypted: true, secret: 'KEY' },
+    })
+    expect(words.filter((sentence) => sentence.startsWith('Connector'))).toEqual([
+      'Connector gone is removed.',
+      'Connector moved is changed: secret KEY is sent to xn--pi-8kc.example:8443; until now to api.example.',
+      'Connector new is added: secret OTHER is sent to new.example.',
+      'Connector path is changed: secret KEY is sent to api.example.',
+      'Connector plain is changed: secret KEY is sent to api.example, unencrypted; until now no secret, encrypted.',
+    ])
+  })
+
+  test('are none of code alone that no app is built from, and are left out unless asked for', async () => {
+    const other = testProject(server, await server.managedProject({ 'svc.toml': trigger('kept') }))
+    const cr = await other.open('code', { 'a.txt': 'a\n' })
+    const path = other.path(cr.cr_id, 'merge-preview')
+    expect((await server.request<MergePreview>('GET', `${path}?include=collisions,effects`)).body).toMatchObject({
+      collisions: [],
+      effects: { applies: true, triggers: [], words: [] },
+    })
+    expect((await server.request<MergePreview>('GET', path)).body.effects).toBeUndefined()
+  })
+
+  test('are none where the base is another branch', async () => {
+    const base = await project.open('base', { 'x.txt': 'x\n' })
+    const cr = await project.open('onto', { 'svc.toml': '' }, { base_ref: base.head_ref })
+    expect(await effects(cr)).toMatchObject({
+      applies: false,
+      triggers: [],
+      words: ['Nothing beyond code: the base is not the default branch.'],
+    })
+  })
+})

@@ -1,0 +1,117 @@
+/** All SQL on merge attempts. An attempt is the intent row that is written before the branch moves. */
+import { sql } from 'kysely'
+import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+
+export type MergeAttempt = Row<'merge_attempts'>
+
+type NewAttempt = Omit<NewRow<'merge_attempts'>, 'state' | 'reason' | 'settled_at' | 'caller'> & {
+  caller: object
+  created_at: Date
+}
+
+/**
+ * One statement locks the change request, checks that it is open, and writes the intent. Closing takes the same lock,
+ * so a close and a merge cannot miss each other. Null: it is not open any more.
+ */
+export async function insertAttempt(db: DbOrTransaction, row: NewAttempt): Promise<MergeAttempt | null> {
+  const { rows } = await sql<MergeAttempt>`
+    with open as (
+      select cr_id, project_id from change_requests
+      where cr_id = ${row.cr_id} and project_id = ${row.project_id} and status = 'open'
+      for no key update
+    )
+    insert into merge_attempts (
+      attempt_id, cr_id, project_id, base_ref, base_sha, head_sha, result_sha, kind, message, commit_date, merged_by,
+      caller, idempotency_key, created_at
+    )
+    select
+      ${row.attempt_id}::uuid, open.cr_id, open.project_id, ${row.base_ref}::text, ${row.base_sha}::text,
+      ${row.head_sha}::text, ${row.result_sha}::text, ${row.kind}::merge_kind, ${row.message}::text,
+      ${row.commit_date}::timestamptz, ${row.merged_by}::uuid, ${JSON.stringify(row.caller)}::jsonb,
+      ${row.idempotency_key}::text, ${row.created_at}::timestamptz
+    from open
+    returning *`.execute(db)
+  return rows[0] ?? null
+}
+
+const attempts = (db: DbOrTransaction) => db.selectFrom('merge_attempts').selectAll()
+
+/** At most one: an index enforces it, as merges into one base take turns. */
+export async function intendedAttempt(
+  db: DbOrTransaction,
+  base: { project_id: string; base_ref: string },
+): Promise<MergeAttempt | null> {
+  const { project_id, base_ref } = base
+  const intended = attempts(db).where((eb) => eb.and({ project_id, base_ref, state: 'intended' }))
+  return (await intended.executeTakeFirst()) ?? null
+}
+
+/** Bases with a merge that is unsettled or still running. */
+export async function intendedBases(
+  db: DbOrTransaction,
+  limit: number,
+): Promise<{ project_id: string; base_ref: string }[]> {
+  const intended = db.selectFrom('merge_attempts').select(['project_id', 'base_ref']).where('state', '=', 'intended')
+  return intended.orderBy('created_at').limit(limit).execute()
+}
+
+export async function isBeingMerged(db: DbOrTransaction, crId: string): Promise<boolean> {
+  const intended = attempts(db).where((eb) => eb.and({ cr_id: crId, state: 'intended' }))
+  return (await intended.executeTakeFirst()) !== undefined
+}
+
+/** The result of an earlier request with this idempotency key. */
+export async function landedAttempt(
+  db: DbOrTransaction,
+  request: { cr_id: string; idempotency_key: string; merged_by: string },
+): Promise<MergeAttempt | null> {
+  const { cr_id, idempotency_key, merged_by } = request
+  const landed = attempts(db).where((eb) => eb.and({ cr_id, idempotency_key, merged_by, state: 'landed' }))
+  return (await landed.executeTakeFirst()) ?? null
+}
+
+/** The attempt that produced a merged change request. */
+export async function receiptOf(
+  db: DbOrTransaction,
+  { cr_id, merge_commit_sha }: { cr_id: string; merge_commit_sha: string | null },
+): Promise<MergeAttempt | null> {
+  if (merge_commit_sha === null) return null
+  const landed = attempts(db).where((eb) => eb.and({ cr_id, result_sha: merge_commit_sha, state: 'landed' }))
+  return (await landed.orderBy('settled_at', 'desc').executeTakeFirst()) ?? null
+}
+
+const abandoned = (db: DbOrTransaction, crId: string) =>
+  attempts(db)
+    .where((eb) => eb.and({ cr_id: crId, state: 'abandoned' }))
+    .orderBy('created_at', 'desc')
+
+/** Abandoned attempts to merge exactly this head, newest first. */
+export async function abandonedAttempts(
+  db: DbOrTransaction,
+  { cr_id, head_sha, limit }: { cr_id: string; head_sha: string; limit: number },
+): Promise<MergeAttempt[]> {
+  return abandoned(db, cr_id).where('head_sha', '=', head_sha).limit(limit).execute()
+}
+
+/** The newest abandoned attempt that had commits to merge. */
+export async function lastRefusedAttempt(db: DbOrTransaction, crId: string): Promise<MergeAttempt | null> {
+  return (await abandoned(db, crId).where('kind', '<>', 'up-to-date').executeTakeFirst()) ?? null
+}
+
+/** The branch contains its result, which overrides an earlier decision to abandon it. */
+export async function markLanded(db: DbOrTransaction, attemptId: string, at: Date): Promise<void> {
+  await db
+    .updateTable('merge_attempts')
+    .set({ state: 'landed', reason: null, settled_at: at })
+    .where('attempt_id', '=', attemptId)
+    .execute()
+}
+
+export async function markAbandoned(db: DbOrTransaction, attemptId: string, reason: string, at: Date): Promise<void> {
+  await db
+    .updateTable('merge_attempts')
+    .set({ state: 'abandoned', reason, settled_at: at })
+    .where('attempt_id', '=', attemptId)
+    .where('state', '=', 'intended')
+    .execute()
+}

@@ -1,0 +1,78 @@
+import { keepCommits, type Repository } from '@svc/git'
+import { auditPerRow } from '../../audit/record.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { eventPerRow } from '../../events/record.ts'
+import '../../failpoint.ts'
+import { markLanded, type MergeAttempt } from './attempt-store.ts'
+import { auditOf } from '../audit.ts'
+import { requireMove } from '../open/moves.ts'
+import { type ChangeRequestRow, lockChangeRequest, markMerged, requireChangeRequest } from '../store.ts'
+import { changeRequestEvent } from '../record-event.ts'
+
+/** A merge that is on its branch, with the row that records it. */
+export interface Merged {
+  cr: ChangeRequestRow
+  attempt: MergeAttempt
+}
+
+/**
+ * Records that the result of `attempt` is on the branch: attempt, change request, audit and event in one statement.
+ * The caller holds the lock of the base. `found` is the change request as the lock's holder last read it.
+ */
+export async function recordMerge(
+  deps: Pick<Deps, 'db' | 'now'>,
+  repository: Repository,
+  attempt: MergeAttempt,
+  found?: ChangeRequestRow,
+): Promise<Merged> {
+  const { base_sha, head_sha } = attempt
+  found ??= await requireChangeRequest(deps.db, attempt.project_id, attempt.cr_id)
+  await failpoint('merge.before_keep')
+  // Keep the commits before the row says merged, so that its diff always stays readable.
+  if (found.status !== 'merged') await keepCommits(repository, { number: found.number, base: base_sha, head: head_sha })
+  await failpoint('merge.after_keep')
+  await failpoint('merge.before_row')
+  const cr = (await mark(deps.db, deps, attempt, found)) ?? (await markAsFound(deps, attempt))
+  await failpoint('merge.after_row')
+  return { cr, attempt }
+}
+
+/** Null, and nothing written, when it is not open or differs from `found`. */
+function mark(
+  db: DbOrTransaction,
+  deps: Pick<Deps, 'now'>,
+  attempt: MergeAttempt,
+  found: ChangeRequestRow,
+): Promise<ChangeRequestRow | null> {
+  const { kind, base_sha, head_sha, result_sha, caller } = attempt
+  const shas = { base_commit_sha: base_sha, head_commit_sha: head_sha, merge_commit_sha: result_sha }
+  const audit = auditOf(found, 'merge', {
+    before: { status: 'open', base_commit_sha: base_sha },
+    after: { status: 'merged', kind, merge_commit_sha: result_sha, head_commit_sha: head_sha },
+  })
+  const event = changeRequestEvent('change_request.merged', { ...found, ...shas, status: 'merged' })
+  const records = (of: string) => ({
+    audit: auditPerRow(caller, audit, of),
+    event: eventPerRow(event, caller.actor, of),
+  })
+  return markMerged(db, { found, attempt, at: deps.now(), records })
+}
+
+/**
+ * Handles one that was edited or merged meanwhile: a lock can be lost with its connection, and another server may
+ * then have recorded the merge or abandoned it too early.
+ */
+async function markAsFound(deps: Pick<Deps, 'db' | 'now'>, attempt: MergeAttempt): Promise<ChangeRequestRow> {
+  return deps.db.transaction().execute(async (trx) => {
+    const now = await lockChangeRequest(trx, attempt.project_id, attempt.cr_id)
+    if (now.status === 'merged') {
+      await markLanded(trx, attempt.attempt_id, deps.now())
+      return now
+    }
+    requireMove('merge', now)
+    const after = await mark(trx, deps, attempt, now)
+    if (after === null) throw new Error(`The change request ${attempt.cr_id} is open, but was not marked as merged.`)
+    return after
+  })
+}

@@ -1,0 +1,122 @@
+import { type ChangeRequestDiff, ServiceError } from '@svc/contract'
+import {
+  type Diff,
+  diffCommits,
+  diffSince,
+  hasObjects,
+  isAncestor,
+  mergeBase,
+  type Repository,
+  streamPatch,
+} from '@svc/git'
+import { accepts } from '../../http/request-info.ts'
+import { fetchForRequest } from '../../projects/mirrors/fetch-objects.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { commitPair, type PairDeps, withHostsHelp } from './commit-pair.ts'
+import { type ChangeRequestRow, requireChangeRequest, wasHead } from '../store.ts'
+import { withinLimits } from '../../projects/within-limits.ts'
+
+export interface DiffChangeRequest {
+  project: ProjectRow
+  crId: string
+  renames: boolean
+  ignoreWhitespace: boolean
+  /** A commit that is or was on the head branch, to start from instead of the base. */
+  since: string | null
+  /** The Accept header: `text/x-diff` requests the patch alone, of any size, as a stream. */
+  accept: string | null
+  signal: AbortSignal
+}
+
+export async function diffChangeRequest(
+  deps: PairDeps,
+  input: DiffChangeRequest,
+): Promise<ChangeRequestDiff | Response> {
+  const { project, renames, ignoreWhitespace, signal } = input
+  const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
+  const { repository, headSha, baseSha } = await commitPair(deps, { project, cr, signal })
+  const pair = { baseSha, headSha, renames, ignoreWhitespace }
+  const patchAlone = accepts(input.accept, 'text/x-diff')
+  if (input.since !== null) {
+    const since = { ...pair, sinceSha: input.since }
+    const found = await sinceThen(deps, { cr, repository, since, signal })
+    return patchAlone ? sincePatch(repository, { since, found, signal }) : found
+  }
+  if (patchAlone) return asPatch(await withinLimits(streamPatch(repository, pair, { signal })))
+  const of = (repo: Repository) => withinLimits(diffCommits(repo, pair, { signal }))
+  return present(cr, ignoreWhitespace, await withHostsHelp(deps, { project, repository }, of))
+}
+
+type SincePair = Parameters<typeof diffSince>[1]
+
+async function sinceThen(
+  deps: PairDeps,
+  input: { cr: ChangeRequestRow; repository: Repository; since: SincePair; signal: AbortSignal },
+): Promise<ChangeRequestDiff> {
+  const { cr, repository, since, signal } = input
+  const { sinceSha, headSha } = since
+  const { rewritten } = await requireEarlierHead(deps, input)
+  const { base_moved, conflicts, ...diff } = await withinLimits(diffSince(repository, since, { signal }))
+  const merge_base = await withinLimits(mergeBase(repository, sinceSha, headSha, { signal }))
+  return {
+    ...present(cr, since.ignoreWhitespace === true, { base_sha: sinceSha, head_sha: headSha, merge_base, ...diff }),
+    since: { sha: sinceSha, rewritten, base_moved, conflicts },
+  }
+}
+
+/** Streams a diff of two trees whole. A diff that needs a merge first has no stored tree to stream from. */
+async function sincePatch(
+  repository: Repository,
+  { since, found, signal }: { since: SincePair; found: ChangeRequestDiff; signal: AbortSignal },
+): Promise<Response> {
+  if (found.since?.rewritten === false && !found.since.base_moved)
+    return asPatch(await withinLimits(streamPatch(repository, { ...since, baseSha: since.sinceSha }, { signal })))
+  if (!found.truncated) return asPatch(found.patch)
+  throw new ServiceError('unprocessable', 'The change since that commit is too large for a patch.', {
+    hint: 'Request JSON, which lists every file, or leave out `since`.',
+  })
+}
+
+function asPatch(body: ReadableStream<Uint8Array> | string): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/x-diff; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+  })
+}
+
+function present(
+  cr: ChangeRequestRow,
+  ignoreWhitespace: boolean,
+  { whitespace_only, ...diff }: Diff,
+): ChangeRequestDiff {
+  const leftOut = ignoreWhitespace ? { whitespace_only } : {}
+  return { cr_id: cr.cr_id, base_ref: cr.base_ref, head_ref: cr.head_ref, ...diff, ...leftOut }
+}
+
+/** Restricts reading to what the head branch holds or held, so that other commits of the repository stay hidden. */
+async function requireEarlierHead(
+  deps: PairDeps,
+  input: { cr: ChangeRequestRow; repository: Repository; since: SincePair; signal: AbortSignal },
+): Promise<{ rewritten: boolean }> {
+  const { cr, repository, signal } = input
+  const { sinceSha, headSha } = input.since
+  const isThere = await hasObjects(repository, [sinceSha])
+  if (isThere && (await isAncestor(repository, sinceSha, headSha, { signal }))) return { rewritten: false }
+  if (!(await wasHead(deps.db, cr.cr_id, sinceSha)))
+    throw notSince('That commit is not part of the head branch.', 'is not an ancestor of the head')
+  if (isThere) return { rewritten: true }
+  // The host may still serve a commit that no branch holds.
+  if (repository.remote !== null && (await fetchForRequest(repository, [sinceSha], signal)).kind === 'present')
+    return { rewritten: true }
+  throw notSince('The branch was rewritten, and that commit no longer exists.', 'is no longer there')
+}
+
+function notSince(issue: string, message: string): ServiceError {
+  return new ServiceError('invalid', issue, {
+    hint: 'Leave out `since` to see the whole change.',
+    detail: { issues: [{ path: 'since', message }] },
+  })
+}

@@ -1,0 +1,82 @@
+import { promptBytesMax, type Review, type ReviewComment, ServiceError } from '@svc/contract'
+import { recordAudit } from '../../audit/record.ts'
+import { boundSession, type Caller } from '../../auth/actor.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import { promptSession } from '../../sessions/conversation/prompt.ts'
+import { getSession } from '../../sessions/store.ts'
+import { auditOf } from '../audit.ts'
+import { reviewPrompt } from './prompt.ts'
+import { getReview, insertReview } from './store.ts'
+import { type ChangeRequestRow, requireChangeRequest } from '../store.ts'
+import { recordChangeRequestEvent } from '../record-event.ts'
+
+export interface CreateReview {
+  project: ProjectRow
+  caller: Caller
+  crId: string
+  /** The id of the review and its prompt, the same when the request is a retry. */
+  reviewId: string
+  head_sha: string
+  body: string
+  comments: ReviewComment[]
+  send: boolean
+}
+
+/** Stored and sent in one transaction, so a session gets a prompt exactly when its review exists. */
+export async function createReview(deps: Parameters<typeof promptSession>[0], input: CreateReview): Promise<Review> {
+  const { project, caller, reviewId } = input
+  const cr = await requireChangeRequest(deps.db, project.project_id, input.crId)
+  if (boundSession(caller.actor) !== null)
+    throw new ServiceError('forbidden', 'An agent cannot review change requests.', {
+      hint: "People review them, on the change request's page or with a user token.",
+    })
+  const save = (sessionId: string | null) => async (trx: DbOrTransaction) => {
+    const isNew = await insertReview(trx, {
+      review_id: reviewId,
+      cr_id: cr.cr_id,
+      head_sha: input.head_sha,
+      body: input.body,
+      comments: JSON.stringify(input.comments),
+      created_by: caller.actor.user_id,
+      session_id: sessionId,
+    })
+    const after = { review_id: reviewId, comments: input.comments.length, session_id: sessionId }
+    if (!isNew) return
+    await recordAudit(trx, caller, auditOf(cr, 'review', { after }))
+    await recordChangeRequestEvent(trx, 'change_request.reviewed', cr, caller.actor, { review: after })
+  }
+  if (input.send) await send(deps, cr, input, save)
+  else await deps.db.transaction().execute(save(null))
+  return (await getReview(deps.db, reviewId))!
+}
+
+async function send(
+  deps: Parameters<typeof promptSession>[0],
+  cr: ChangeRequestRow,
+  input: CreateReview,
+  save: (sessionId: string) => (trx: DbOrTransaction) => Promise<void>,
+): Promise<void> {
+  if (cr.status === 'merged')
+    throw new ServiceError('conflict', 'This change request is merged, so its agent cannot respond to a review.', {
+      hint: 'Start a new session for the remaining work, or save the review without sending it.',
+    })
+  const session = cr.origin_session_id === null ? null : await getSession(deps.db, cr.project_id, cr.origin_session_id)
+  if (session === null)
+    throw new ServiceError('conflict', 'This change request has no session to send a review to.', {
+      hint: 'Save the review without sending it ("send": false).',
+    })
+  const text = reviewPrompt(cr, input)
+  if (Buffer.byteLength(text) > promptBytesMax)
+    throw new ServiceError('invalid', 'The review is larger than a prompt may be, 256 KiB.', {
+      hint: 'Send it in parts.',
+      detail: { issues: [{ path: 'comments', message: 'exceed the size of a prompt' }] },
+    })
+  await promptSession(deps, {
+    session,
+    caller: input.caller,
+    promptId: input.reviewId,
+    text,
+    instead: save(session.session_id),
+  })
+}

@@ -1,0 +1,121 @@
+/** SQL on links between chat users and users. */
+import type { ChannelLink } from '@svc/contract'
+import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+
+export type LinkRow = Row<'channel_links'>
+
+export const presentLink = (row: LinkRow): ChannelLink => row
+
+export async function linkedUser(
+  db: DbOrTransaction,
+  who: { accountId: string; platform: LinkRow['platform']; workspaceId: string; chatUserId: string },
+): Promise<LinkRow | null> {
+  return (
+    (await db
+      .selectFrom('channel_links')
+      .selectAll()
+      .where('account_id', '=', who.accountId)
+      .where('platform', '=', who.platform)
+      .where('workspace_id', '=', who.workspaceId)
+      .where('chat_user_id', '=', who.chatUserId)
+      .executeTakeFirst()) ?? null
+  )
+}
+
+const linksShownMax = 500
+
+const newestLinks = (db: DbOrTransaction) =>
+  db.selectFrom('channel_links').selectAll().orderBy('created_at', 'desc').limit(linksShownMax)
+
+export async function linksOfUser(db: DbOrTransaction, userId: string): Promise<LinkRow[]> {
+  return newestLinks(db).where('user_id', '=', userId).execute()
+}
+
+export async function linksOfWorkspace(
+  db: DbOrTransaction,
+  of: Pick<LinkRow, 'account_id' | 'platform' | 'workspace_id'>,
+): Promise<LinkRow[]> {
+  return newestLinks(db)
+    .where('account_id', '=', of.account_id)
+    .where('platform', '=', of.platform)
+    .where('workspace_id', '=', of.workspace_id)
+    .execute()
+}
+
+/** Replaces the previous link of that chat user. */
+export async function upsertLink(db: DbOrTransaction, row: NewRow<'channel_links'>): Promise<LinkRow> {
+  const { chat_user_name, workspace_name, user_id, link_id } = row
+  return db
+    .insertInto('channel_links')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'platform', 'workspace_id', 'chat_user_id'])
+        .doUpdateSet({ chat_user_name, workspace_name, user_id, link_id, created_at: new Date() }),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteLink(db: DbOrTransaction, linkId: string, userId: string): Promise<LinkRow | null> {
+  return (
+    (await db
+      .deleteFrom('channel_links')
+      .where('link_id', '=', linkId)
+      .where('user_id', '=', userId)
+      .returningAll()
+      .executeTakeFirst()) ?? null
+  )
+}
+
+export async function insertCode(db: DbOrTransaction, row: NewRow<'channel_link_codes'>): Promise<void> {
+  await db.insertInto('channel_link_codes').values(row).execute()
+}
+
+interface CodeUse {
+  sha256: Buffer
+  userId: string
+  now: Date
+}
+
+/** Binds the code to the first user who opens it. Null when it is unknown, used, expired or bound to another user. */
+export async function claimCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
+  const claimed = await validCode(db, use)
+    .set({ user_id: use.userId })
+    .where(({ eb, or }) => or([eb('user_id', 'is', null), eb('user_id', '=', use.userId)]))
+    .executeTakeFirst()
+  return claimed ?? null
+}
+
+export async function useCode(db: DbOrTransaction, use: CodeUse): Promise<Row<'channel_link_codes'> | null> {
+  const used = await validCode(db, use).set({ used_at: use.now }).where('user_id', '=', use.userId).executeTakeFirst()
+  return used ?? null
+}
+
+function validCode(db: DbOrTransaction, { sha256, now }: CodeUse) {
+  return db
+    .updateTable('channel_link_codes')
+    .where('sha256', '=', sha256)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .returningAll()
+}
+
+/** The channel with the names of its project and account. Null unless the user is a member of the account. */
+export async function channelOfMember(db: DbOrTransaction, channelId: string, userId: string) {
+  const found = await db
+    .selectFrom('channels')
+    .innerJoin('projects', 'projects.project_id', 'channels.project_id')
+    .innerJoin('accounts', 'accounts.account_id', 'channels.account_id')
+    .innerJoin('account_members', 'account_members.account_id', 'channels.account_id')
+    .select(['channels.platform', 'channels.workspace_name', 'channels.project_id', 'channels.account_id'])
+    .select(['projects.name as project_name', 'accounts.name as account_name'])
+    .where('channels.channel_id', '=', channelId)
+    .where('account_members.user_id', '=', userId)
+    .executeTakeFirst()
+  return found ?? null
+}
+
+export async function deleteOldCodes(db: DbOrTransaction, before: Date): Promise<void> {
+  await db.deleteFrom('channel_link_codes').where('expires_at', '<', before.toISOString()).execute()
+}

@@ -1,0 +1,74 @@
+/** SQL on the cards of change requests. */
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import type { CardFacts } from '../outbox/message.ts'
+import type { ChannelRow } from '../store.ts'
+
+/** Claims the channels whose last poll is older than the interval. */
+export async function channelsToPoll(
+  db: DbOrTransaction,
+  seconds: { managed: number; external: number },
+): Promise<ChannelRow[]> {
+  const { rows } = await sql<ChannelRow>`
+    update channels set looked_at = now() where channel_id in (
+      select c.channel_id from channels c join projects p on p.project_id = c.project_id
+      where p.deleted_at is null and (c.looked_at is null or c.looked_at < now() - make_interval(secs =>
+        (case when p.managed then ${seconds.managed}::float8 else ${seconds.external}::float8 end)))
+      order by c.looked_at nulls first limit 50 for update of c skip locked)
+    returning *`.execute(db)
+  return rows
+}
+
+export interface CardCandidate {
+  cr_id: string
+  /** The thread of the session that opened it, if it is in this channel. */
+  thread_key: string | null
+  compared: string | null
+  facts: CardFacts | null
+  told: string | null
+}
+
+const candidatesMax = 200
+
+/** Open change requests and those that ended within a day, but none that ended before the channel was connected. */
+export async function cardCandidates(
+  db: DbOrTransaction,
+  channel: ChannelRow,
+  input: { wholeProject: boolean },
+): Promise<CardCandidate[]> {
+  const { rows } = await sql<CardCandidate>`
+    select cr.cr_id, t.thread_key, card.compared, card.facts, card.told
+    from change_requests cr
+    left join channel_cards card on card.channel_id = ${channel.channel_id} and card.cr_id = cr.cr_id
+    left join channel_threads t on t.channel_id = ${channel.channel_id} and t.session_id = cr.origin_session_id
+    where cr.project_id = ${channel.project_id}
+      and (cr.status = 'open' or cr.updated_at > now() - interval '1 day')
+      and (card.cr_id is not null or t.thread_id is not null
+        or (${input.wholeProject} and cr.updated_at >= ${channel.created_at}::timestamptz))
+    order by cr.number desc limit ${candidatesMax}`.execute(db)
+  return rows
+}
+
+export async function saveCard(
+  db: DbOrTransaction,
+  card: { channel_id: string; cr_id: string; compared: string | null; facts: CardFacts | null; told: string | null },
+): Promise<void> {
+  const row = { ...card, facts: card.facts === null ? null : JSON.stringify(card.facts) }
+  const { compared, facts, told } = row
+  await db
+    .insertInto('channel_cards')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['channel_id', 'cr_id']).doUpdateSet({ compared, facts, told }))
+    .execute()
+}
+
+/** The next poll, which is due immediately, renders the card again. */
+export async function invalidateCard(db: DbOrTransaction, channelId: string, crId: string): Promise<void> {
+  await db
+    .updateTable('channel_cards')
+    .set({ told: null })
+    .where('channel_id', '=', channelId)
+    .where('cr_id', '=', crId)
+    .execute()
+  await db.updateTable('channels').set({ looked_at: null }).where('channel_id', '=', channelId).execute()
+}

@@ -1,0 +1,37 @@
+import type { Settings } from './settings.ts'
+
+export interface GitHostConfig {
+  /** Host name in lower case, with its port if it has one. */
+  host: string
+  username: string | null
+  token: string
+}
+
+/** Reads a host and the operator's token for it; both or neither have to be set. */
+export function readGitHost(settings: Settings): GitHostConfig | null {
+  const [host, token] = [settings.text('SVC_GIT_HOST'), settings.text('SVC_GIT_HOST_TOKEN')]
+  if (host === null && token === null) return null
+  if (host === null || token === null) {
+    settings.problems.push('SVC_GIT_HOST and SVC_GIT_HOST_TOKEN go together: set both or none.')
+    return null
+  }
+  if (!/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host))
+    settings.refuse('SVC_GIT_HOST', 'has to be the name of a host, such as github.com')
+  return { host: host.toLowerCase(), username: settings.text('SVC_GIT_HOST_USERNAME'), token }
+}
+
+/** Folders whose repositories may be used by path; `owned`: every repository that the server's user owns. */
+export type FileRepositories = { roots: readonly string[] | 'owned' } | null
+
+/** By default a personal machine allows what its user owns, and a shared server allows nothing. */
+export function readFileRepositories(settings: Settings, isOwnMachine: boolean): FileRepositories {
+  const text = settings.text('SVC_FILE_REPOSITORY_ROOTS')
+  if (text === null) return isOwnMachine ? { roots: 'owned' } : null
+  const roots = text.split(':').filter((root) => root !== '')
+  for (const root of roots)
+    if (!root.startsWith('/') || root === '/')
+      settings.problems.push(
+        `SVC_FILE_REPOSITORY_ROOTS has to be absolute folders below /, separated by colons, but has ${JSON.stringify(root)}.`,
+      )
+  return roots.length === 0 ? null : { roots }
+}

@@ -1,0 +1,106 @@
+/** Model upstreams: one from three variables, or several from a file. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Settings } from './settings.ts'
+
+export interface UpstreamConfig {
+  name: string
+  /** Base address, as an SDK of that shape expects it. */
+  url: string
+  shape: 'openai' | 'anthropic'
+  keys: string[]
+  /** Names, or patterns with `*`. */
+  models: string[]
+}
+
+export interface ModelConfig {
+  /** The upstream and model for sessions that name none. */
+  model: { url: string; key: string | null; name: string } | null
+  modelUpstreams: { file: string | null; list: UpstreamConfig[] }
+  /** Other models that sessions may choose. */
+  modelNames: string[]
+  /** Per session. */
+  modelCallsPerMinute: number
+}
+
+export function readModels(settings: Settings): ModelConfig {
+  const { problems } = settings
+  const url = settings.url('SVC_LLM_UPSTREAM_URL')
+  const path = settings.text('SVC_LLM_UPSTREAMS_FILE')
+  const file = path === null ? null : resolve(path)
+  const name = settings.text('SVC_LLM_MODEL')
+  const key = settings.text('SVC_LLM_UPSTREAM_KEY')
+  const modelNames = settings.list('SVC_LLM_MODELS')
+  const list: UpstreamConfig[] = []
+  if (url === null && file === null && modelNames.length > 0)
+    problems.push('SVC_LLM_MODELS is set, so SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE has to be set too.')
+  if (url !== null) {
+    if (name === null)
+      problems.push('SVC_LLM_UPSTREAM_URL is set, so SVC_LLM_MODEL has to name the model to use there.')
+    if (file !== null) problems.push('Set SVC_LLM_UPSTREAM_URL or SVC_LLM_UPSTREAMS_FILE, not both.')
+  }
+  if (file !== null && url === null) list.push(...readFile(file, problems))
+  const first = url === null ? (list[0] ?? null) : { url, keys: key === null ? [] : [key] }
+  const model = name ?? list.flatMap(({ models }) => models).find((each) => !each.includes('*')) ?? null
+  if (first !== null && model === null && url === null)
+    problems.push('SVC_LLM_MODEL has to name a model: the upstreams only list patterns.')
+  return {
+    model: first === null ? null : { url: first.url, key: first.keys[0] ?? null, name: model ?? '' },
+    modelUpstreams: { file: url === null ? file : null, list },
+    modelNames,
+    modelCallsPerMinute: settings.integer('SVC_LLM_CALLS_PER_MINUTE', 120, 1, 100_000),
+  }
+}
+
+function readFile(file: string, problems: string[]): UpstreamConfig[] {
+  try {
+    const read = parseUpstreams(readFileSync(file, 'utf8'))
+    if (typeof read !== 'string') return read
+    problems.push(`SVC_LLM_UPSTREAMS_FILE (${file}): ${read}`)
+  } catch (error) {
+    problems.push(`SVC_LLM_UPSTREAMS_FILE (${file}) cannot be read: ${(error as Error).message}`)
+  }
+  return []
+}
+
+/** The upstreams, or a description of the problem. Never repeats what may be a key. */
+export function parseUpstreams(text: string): UpstreamConfig[] | string {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return 'it is not JSON.'
+  }
+  const list = (parsed as { upstreams?: unknown } | null)?.upstreams
+  if (!Array.isArray(list) || list.length === 0) return 'it has no list "upstreams".'
+  const upstreams: UpstreamConfig[] = []
+  for (const [index, entry] of list.entries()) {
+    const upstream = parseOne(entry)
+    if (typeof upstream === 'string') return `upstreams.${index} ${upstream}`
+    if (upstreams.some(({ name }) => name === upstream.name)) return `upstreams.${index}.name is not unique.`
+    upstreams.push(upstream)
+  }
+  return upstreams
+}
+
+function parseOne(entry: unknown): UpstreamConfig | string {
+  if (typeof entry !== 'object' || entry === null) return 'has to be an object.'
+  const { name, url, shape = 'openai', keys = [], models = ['*'] } = entry as Record<string, unknown>
+  if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name)) return 'needs a name of letters, digits, . _ and -.'
+  if (typeof url !== 'string' || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
+    return 'needs an http or https address as its url.'
+  if (shape !== 'openai' && shape !== 'anthropic') return 'has to have the shape openai or anthropic.'
+  if (!isListOfTexts(keys)) return 'has to have a list of texts as its keys.'
+  if (!isListOfTexts(models) || models.length === 0) return 'has to have a list of names as its models.'
+  return { name, url: url.replace(/\/+$/, ''), shape, keys, models }
+}
+
+function isListOfTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string' && each !== '')
+}
+
+export function modelOfPattern(pattern: string, model: string): boolean {
+  if (!pattern.includes('*')) return pattern === model
+  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(model)
+}

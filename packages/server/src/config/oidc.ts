@@ -1,0 +1,36 @@
+import type { Settings } from './settings.ts'
+
+export interface OidcConfig {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** The provider's name on the sign-in button. */
+  name: string
+}
+
+/** An OpenID Connect provider for signing in, besides links and passwords. */
+export function readOidc(settings: Settings): OidcConfig | null {
+  const issuer = settings.text('SVC_OIDC_ISSUER')
+  const clientId = settings.text('SVC_OIDC_CLIENT_ID')
+  const clientSecret = settings.text('SVC_OIDC_CLIENT_SECRET')
+  if (issuer === null && clientId === null && clientSecret === null) return null
+  if (issuer === null || clientId === null || clientSecret === null) {
+    settings.problems.push(
+      'SVC_OIDC_ISSUER, SVC_OIDC_CLIENT_ID and SVC_OIDC_CLIENT_SECRET go together: set all or none.',
+    )
+    return null
+  }
+  const url = URL.canParse(issuer) ? new URL(issuer) : null
+  // Anyone who can change traffic between the server and the issuer can sign in as any user.
+  if (url === null || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))) {
+    settings.refuse('SVC_OIDC_ISSUER', 'has to be an https address')
+    return null
+  }
+  const name = (settings.text('SVC_OIDC_NAME') ?? url.host).trim()
+  if (name.length > 60) settings.problems.push('SVC_OIDC_NAME has to be a name of at most 60 characters.')
+  return { issuer, clientId, clientSecret, name }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}

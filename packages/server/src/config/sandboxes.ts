@@ -1,0 +1,81 @@
+/** The operator's limits on every sandbox: resources and network. */
+import { availableParallelism } from 'node:os'
+import { type EgressRule, parseEgressPattern } from '@svc/contract/schemas/egress'
+import { engineSockets } from '@svc/sandbox'
+import { bytesOf } from '@svc/contract/schemas/quotas'
+import type { Settings } from './settings.ts'
+
+/** What sandboxes may reach if their project asks for it. */
+export type OperatorEgress = readonly EgressRule[] | 'any' | 'none'
+
+export interface SandboxMax {
+  cpu: number
+  memoryBytes: number
+  diskBytes: number
+}
+
+export function readSandboxes(settings: Settings): {
+  sandboxMax: SandboxMax
+  egress: OperatorEgress
+  hiddenPaths: string[]
+  containers: { sockets: string[]; buildNetwork: 'none' | 'default' }
+} {
+  const size = (name: string, fallback: string): number => {
+    const bytes = bytesOf(settings.text(name) ?? fallback)
+    if (bytes !== null && bytes >= 64 * 1024 ** 2) return bytes
+    settings.refuse(name, 'has to be a size of at least 64MiB, like "8GiB"')
+    return 0
+  }
+  const cpu = Number(settings.text('SVC_SANDBOX_CPU_MAX') ?? availableParallelism())
+  if (!(cpu >= 0.1 && cpu <= 1024)) settings.refuse('SVC_SANDBOX_CPU_MAX', 'has to be a number of cores')
+  return {
+    sandboxMax: {
+      cpu,
+      memoryBytes: size('SVC_SANDBOX_MEMORY_MAX', '16GiB'),
+      diskBytes: size('SVC_SANDBOX_DISK_MAX', '32GiB'),
+    },
+    containers: {
+      sockets: engineSockets(settings.text('DOCKER_HOST') ?? undefined, settings.text('XDG_RUNTIME_DIR') ?? undefined),
+      buildNetwork: settings.choice('SVC_BUILD_NETWORK', ['none', 'default']),
+    },
+    egress: readEgress(settings.text('SVC_EGRESS') ?? 'any', settings.problems),
+    hiddenPaths: readHiddenPaths(settings.text('SVC_SANDBOX_HIDDEN_PATHS') ?? '', settings.problems),
+  }
+}
+
+/** No sandbox starts without these paths. */
+const neededPaths = [
+  '/usr/bin',
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/local/bin',
+  '/etc/ssl',
+  '/bin',
+  '/lib',
+  '/lib64',
+  '/sbin',
+]
+
+function readHiddenPaths(text: string, problems: string[]): string[] {
+  const paths = text.split(':').flatMap((path) => (path === '' ? [] : [path.replace(/\/+$/, '')]))
+  for (const path of paths) {
+    const isNeeded = neededPaths.some((needed) => `${needed}/`.startsWith(`${path}/`))
+    if (!path.startsWith('/') || path.includes('/../') || isNeeded)
+      problems.push(
+        `SVC_SANDBOX_HIDDEN_PATHS has to be absolute paths, separated by colons, that programs do not need, but has ${JSON.stringify(path)}.`,
+      )
+  }
+  return paths
+}
+
+function readEgress(text: string, problems: string[]): OperatorEgress {
+  if (text === 'none' || text === 'any') return text
+  return text.split(',').flatMap((part) => {
+    const parsed = parseEgressPattern(part.trim())
+    if (typeof parsed !== 'string') return parsed
+    problems.push(
+      `SVC_EGRESS has to be any, none or hosts separated by commas, but ${JSON.stringify(part.trim())} ${parsed}.`,
+    )
+    return []
+  })
+}

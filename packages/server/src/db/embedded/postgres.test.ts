@@ -1,0 +1,193 @@
+import { afterAll, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { type EmbeddedOptions, EmbeddedPostgresError, startEmbeddedPostgres } from './postgres.ts'
+
+const root = await mkdtemp(join(tmpdir(), 'svc-embedded-'))
+// Removing synced files takes some disks a second per database.
+afterAll(() => rm(root, { recursive: true, force: true }), 60_000)
+
+const log = { info: () => {}, debug: () => {}, error: () => {} }
+const start = (dataDir: string, more: Partial<EmbeddedOptions> = {}) => startEmbeddedPostgres({ dataDir, log, ...more })
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 45_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited 45 s in vain until ${what}`)
+    await delay(5)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function refusal(started: Promise<unknown>): Promise<{ kind: string; message: string }> {
+  const error = await started.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(EmbeddedPostgresError)
+  return error as EmbeddedPostgresError
+}
+
+test('starts, keeps what was written, starts again quickly and leaves nothing running', async () => {
+  const dataDir = join(root, 'a/postgres')
+  const first = await start(dataDir)
+  await query(first.connectionString, 'create table t as select 7 as n')
+  expect(await query(first.connectionString, 'show fsync')).toEqual([{ fsync: 'on' }])
+  expect(await query(first.connectionString, 'show listen_addresses')).toEqual([{ listen_addresses: '' }])
+  await first.stop()
+  expect(isAlive(first.pid)).toBe(false)
+
+  const again = await start(dataDir)
+  expect(await query(again.connectionString, 'select n from t')).toEqual([{ n: 7 }])
+  await again.stop()
+  await again.stop()
+  expect(await readdir(join(root, 'a'))).toEqual(['postgres'])
+  const socketDir = new URL(again.connectionString).searchParams.get('host')!
+  expect(existsSync(socketDir)).toBe(false)
+}, 60_000)
+
+test('ends within moments when its parent is killed, five times of five, and the data folder opens again', async () => {
+  const dataDir = join(root, 'killed/postgres')
+  const parent = join(root, 'parent.ts')
+  await writeFile(
+    parent,
+    `import { startEmbeddedPostgres } from ${JSON.stringify(join(import.meta.dir, 'postgres.ts'))}
+     const log = { info() {}, debug() {}, error() {} }
+     const { pid } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, log })
+     console.log(pid)
+     setInterval(() => {}, 1000)`,
+  )
+  for (let round = 0; round < 5; round++) {
+    const child = spawn(process.execPath, [parent], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const pid = await new Promise<number>((resolve) => child.stdout.once('data', (text) => resolve(Number(text))))
+    expect(isAlive(pid)).toBe(true)
+    child.kill('SIGKILL')
+    await until(`PostgreSQL ${pid} is gone`, () => !isAlive(pid))
+  }
+  const after = await start(dataDir)
+  await after.stop()
+}, 60_000)
+
+test('a crash of PostgreSQL is reported, and its stale pid file does not stop the next start', async () => {
+  const dataDir = join(root, 'crashed/postgres')
+  const first = await start(dataDir)
+  await query(first.connectionString, 'create table t as select 1 as n')
+  const file = await readFile(join(dataDir, 'postmaster.pid'), 'utf8')
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+  // The number now belongs to an unrelated process: this test.
+  await writeFile(join(dataDir, 'postmaster.pid'), file.replace(/^\d+/, String(process.pid)))
+  const again = await start(dataDir)
+  expect(await query(again.connectionString, 'select n from t')).toEqual([{ n: 1 }])
+  await again.stop()
+}, 60_000)
+
+test('a data folder in use is refused, and its server is left alone', async () => {
+  const dataDir = join(root, 'used/postgres')
+  const first = await start(dataDir)
+  const { kind, message } = await refusal(start(dataDir))
+  expect(kind).toBe('in-use')
+  expect(message).toContain(`process ${first.pid}`)
+  expect(await query(first.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
+  await first.stop()
+}, 60_000)
+
+test('a data folder of another version or of somebody else is refused untouched', async () => {
+  const newer = join(root, 'newer/postgres')
+  await mkdir(newer, { recursive: true })
+  await writeFile(join(newer, 'PG_VERSION'), '99\n')
+  expect(await refusal(start(newer))).toMatchObject({ kind: 'newer-data' })
+  expect(await readdir(newer)).toEqual(['PG_VERSION'])
+  await writeFile(join(newer, 'PG_VERSION'), '9\n')
+  expect(await refusal(start(newer))).toMatchObject({ kind: 'older-data' })
+
+  const foreign = join(root, 'foreign/postgres')
+  await mkdir(foreign, { recursive: true })
+  await writeFile(join(foreign, 'photo.jpg'), '')
+  expect(await refusal(start(foreign))).toMatchObject({ kind: 'foreign-data' })
+})
+
+test.if(process.getuid?.() === 0)(
+  'as root without user namespaces it runs as another user, if that one can reach the data',
+  async () => {
+    const dataDir = join(root, 'setpriv/postgres')
+    const rootWays: EmbeddedOptions['rootWays'] = ['setpriv']
+    expect(await refusal(start(dataDir, { rootWays }))).toMatchObject({ kind: 'not-writable' })
+    await chmod(root, 0o711)
+    await chmod(join(root, 'setpriv'), 0o711)
+    const dropped = await start(dataDir, { rootWays })
+    expect((await stat(dataDir)).uid).not.toBe(0)
+    await dropped.stop()
+    // And back, with the same data.
+    const mapped = await start(dataDir, { rootWays: ['unshare'] })
+    expect(await query(mapped.connectionString, 'select 1 as n')).toEqual([{ n: 1 }])
+    await mapped.stop()
+  },
+  60_000,
+)
+
+const debian = '/usr/lib/postgresql/15/bin'
+test.if(existsSync(debian))(
+  'a data folder made by an installed PostgreSQL 15 is opened by that one again',
+  async () => {
+    const dataDir = join(root, 'debian/postgres')
+    const first = await start(dataDir, { programs: { binDir: debian } })
+    await query(first.connectionString, 'create table t as select 5 as n')
+    await first.stop()
+    const again = await start(dataDir)
+    expect(await query(again.connectionString, 'select n from t')).toEqual([{ n: 5 }])
+    expect(await query(again.connectionString, 'show server_version_num')).toEqual([
+      { server_version_num: expect.stringMatching(/^15/) },
+    ])
+    await again.stop()
+  },
+  60_000,
+)
+
+test('a folder that cannot be made is refused in one line', async () => {
+  const { kind, message } = await refusal(start('/proc/nothing/postgres'))
+  expect(['not-writable', 'failed']).toContain(kind)
+  expect(message).not.toContain('\n')
+})
+
+test('a start that is called off leaves nothing behind', async () => {
+  const stop = new AbortController()
+  const dataDir = join(root, 'off/postgres')
+  const starting = start(dataDir, { log: { ...log, info: () => stop.abort() }, signal: stop.signal })
+  await expect(starting).rejects.toThrow()
+  expect(await readdir(join(root, 'off'))).toEqual([])
+}, 60_000)
+
+test('two first starts at once: one wins, the other is told so', async () => {
+  const dataDir = join(root, 'two/postgres')
+  const results = await Promise.allSettled([start(dataDir), start(dataDir)])
+  const won = results.filter((result) => result.status === 'fulfilled')
+  expect(won.length).toBeLessThanOrEqual(1)
+  for (const result of results) {
+    if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(EmbeddedPostgresError)
+    else await result.value.stop()
+  }
+}, 60_000)

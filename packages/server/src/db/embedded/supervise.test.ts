@@ -1,0 +1,63 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { superviseEmbeddedPostgres } from './supervise.ts'
+
+const root = await mkdtemp(join(tmpdir(), 'svc-kept-'))
+afterAll(() => rm(root, { recursive: true, force: true }), 60_000)
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** The processes whose working directory is that folder: those of PostgreSQL. */
+async function processIn(dir: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, n) => at[n] === dir)
+}
+
+test('a PostgreSQL that is killed, twice, is there again at the same address with what was committed; a stop ends it for good', async () => {
+  const dataDir = join(root, 'postgres')
+  const said: string[] = []
+  const log = { info: () => {}, debug: () => {}, error: (_: object, message: string) => void said.push(message) }
+  const kept = await superviseEmbeddedPostgres({ dataDir, log, settings: { fsync: 'off' } })
+  const pidNow = async () => Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
+  await query(kept.connectionString, 'create table t (n int)')
+  for (const n of [1, 2]) {
+    await query(kept.connectionString, `insert into t values (${n})`)
+    const before = await pidNow()
+    process.kill(before, 'SIGKILL')
+    const deadline = Date.now() + 40_000
+    for (;;) {
+      const rows = await query(kept.connectionString, 'select n from t order by n').catch(() => null)
+      if (rows !== null && (await pidNow()) !== before) {
+        expect(rows).toEqual(Array.from({ length: n }, (_, i) => ({ n: i + 1 })))
+        break
+      }
+      if (Date.now() > deadline) throw new Error(`PostgreSQL was not started again: ${said.join(', ')}`)
+      await delay(20)
+    }
+  }
+  expect(said.filter((message) => message.includes('ended by itself')).length).toBe(2)
+  // Also during a restart.
+  process.kill(await pidNow(), 'SIGKILL')
+  await kept.stop()
+  // The other processes of a killed PostgreSQL notice it themselves within a moment.
+  const deadline = Date.now() + 40_000
+  while ((await processIn(dataDir)).length > 0) {
+    if (Date.now() > deadline) throw new Error('A PostgreSQL that was stopped lives on.')
+    await delay(20)
+  }
+  expect(await query(kept.connectionString, 'select 1').catch((error: Error) => error)).toBeInstanceOf(Error)
+}, 90_000)

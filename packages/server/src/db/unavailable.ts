@@ -1,0 +1,31 @@
+/** Tells an unreachable database, or a connection lost during a query, from an error the database reports. */
+import pg from 'pg'
+
+/** The errors that broke our connections. Identity counts, since other sockets report the same codes. */
+const lost = new WeakSet<Error>()
+
+/** Without a listener, a connection that breaks during a query would end the process: the pool listens to idle ones only. */
+export function watchConnections(pool: pg.Pool): void {
+  pool.on('connect', (client) => void client.on('error', (error) => void lost.add(error)))
+}
+
+const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'])
+
+/** Messages of the driver, which have no code. */
+const driverMessages = [
+  /^timeout exceeded when trying to connect$/,
+  /^Connection terminated/,
+  / and is not queryable$/,
+  /^Query read timeout$/,
+]
+
+/** Connection failures: class 08, class 57P (the server shuts down, starts up, or ends after another process crashed) and 53300 (too many connections). */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  if (error instanceof pg.DatabaseError) return typeof code === 'string' && /^(57P|08|53300)/.test(code)
+  if (lost.has(error)) return true
+  if (typeof code === 'string' && connectionCodes.has(code) && 'syscall' in error && error.syscall === 'connect')
+    return true
+  return driverMessages.some((pattern) => pattern.test(error.message))
+}

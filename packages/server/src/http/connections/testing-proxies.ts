@@ -1,0 +1,112 @@
+/** A real nginx and Caddy on loopback, with the configuration that docs/operate/reverse-proxy.md shows. */
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '../../../../..')
+/** Debian's packages as npm test unpacks them. Installing them would start their services. */
+const unpacked = join(root, 'node_modules/.cache/reverse-proxies/usr')
+
+export type ProxyName = 'nginx' | 'nginx-stream' | 'caddy'
+
+export function findProxy(name: ProxyName): string | null {
+  if (name === 'nginx-stream') return findStreamModule() === null ? null : findProxy('nginx')
+  const candidates = [Bun.which(name), join(unpacked, 'sbin', name), join(unpacked, 'bin', name)]
+  return candidates.find((path) => path !== null && existsSync(path)) ?? null
+}
+
+/** Of the same nginx version: a module loads into no other. */
+function findStreamModule(): string | null {
+  const folder = findProxy('nginx')?.startsWith(unpacked) === true ? unpacked : '/usr'
+  const path = join(folder, 'lib/nginx/modules/ngx_stream_module.so')
+  return existsSync(path) ? path : null
+}
+
+export interface Proxy {
+  close(): Promise<void>
+}
+
+/** Listens at `port` in front of `upstream`. Writes only below `dir`. */
+export async function startProxy(
+  name: ProxyName,
+  { dir, port, upstream }: { dir: string; port: number; upstream: number },
+): Promise<Proxy> {
+  mkdirSync(dir, { recursive: true })
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+  const names = 'subjectAltName=DNS:svc.example.com,DNS:*.preview.example.com'
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=svc.example.com']
+  execFileSync('openssl', [...request, '-addext', names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const shown = blockOf(name)
+    .replaceAll('/etc/ssl/svc/fullchain.pem', cert)
+    .replaceAll('/etc/ssl/svc/privkey.pem', key)
+    .replaceAll('127.0.0.1:8420', `127.0.0.1:${upstream}`)
+  const config = join(dir, 'config')
+  writeFileSync(config, name === 'caddy' ? caddyAround(shown, port) : nginxAround(shown, dir, port))
+  const args =
+    name === 'caddy' ? ['run', '--adapter', 'caddyfile', '--config', config] : ['-e', 'stderr', '-p', dir, '-c', config]
+  const env = { PATH: process.env.PATH, HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir }
+  const child = spawn(findProxy(name) ?? name, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => (log = (log + chunk.toString()).slice(-4000)))
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  await listens(port, () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended:\n${log}`)
+  })
+  return {
+    async close() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function blockOf(name: ProxyName): string {
+  const page = readFileSync(join(root, 'docs/operate/reverse-proxy.md'), 'utf8')
+  const [language, start] = { nginx: ['nginx', ''], 'nginx-stream': ['nginx', 'stream '], caddy: ['caddyfile', ''] }[
+    name
+  ]
+  const block = new RegExp(`\`\`\`${language}\\n(${start}[\\s\\S]*?)\`\`\``).exec(page)?.[1]
+  if (block === undefined) throw new Error(`The page shows no configuration for ${name}.`)
+  return block
+}
+
+/** The part of a distribution's nginx.conf around the files in conf.d. */
+function nginxAround(shown: string, dir: string, port: number): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (each) => `${each}_temp_path ${dir}/${each};`,
+  )
+  const listening = shown.replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+  const isStream = shown.startsWith('stream ')
+  return `${isStream ? `load_module ${findStreamModule()};` : ''}
+daemon off; master_process off; pid ${dir}/pid; error_log stderr;
+events { worker_connections 512; }
+${isStream ? listening : `http { access_log off; ${temporary.join(' ')}\n${listening}\n}`}
+`
+}
+
+function caddyAround(shown: string, port: number): string {
+  return `{
+	admin off
+	auto_https disable_redirects
+	default_bind 127.0.0.1
+	https_port ${port}
+}
+${shown}`
+}
+
+async function listens(port: number, check: () => void): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (Date.now() < deadline) {
+    check()
+    const isThere = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.on('error', () => resolve(false))
+      socket.on('close', () => resolve(false))
+      socket.on('connect', () => socket.destroy())
+    })
+    if (isThere) return
+    await Bun.sleep(20)
+  }
+  throw new Error(`Nothing listens at port ${port}.`)
+}

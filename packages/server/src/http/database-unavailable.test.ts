@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { ErrorBody } from '@svc/contract'
+import pino from 'pino'
+import { buildApp } from '../app.ts'
+import { type Database, openDatabase } from '../db/pool.ts'
+import { makeTestApp, type TestApp } from '../testing.ts'
+
+let app: TestApp
+let away: Database
+let served: ReturnType<typeof buildApp>
+const logged: string[] = []
+beforeAll(async () => {
+  app = await makeTestApp()
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
+  // Nothing listens on port 1, as with a stopped database.
+  away = openDatabase('postgres://user:hunter2@127.0.0.1:1/svc', log)
+  served = buildApp({ ...app.deps, db: away.db, locks: away.locks, log })
+}, 120_000)
+afterAll(async () => {
+  await away.close()
+  await app.close()
+})
+
+async function ask(method: string, path: string, body?: object) {
+  const { publicUrl } = app.deps.config
+  const response = await served.request(publicUrl + path, {
+    method,
+    headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, headers: response.headers, body: (await response.json()) as ErrorBody }
+}
+
+describe('while the database is away', () => {
+  test.each([
+    ['GET', '/v1/accounts/me'],
+    ['GET', '/v1/projects'],
+    ['POST', '/v1/projects'],
+    ['GET', '/v1/ready'],
+    ['GET', '/v1/projects/00000000-0000-4000-8000-000000000000'],
+    ['GET', '/v1/sandboxes/00000000-0000-4000-8000-000000000000/svc/health'],
+  ])('%s %s is 503, with when to come back and nothing of the database', async (method, path) => {
+    const { status, headers, body } = await ask(method, path, method === 'POST' ? { name: 'x' } : undefined)
+    expect([status, body.code]).toEqual([503, 'unavailable'])
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(headers.get('x-request-id')).toBeString()
+    expect(JSON.stringify(body)).not.toMatch(/postgres|hunter2|127\.0\.0\.1|ECONN/)
+  })
+
+  test('what needs none is answered as ever', async () => {
+    expect((await ask('GET', '/v1/health')).status).toBe(200)
+    expect((await ask('GET', '/v1/openapi.json')).status).toBe(200)
+  })
+
+  test('the log says why, and never the password', () => {
+    expect(logged.join('')).toContain('ECONNREFUSED')
+    expect(logged.join('')).not.toContain('hunter2')
+  })
+})
+
+test('a connection that dies while a request uses it is told as 503, and the next request is served', async () => {
+  const dying = openDatabase(app.deps.config.databaseUrl!, app.deps.log)
+  const one = buildApp({ ...app.deps, db: dying.db, locks: dying.locks })
+  const { publicUrl } = app.deps.config
+  const projects = () =>
+    one.request(`${publicUrl}/v1/projects`, {
+      headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
+    })
+  try {
+    expect((await projects()).status).toBe(200)
+    const { sql } = await import('kysely')
+    // Every connection but this query's own, as a restart of the database does.
+    await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(app.deps.db)
+    const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await projects()).status))
+    for (const status of statuses) expect([200, 503]).toContain(status)
+    expect((await projects()).status).toBe(200)
+  } finally {
+    await dying.close()
+  }
+})

@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import { isServerAlive } from '../db/live-instance.ts'
+import type { Db, NewRow, Row } from '../db/schema.ts'
+
+/** Longer than any client retries. */
+const keptHours = 24
+
+export interface KeyOfScope {
+  scope: string
+  key: string
+}
+
+/** The resource id of the claim; null when the key is claimed already. */
+export async function insertKey(
+  db: Db,
+  row: Omit<NewRow<'idempotency_keys'>, 'status' | 'body'>,
+): Promise<string | null> {
+  const inserted = await db
+    .insertInto('idempotency_keys')
+    .values({ ...row, status: null, body: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('resource_id')
+    .executeTakeFirst()
+  return inserted?.resource_id ?? null
+}
+
+export async function getKey(db: Db, { scope, key }: KeyOfScope): Promise<Row<'idempotency_keys'> | null> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The resource id of a claim whose request ended without an answer: in this server by an error, in another one with that server. */
+export async function takeOverKey(
+  db: Db,
+  { scope, key }: KeyOfScope,
+  by: { instanceId: string; deadAfterSeconds: number },
+): Promise<string | null> {
+  const taken = await db
+    .updateTable('idempotency_keys')
+    .set({ instance_id: by.instanceId })
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .where('status', 'is', null)
+    .where(({ eb, or, not }) =>
+      or([
+        eb('instance_id', '=', by.instanceId),
+        not(isServerAlive(sql.ref('idempotency_keys.instance_id'), by.deadAfterSeconds)),
+      ]),
+    )
+    .returning('resource_id')
+    .executeTakeFirst()
+  return taken?.resource_id ?? null
+}
+
+export async function storeAnswer(
+  db: Db,
+  { scope, key, status, body }: KeyOfScope & { status: number; body: string | null },
+): Promise<void> {
+  await db
+    .updateTable('idempotency_keys')
+    .set({ status, body })
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .execute()
+}
+
+/** A refused request made nothing, so its key is free again. */
+export async function releaseKey(db: Db, { scope, key }: KeyOfScope): Promise<void> {
+  await db
+    .deleteFrom('idempotency_keys')
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .where('status', 'is', null)
+    .execute()
+}
+
+export async function deleteOldKeys(db: Db): Promise<void> {
+  await db
+    .deleteFrom('idempotency_keys')
+    .where('created_at', '<', sql<string>`now() - make_interval(hours => ${keptHours})`)
+    .execute()
+}

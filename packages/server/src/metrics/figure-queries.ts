@@ -1,0 +1,58 @@
+/** Figures from the shared database, the same on every server. */
+import { sql } from 'kysely'
+import type { Db } from '../db/schema.ts'
+
+export type Figures = Record<string, { help: string; label: string; values: Record<string, number> }>
+
+interface Counted {
+  kind: keyof typeof kinds
+  label: string
+  value: number
+}
+
+const kinds = {
+  svc_sessions: { help: 'Sessions by status.', label: 'status' },
+  svc_change_requests: { help: 'Change requests by status.', label: 'status' },
+  svc_merges_unsettled: { help: 'Merges whose result is not yet known.', label: '' },
+  svc_pending: { help: 'Work pending for a background job, by queue.', label: 'queue' },
+  svc_pending_oldest_seconds: { help: 'Age of the oldest pending work, by queue.', label: 'queue' },
+  svc_webhooks_failing: { help: 'Webhooks whose last attempt failed, and paused ones.', label: 'state' },
+  svc_servers: { help: 'Servers with a heartbeat within the last minute.', label: '' },
+} as const
+
+/** Every part reads an index or a small table, or counts rows by status. */
+export async function readFigures(db: Db): Promise<Figures> {
+  const { rows } = await sql<Counted>`
+    with queues (queue, at) as (
+      select 'prompts', created_at from session_prompts where status = 'accepted'
+      union all select 'trigger_slots', claimed_at from trigger_slots where status = 'claimed'
+      union all select 'chat_events', created_at from channel_events where status = 'waiting'
+      union all select 'chat_messages', updated_at from channel_messages where wanted > sent and given_up_at is null
+      union all select 'checks', created_at from check_runs where status = 'queued'
+      union all select 'app_deploys', created_at from app_deploys where status = 'queued')
+    select 'svc_sessions' as kind, status::text as label, count(*) as value from project_sessions group by status
+    union all select 'svc_change_requests', status::text, count(*) from change_requests group by status
+    union all select 'svc_merges_unsettled', '', count(*) from merge_attempts where state = 'intended'
+    union all select 'svc_pending', queue, count(*) from queues group by queue
+    union all select 'svc_pending_oldest_seconds', queue, greatest(extract(epoch from now() - min(at)), 0)::float8
+      from queues group by queue
+    union all select 'svc_webhooks_failing', case when paused_reason is null then 'retrying' else 'paused' end, count(*)
+      from webhooks where paused_reason is not null or failing_since is not null group by 2
+    union all select 'svc_servers', '', count(*) from server_instances where heartbeat_at > now() - interval '1 minute'
+  `.execute(db)
+  const figures: Figures = {}
+  for (const [kind, { help, label }] of Object.entries(kinds))
+    figures[kind] = { help, label, values: zeros[kind] ?? {} }
+  for (const { kind, label, value } of rows)
+    figures[kind]!.values = { ...figures[kind]!.values, [label]: Number(value) }
+  return figures
+}
+
+/** Alerts are hard to write for series that come and go, so empty queues are 0. */
+const queues = ['prompts', 'trigger_slots', 'chat_events', 'chat_messages', 'checks', 'app_deploys']
+const zeros: Record<string, Record<string, number>> = {
+  svc_pending: Object.fromEntries(queues.map((queue) => [queue, 0])),
+  svc_pending_oldest_seconds: Object.fromEntries(queues.map((queue) => [queue, 0])),
+  svc_merges_unsettled: { '': 0 },
+  svc_webhooks_failing: { retrying: 0, paused: 0 },
+}

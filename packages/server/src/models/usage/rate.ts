@@ -1,0 +1,28 @@
+import { ServiceError } from '@svc/contract'
+
+/** Limits the calls per minute of a session with a token bucket. A looping runtime is slowed down and learns when to retry. */
+export class CallRate {
+  readonly #perMinute: number
+  readonly #left = new Map<string, { calls: number; at: number }>()
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute
+  }
+
+  take(sessionId: string, now: number): void {
+    const before = this.#left.get(sessionId) ?? { calls: this.#perMinute, at: now }
+    const calls = Math.min(this.#perMinute, before.calls + ((now - before.at) / 60_000) * this.#perMinute)
+    if (calls < 1) {
+      const seconds = Math.ceil(((1 - calls) * 60) / this.#perMinute)
+      throw new ServiceError('limit_reached', `This session exceeds ${this.#perMinute} model calls per minute.`, {
+        hint: `Wait ${seconds} s.`,
+        detail: { retry_after_seconds: seconds },
+      })
+    }
+    this.#left.delete(sessionId)
+    this.#left.set(sessionId, { calls: calls - 1, at: now })
+    if (this.#left.size > trackedSessionsMax) this.#left.delete(this.#left.keys().next().value ?? '')
+  }
+}
+
+const trackedSessionsMax = 10_000

@@ -1,0 +1,22 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deps } from '../../deps.ts'
+
+/** The folders on disk; `projectId` is null for one that is no repository. */
+export async function storedRepositories(
+  { config }: Pick<Deps, 'config'>,
+  folder: 'repositories' | 'mirrors',
+): Promise<{ dir: string; projectId: string | null }[]> {
+  const parent = join(config.dataDir, folder)
+  const names = await readdir(parent).catch(whenAbsent)
+  return names.map((name) => ({
+    dir: join(parent, name),
+    projectId: /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? null,
+  }))
+}
+
+/** Before the first project there is no folder. */
+function whenAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
+}

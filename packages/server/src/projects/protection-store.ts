@@ -1,0 +1,43 @@
+/** Branches that a git host does not let the service push to, found through the host's API or by its refusal. */
+import { branchRules, type Remote } from '@svc/git'
+import type { DbOrTransaction, NewRow, Row } from '../db/schema.ts'
+
+export type Protection = Row<'protected_branches'>
+
+export async function protectionOf(
+  db: DbOrTransaction,
+  { project_id, branch }: Pick<Protection, 'project_id' | 'branch'>,
+): Promise<Protection | null> {
+  const row = await db
+    .selectFrom('protected_branches')
+    .selectAll()
+    .where('project_id', '=', project_id)
+    .where('branch', '=', branch)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function recordProtection(db: DbOrTransaction, row: NewRow<'protected_branches'>): Promise<void> {
+  const { reason, found_by, found_at } = row
+  await db
+    .insertInto('protected_branches')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['project_id', 'branch']).doUpdateSet({ reason, found_by, found_at }))
+    .execute()
+}
+
+/** After a successful push, or with a new credential. */
+export async function forgetProtection(
+  db: DbOrTransaction,
+  { project_id, branch }: { project_id: string; branch?: string },
+): Promise<void> {
+  let query = db.deleteFrom('protected_branches').where('project_id', '=', project_id)
+  if (branch !== undefined) query = query.where('branch', '=', branch)
+  await query.execute()
+}
+
+/** The protection that the host's API reports before the first push; null without such an API or an answer from it. */
+export async function findProtection(remote: Remote, branch: string): Promise<string | null> {
+  const { github } = remote
+  return github === undefined ? null : branchRules({ ...remote, github }, branch)
+}

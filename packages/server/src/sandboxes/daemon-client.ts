@@ -1,0 +1,206 @@
+/** The client of the control API of a session's daemon. The daemon is not trusted: every reply is bounded and validated. */
+import {
+  type AttachmentBody,
+  type ClaimReply,
+  type DaemonHealth,
+  type EnvBody,
+  type EnvReply,
+  type PromptReply,
+  type RefreshBody,
+  type RefreshReply,
+  signUserContext,
+  userContextHeader,
+  userContextKey,
+} from '@svc/contract'
+import { z } from 'zod'
+
+const replyBytesMax = 1024 * 1024
+const controlMs = 30_000
+const followMs = 10 * 60_000
+const healthMs = 2_000
+/** The daemon fetches objects and writes files. */
+const recoverMs = 150_000
+/** The daemon fetches objects and restarts the agent runtime, which may take a minute. Prompts wait meanwhile. */
+const refreshMs = 2 * 60_000
+
+/** PostgreSQL rejects NUL and lone surrogates, and these texts are stored in rows. */
+const text = (charsMax: number) =>
+  z
+    .string()
+    .max(charsMax)
+    .transform((value) => value.toWellFormed().replaceAll('\0', '\u{fffd}'))
+/** At most a month; no boot lasts longer. */
+const millis = z.number().min(0).max(2_678_400_000)
+
+const health = z.object({
+  daemon: z.literal('ok'),
+  status: z.enum(['booting', 'ready', 'failed', 'warm']),
+  runtime: z.enum(['starting', 'ready', 'stopped', 'failed']),
+  repository: text(2048),
+  branch: text(512),
+  commit: text(64).nullable(),
+  generation: z.number().int(),
+  uptime_ms: millis,
+  boot: z.array(z.object({ step: text(50), at_ms: millis, ms: millis.nullable() })).max(50),
+  error: text(20_000).nullable(),
+  runtime_session_id: text(200).nullable().default(null),
+  runtime_starts: z.number().int().min(0).max(1_000_000).default(1),
+})
+const promptReply = z.object({ ok: z.literal(true), runtime_session_id: text(200) })
+const claimReply = z.object({ ok: z.literal(true), runtime_session_id: text(200).nullable() })
+const envReply = z.object({ ok: z.literal(true), changed: z.array(text(1000)).max(10_000) })
+const refreshReply = z.object({ ok: z.literal(true), before: text(64), after: text(64) })
+const recoverReply = z.object({ ok: z.literal(true), files: z.number().int().min(0) })
+const refusal = z.object({ error: text(20_000), code: text(100) })
+
+export interface DaemonAddress {
+  socket: string
+  sandboxKey: string
+  sessionId: string
+  generation: number
+}
+
+/** `unavailable`: no valid reply, so the outcome is unknown. `refused`: the daemon rejected the request. */
+export type DaemonOutcome<T> =
+  | { kind: 'ok'; value: T }
+  | { kind: 'refused'; code: string; reason: string }
+  | { kind: 'unavailable'; reason: string }
+
+export async function readHealth(
+  socket: string,
+): Promise<DaemonOutcome<Omit<DaemonHealth, 'boot'> & z.infer<typeof health>>> {
+  return exchange(socket, '/svc/health', { method: 'GET' }, healthMs, health as never)
+}
+
+const ok = z.object({ ok: z.literal(true) })
+
+/** A POST to the control API of the daemon. */
+function command<Body extends object, Reply>(path: string, timeoutMs: number, reply: z.ZodType<Reply>) {
+  return (
+    daemon: Pick<DaemonAddress, 'socket' | 'sandboxKey'>,
+    body: Body,
+    signal?: AbortSignal,
+  ): Promise<DaemonOutcome<Reply>> => {
+    const init = control(daemon, body)
+    return exchange(daemon.socket, path, signal === undefined ? init : { ...init, signal }, timeoutMs, reply)
+  }
+}
+
+export const sendPrompt = command<{ text: string; prompt_id: string; note?: string }, PromptReply>(
+  '/svc/prompt',
+  controlMs,
+  promptReply,
+)
+export const sendAttachment = command<AttachmentBody, { ok: true }>('/svc/attachment', controlMs, ok)
+export const abortRun = command<Record<string, never>, { ok: true }>('/svc/abort', controlMs, ok)
+/** Moves a warm sandbox to that commit of the default branch. The first time it clones. */
+export const followBase = command<{ commit: string; credential: string }, { ok: true }>('/svc/follow', followMs, ok)
+type ClaimBody = { env: Record<string, string>; commit: string }
+export const claimSandbox = command<ClaimBody, ClaimReply>('/svc/claim', controlMs, claimReply)
+export const sendEnv = command<EnvBody, EnvReply>('/svc/env', controlMs, envReply)
+export const refreshSandbox = command<RefreshBody, RefreshReply>('/svc/refresh', refreshMs, refreshReply)
+export const recoverInSandbox = command<Record<string, never>, { ok: true; files: number }>(
+  '/svc/recover',
+  recoverMs,
+  recoverReply,
+)
+
+function control(daemon: Pick<DaemonAddress, 'sandboxKey'>, body: object): RequestInit {
+  return {
+    method: 'POST',
+    headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+}
+
+/** Sends a request to the agent runtime behind the daemon, as `userId`. The caller limits the time, as the reply may be a stream. */
+export async function requestRuntime(
+  daemon: DaemonAddress,
+  request: {
+    method: string
+    path: string
+    userId: string
+    role: string
+    headers?: Record<string, string>
+    body?: BodyInit | null
+    signal: AbortSignal
+  },
+): Promise<Response> {
+  const context = await signedUserContext(daemon, request)
+  return fetch(`http://daemon${request.path}`, {
+    unix: daemon.socket,
+    method: request.method,
+    headers: { ...request.headers, [userContextHeader]: context },
+    body: request.body ?? null,
+    signal: request.signal,
+    redirect: 'manual',
+    // The body passes through compressed, as its content-encoding header says.
+    decompress: false,
+  } as RequestInit)
+}
+
+/** Tells the daemon who sends a request. */
+export async function signedUserContext(
+  daemon: DaemonAddress,
+  { userId, role, method, path }: { userId: string; role: string; method: string; path: string },
+): Promise<string> {
+  const issuedAt = Math.floor(Date.now() / 1000)
+  return signUserContext(await userContextKey(daemon.sandboxKey), {
+    user_id: userId,
+    session_id: daemon.sessionId,
+    generation: daemon.generation,
+    role,
+    method,
+    path,
+    iat: issuedAt,
+    exp: issuedAt + 60,
+    jti: crypto.randomUUID(),
+  })
+}
+
+async function exchange<T>(
+  socket: string,
+  path: string,
+  init: RequestInit,
+  timeoutMs: number,
+  schema: z.ZodType<T>,
+): Promise<DaemonOutcome<T>> {
+  let response: Response
+  let body: unknown
+  try {
+    response = await fetch(`http://daemon${path}`, {
+      ...init,
+      unix: socket,
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]),
+      redirect: 'manual',
+    })
+    body = JSON.parse(await boundedText(response, replyBytesMax))
+  } catch (error) {
+    return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
+  }
+  if (response.ok) {
+    const parsed = schema.safeParse(body)
+    return parsed.success
+      ? { kind: 'ok', value: parsed.data }
+      : { kind: 'unavailable', reason: `The daemon's reply to ${path} has an unknown shape.` }
+  }
+  return refusalOf(path, response, body)
+}
+
+export function refusalOf(path: string, { status }: Response, body: unknown): DaemonOutcome<never> {
+  const parsed = refusal.safeParse(body)
+  return parsed.success
+    ? { kind: 'refused', code: parsed.data.code, reason: parsed.data.error }
+    : { kind: 'unavailable', reason: `The daemon answered ${path} with status ${status}.` }
+}
+
+export async function boundedText(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`The reply is larger than ${bytesMax} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,91 @@
+/** Reads the unfinished work of a sandbox from its daemon. The daemon is not trusted: the first line is validated, the pack is bounded here and verified by git. */
+import type { SaveWorkRequest } from '@svc/contract'
+import { z } from 'zod'
+import { boundedText, type DaemonAddress, type DaemonOutcome, refusalOf } from './daemon-client.ts'
+
+const headBytesMax = 256 * 1024
+const refusalBytesMax = 64 * 1024
+
+const sha = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/)
+const head = z
+  .object({
+    state: z.enum(['clean', 'saved']),
+    commit: sha.nullable(),
+    base: sha.nullable(),
+    files: z.number().int().min(0).max(100_000_000),
+    paths: z.array(z.string().max(1000)).max(100),
+    unpushed: z.number().int().min(0).max(1_000_000_000),
+    notes: z.array(z.string().max(2000)).max(50),
+    pack: z.boolean(),
+  })
+  .refine((work) => (work.state === 'saved') === (work.commit !== null), 'names a commit when there is none, or none')
+export type WorkHead = z.infer<typeof head>
+
+interface SentWork {
+  head: WorkHead
+  pack: AsyncIterable<Uint8Array>
+}
+
+/** Parses the head of the reply. The caller reads the pack, which `signal` also ends. */
+export async function requestWork(
+  daemon: DaemonAddress,
+  request: SaveWorkRequest,
+  options: { bytesMax: number; signal: AbortSignal },
+): Promise<DaemonOutcome<SentWork>> {
+  try {
+    const response = await fetch('http://daemon/svc/wip', {
+      unix: daemon.socket,
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.sandboxKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+      signal: options.signal,
+      redirect: 'manual',
+    })
+    if (!response.ok || response.body === null)
+      return refusalOf('/svc/wip', response, JSON.parse(await boundedText(response, refusalBytesMax)))
+    const bytes = bounded(response.body, options.bytesMax)
+    const { line, rest } = await firstLine(bytes)
+    const parsed = head.safeParse(JSON.parse(line))
+    if (parsed.success) return { kind: 'ok', value: { head: cleanText(parsed.data), pack: rest } }
+    return { kind: 'unavailable', reason: "The daemon's reply to /svc/wip has an unknown shape." }
+  } catch (error) {
+    return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function* bounded(body: ReadableStream<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`The sandbox sent more than ${bytesMax} bytes.`)
+    yield chunk
+  }
+}
+
+async function firstLine(
+  bytes: AsyncGenerator<Uint8Array>,
+): Promise<{ line: string; rest: AsyncIterable<Uint8Array> }> {
+  let held = Buffer.alloc(0)
+  for (;;) {
+    const next = await bytes.next()
+    if (next.done) throw new Error('The reply of the daemon ended within its first line.')
+    held = Buffer.concat([held, next.value])
+    const end = held.indexOf(10)
+    if (end === -1 && held.length <= headBytesMax) continue
+    if (end === -1 || end > headBytesMax) throw new Error('The first line of the reply of the daemon is too long.')
+    const left = held.subarray(end + 1)
+    return {
+      line: held.toString('utf8', 0, end),
+      rest: (async function* () {
+        if (left.length > 0) yield left
+        yield* bytes
+      })(),
+    }
+  }
+}
+
+/** PostgreSQL rejects NUL and lone surrogates. */
+function cleanText(work: WorkHead): WorkHead {
+  const clean = (text: string) => text.toWellFormed().replaceAll('\0', '\u{fffd}')
+  return { ...work, paths: work.paths.map(clean), notes: work.notes.map(clean) }
+}

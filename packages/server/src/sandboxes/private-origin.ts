@@ -1,0 +1,221 @@
+/**
+ * A program of a sandbox on its own origin below the preview domain, for users who may read its project. A one-time ticket
+ * in the URL becomes a cookie of that host, and every request is authorized.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ServiceError } from '@svc/contract'
+import { headerLines } from '@svc/contract/daemon/raw-headers'
+import { parse } from 'hono/utils/cookie'
+import { LRUCache } from 'lru-cache'
+import { allow } from '../auth/allow.ts'
+import type { Deps } from '../deps.ts'
+import { type IngressHandler, writeResponse } from '../http/ingress.ts'
+import { messagePage, type Message } from '../http/message-page.ts'
+import { hostOf, isForeign, send } from '../http/admission/other-origin.ts'
+import { closeUnlessAdmitted } from '../http/admission/while-admitted.ts'
+import type { DaemonAddress } from './daemon-client.ts'
+import { type OriginWords, type Refusal, refusalWords } from './origin-page.ts'
+import { type Passage, passRequest, passUpgrade, type TunnelFailure } from './tunnel.ts'
+
+export const ticketName = 'svc_ticket'
+export const ticketMs = 60_000
+const cookieMs = 12 * 60 * 60_000
+/** How long a user whose role was removed may still see a page. */
+const viewerCachedMs = 5_000
+
+export interface Grant {
+  userId: string
+  tokenId: string | null
+  /** The session whose token opened the origin; null for a person. */
+  sessionId: string | null
+}
+
+export interface Viewer {
+  userId: string
+  role: string
+  sessionId: string | null
+}
+
+interface Target {
+  daemon: DaemonAddress
+  port: number
+  onRequest?(response: ServerResponse): void
+}
+
+interface PrivateOrigin<Place> extends OriginWords {
+  /** Whether the first label of a host name below the preview domain is of this kind. */
+  takes(label: string): boolean
+  placeOf(label: string): Promise<Place | null>
+  keyOf(place: Place): string
+  /** Null when the ticket was used, has expired, or is for another place. */
+  takeTicket(place: Place, value: string): Promise<Grant | null>
+  findGrant(place: Place, value: string): Promise<Grant | null>
+  grantCookie(place: Place, grant: Grant, ms: number): Promise<string>
+  projectOf(place: Place): Promise<{ projectId: string; sessionId: string | null } | null>
+  targetOf(place: Place, viewer: Viewer): Promise<Target | { words: Message }>
+  /** The command that prints a new link to the place. */
+  openCommand(place: Place): string
+  /** A redirect that signs the browser in, where that is possible. */
+  signIn?(request: IncomingMessage, place: Place): Promise<Response | null>
+  failed(place: Place, failure: TunnelFailure): Message
+}
+
+export function privateOriginIngress<Place extends object>(deps: Deps, origin: PrivateOrigin<Place>): IngressHandler {
+  const suffix = `.${deps.config.previewDomain.toLowerCase()}`
+  const own = new URL(deps.config.publicUrl).hostname.toLowerCase()
+  const gate = new Gate(deps, origin)
+  const labelOf = (request: IncomingMessage): string | null => {
+    const name = hostOf(request)
+    return name !== own && name.endsWith(suffix) ? name.slice(0, -suffix.length) : null
+  }
+  const admit = async (request: IncomingMessage, stream: ServerResponse | Duplex) => {
+    const admitted = await gate.admit(request, labelOf(request) ?? '')
+    if (!(admitted instanceof Response))
+      closeUnlessAdmitted(deps, stream, () => gate.requireViewer(request, admitted.place))
+    return admitted
+  }
+  return {
+    takes(request) {
+      const label = labelOf(request)
+      return label !== null && origin.takes(label)
+    },
+    async request(request, response) {
+      const admitted = await admit(request, response)
+      if (admitted instanceof Response) return send(response, admitted)
+      admitted.target.onRequest?.(response)
+      await passRequest(request, response, admitted.passage, (failure) =>
+        send(response, messagePage(request, origin.failed(admitted.place, failure))),
+      )
+    },
+    async upgrade(request, socket, head) {
+      const admitted = await admit(request, socket)
+      if (admitted instanceof Response) return writeResponse(socket, admitted)
+      await passUpgrade(
+        request,
+        socket,
+        head,
+        admitted.passage,
+        (failure) => void writeResponse(socket, messagePage(request, origin.failed(admitted.place, failure))),
+      )
+    },
+  }
+}
+
+class Gate<Place extends object> {
+  readonly #deps: Deps
+  readonly #origin: PrivateOrigin<Place>
+  readonly #viewers = new LRUCache<string, Viewer>({ max: 10_000, ttl: viewerCachedMs })
+
+  constructor(deps: Deps, origin: PrivateOrigin<Place>) {
+    this.#deps = deps
+    this.#origin = origin
+  }
+
+  async admit(
+    request: IncomingMessage,
+    label: string,
+  ): Promise<Response | { place: Place; target: Target; passage: Passage }> {
+    const place = await this.#origin.placeOf(label)
+    if (place === null) return this.#refuse(request, null, 'unknown')
+    if (isForeign(this.#deps.config.publicUrl, request)) return this.#refuse(request, place, 'foreign')
+    const url = new URL(request.url ?? '/', 'http://origin')
+    const ticket = url.searchParams.get(ticketName)
+    if (ticket !== null && request.method === 'GET') return this.#enter(request, place, url, ticket)
+    const viewer = await this.#viewerOf(request, place)
+    if (viewer === null)
+      return (await this.#origin.signIn?.(request, place)) ?? this.#refuse(request, place, 'unauthenticated')
+    const target = await this.#origin.targetOf(place, viewer)
+    if ('words' in target) return messagePage(request, target.words)
+    return { place, target, passage: this.#passage(request, viewer, target) }
+  }
+
+  #refuse(request: IncomingMessage, place: Place | null, refusal: Refusal): Response {
+    const command = place === null ? '' : this.#origin.openCommand(place)
+    return messagePage(request, refusalWords(this.#origin, refusal, command))
+  }
+
+  /** Throws once the browser may no longer see the page that it has open. */
+  async requireViewer(request: IncomingMessage, place: Place): Promise<void> {
+    if ((await this.#viewerOf(request, place)) === null)
+      throw new ServiceError('forbidden', 'This browser may no longer see this page.')
+  }
+
+  /** Exchanges the ticket for a cookie of this host and removes it from the URL. */
+  async #enter(request: IncomingMessage, place: Place, url: URL, ticket: string): Promise<Response> {
+    url.searchParams.delete(ticketName)
+    const headers = new Headers({ location: ownPath(`${url.pathname}${url.search}`) })
+    const grant = await this.#origin.takeTicket(place, ticket)
+    if (grant !== null) {
+      const value = await this.#origin.grantCookie(place, grant, cookieMs)
+      const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${cookieMs / 1000}${this.#isSecure ? '; Secure' : ''}`
+      headers.set('set-cookie', `${this.#cookieName}=${value}; ${attributes}`)
+    } else if ((await this.#viewerOf(request, place)) === null) return this.#refuse(request, place, 'ticket-used')
+    return redirect(headers)
+  }
+
+  async #viewerOf(request: IncomingMessage, place: Place): Promise<Viewer | null> {
+    const value = parse(headerLines(request.rawHeaders, 'cookie').join('; '))[this.#cookieName]
+    if (value === undefined) return null
+    const key = `${value} ${this.#origin.keyOf(place)}`
+    const known = this.#viewers.get(key)
+    if (known !== undefined) return known
+    const grant = await this.#origin.findGrant(place, value)
+    const viewer = grant === null ? null : await this.#mayRead(grant, place)
+    if (viewer !== null) this.#viewers.set(key, viewer)
+    return viewer
+  }
+
+  /** The cookie identifies the user, whose role may have changed since. */
+  async #mayRead({ userId, sessionId: openedBy }: Grant, place: Place): Promise<Viewer | null> {
+    const of = await this.#origin.projectOf(place)
+    if (of === null) return null
+    const actor = { kind: 'user' as const, user_id: userId, token_id: null, expires_at: null }
+    try {
+      const { project } = await allow(this.#deps, { access: 'project-read', actor, ...of })
+      return project === null ? null : { userId, role: project.role, sessionId: openedBy }
+    } catch (error) {
+      if (error instanceof ServiceError) return null
+      throw error
+    }
+  }
+
+  #passage(request: IncomingMessage, { userId, role }: Viewer, { daemon, port }: Target): Passage {
+    const path = request.url?.startsWith('/') ? request.url : '/'
+    return {
+      daemon,
+      userId,
+      role,
+      path: `/proxy/${port}${path}`,
+      credentials: 'for the program',
+      extra: ['X-Forwarded-Host', request.headers.host ?? '', 'X-Forwarded-Proto', this.#isSecure ? 'https' : 'http'],
+      // A page of the dashboard opened this one: neither may reach the other.
+      answerExtra: { 'cross-origin-opener-policy': 'same-origin-allow-popups', 'x-robots-tag': 'noindex' },
+    }
+  }
+
+  get #isSecure(): boolean {
+    return this.#deps.config.publicUrl.startsWith('https:')
+  }
+
+  get #cookieName(): string {
+    return `${this.#isSecure ? '__Host-' : ''}svc_${this.#origin.noun}`
+  }
+}
+
+export function redirect(headers: Headers): Response {
+  headers.set('cache-control', 'no-store')
+  headers.set('referrer-policy', 'no-referrer')
+  return new Response(null, { status: 303, headers })
+}
+
+/** Never `//host`, which would lead to another origin. */
+export const ownPath = (path: string) => `/${path.replace(/^[/\\]+/, '')}`
+
+export function originOf(
+  { publicUrl, previewDomain }: Pick<Deps['config'], 'publicUrl' | 'previewDomain'>,
+  label: string,
+): string {
+  const url = new URL(publicUrl)
+  return `${url.protocol}//${label}.${previewDomain}${url.port === '' ? '' : `:${url.port}`}`
+}

@@ -1,0 +1,137 @@
+/** Proxies a request or an upgraded connection to the daemon of a sandbox, with backpressure in both directions. */
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { userContextHeader } from '@svc/contract'
+import { asLines, asObject, headerLines, passedAnswerHead } from '@svc/contract/daemon/raw-headers'
+import { send } from '../http/admission/other-origin.ts'
+import { asksForWorker, endingWorker, isNoWorker, neverKept } from '../http/worker-script.ts'
+import { type DaemonAddress, signedUserContext } from './daemon-client.ts'
+import { answerHeaders, requestHeaders } from './passed-headers.ts'
+
+export interface Passage {
+  daemon: DaemonAddress
+  /** `/proxy/<port>/…`, or a path of the agent runtime. */
+  path: string
+  userId: string
+  role: string
+  credentials: 'for the program' | 'for us'
+  /** Request headers for the program, beside those of the browser. */
+  extra: string[]
+  /** Response headers for the browser, which replace those of the program with the same name. */
+  answerExtra: Record<string, string>
+}
+
+/** The daemon refused or is unavailable, before any part of a response was sent. */
+export type TunnelFailure = { kind: 'unavailable' } | { kind: 'refused'; status: number; code: string }
+type OnFailure = (failure: TunnelFailure) => void
+
+const headBytesMax = 64 * 1024
+/** Marks a refusal of the daemon. Responses of programs lose every x-svc header on the way. */
+const daemonErrorHeader = 'x-svc-error'
+
+export async function passRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  passage: Passage,
+  onFailure: OnFailure,
+): Promise<void> {
+  const headers = [...(await headersFor(passage, request)), 'Host', 'sandbox']
+  const chunked = headerLines(request.rawHeaders, 'transfer-encoding').length > 0
+  if (chunked) headers.push('Transfer-Encoding', 'chunked')
+  const out = httpRequest({
+    socketPath: passage.daemon.socket,
+    method: request.method ?? 'GET',
+    path: passage.path,
+    headers: asObject(headers),
+    setHost: false,
+    // Each request has its own connection, so that no leftover bytes reach another response.
+    agent: false,
+  })
+  out.on('response', (answer) => {
+    const code = answer.headers[daemonErrorHeader]
+    if (typeof code === 'string') {
+      answer.resume()
+      onFailure({ kind: 'refused', status: answer.statusCode ?? 0, code })
+      return
+    }
+    const forWorker = asksForWorker(request)
+    if (forWorker && isNoWorker(answer.statusCode ?? 200, answer.headers['content-type'])) {
+      answer.resume()
+      void send(response, endingWorker())
+      return
+    }
+    const passed = {
+      ...asObject(answerHeaders(answer.rawHeaders)),
+      ...passage.answerExtra,
+      ...(forWorker ? neverKept : {}),
+    }
+    response.writeHead(answer.statusCode ?? 200, answer.statusMessage, passed)
+    // The headers of an event stream must not wait for its first event.
+    response.flushHeaders()
+    answer.pipe(response)
+    answer.on('error', () => response.destroy())
+    answer.on('aborted', () => response.destroy())
+  })
+  out.on('error', () => {
+    if (response.headersSent) response.destroy()
+    else onFailure({ kind: 'unavailable' })
+  })
+  // The browser disconnected, so the upstream request ends too.
+  response.on('close', () => out.destroy())
+  request.on('aborted', () => out.destroy())
+  request.pipe(out)
+}
+
+/** Proxies WebSockets and other upgrades: a raw pipe after the head, which parses no frames. */
+export async function passUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  passage: Passage,
+  onFailure: OnFailure,
+): Promise<void> {
+  const passedHeaders = await headersFor(passage, request)
+  const daemon = connect({ path: passage.daemon.socket })
+  let answered = false
+  socket.on('close', () => daemon.destroy())
+  socket.on('error', () => daemon.destroy())
+  daemon.on('close', () => socket.destroy())
+  daemon.on('error', () => {
+    if (answered) socket.destroy()
+    else onFailure({ kind: 'unavailable' })
+  })
+  daemon.on('connect', () => {
+    const upgrade = headerLines(request.rawHeaders, 'upgrade').join(', ')
+    const headers = [...passedHeaders, 'Host', 'sandbox', 'Connection', 'Upgrade', 'Upgrade', upgrade]
+    daemon.write(`${request.method} ${passage.path} HTTP/1.1\r\n${asLines(headers)}\r\n`, 'latin1')
+    if (head.length > 0) daemon.write(head)
+    socket.pipe(daemon)
+  })
+  let held = Buffer.alloc(0)
+  const onData = (chunk: Buffer) => {
+    held = Buffer.concat([held, chunk])
+    const end = held.indexOf('\r\n\r\n')
+    if (end === -1) {
+      if (held.length > headBytesMax) daemon.destroy()
+      return
+    }
+    daemon.off('data', onData)
+    answered = true
+    const answer = held.subarray(0, end).toString('latin1')
+    const extra = Object.entries(passage.answerExtra).flat()
+    socket.write(
+      passedAnswerHead(answer, (raw) => [...answerHeaders(raw), ...extra]),
+      'latin1',
+    )
+    const rest = held.subarray(end + 4)
+    if (rest.length > 0) socket.write(rest)
+    daemon.pipe(socket)
+  }
+  daemon.on('data', onData)
+}
+
+async function headersFor(passage: Passage, { rawHeaders, method = 'GET' }: IncomingMessage): Promise<string[]> {
+  const context = await signedUserContext(passage.daemon, { ...passage, method })
+  return [...requestHeaders(rawHeaders, passage.credentials), ...passage.extra, userContextHeader, context]
+}

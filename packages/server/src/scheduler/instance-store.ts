@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../db/schema.ts'
+
+/** A row without a lock: other servers know this one by its heartbeat. */
+export async function insertInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
+  await db
+    .insertInto('server_instances')
+    .values({ instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
+    .execute()
+}
+
+/** Inserts the row again when others have deleted it in a time without heartbeats. */
+export async function recordHeartbeat(db: DbOrTransaction, instanceId: string): Promise<void> {
+  await db
+    .insertInto('server_instances')
+    .values({ instance_id: instanceId, lock_taken_at: null, knows_root_key: true })
+    .onConflict((conflict) => conflict.column('instance_id').doUpdateSet({ heartbeat_at: sql<string>`now()` }))
+    .execute()
+  await db
+    .deleteFrom('server_instances')
+    .where('heartbeat_at', '<', sql<string>`now() - interval '1 day'`)
+    .execute()
+}
+
+/** From here on other servers trust the lock more than the heartbeat, so it has to be held already. */
+export async function recordLock(db: DbOrTransaction, instanceId: string): Promise<void> {
+  const times = { heartbeat_at: sql<string>`now()`, lock_taken_at: sql<string>`clock_timestamp()` }
+  await db
+    .insertInto('server_instances')
+    .values({ instance_id: instanceId, knows_root_key: true, ...times })
+    .onConflict((conflict) => conflict.column('instance_id').doUpdateSet(times))
+    .execute()
+}
+
+export async function deleteInstance(db: DbOrTransaction, instanceId: string): Promise<void> {
+  await db.deleteFrom('server_instances').where('instance_id', '=', instanceId).execute()
+}
+
+/** With the embedded database this server is alone on its data, so every other row belongs to a dead server. */
+export async function deleteOtherInstances(db: DbOrTransaction, instanceId: string): Promise<void> {
+  await db.deleteFrom('server_instances').where('instance_id', '!=', instanceId).execute()
+}

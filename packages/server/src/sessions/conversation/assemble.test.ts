@@ -1,0 +1,49 @@
+/** Where the reason of a failed turn stands. */
+import { expect, test } from 'bun:test'
+import { Redaction } from '../../redaction/redaction.ts'
+import { Conversation } from './assemble.ts'
+import { TranscriptRedactor } from './transcript-redaction.ts'
+
+const at = '2026-03-01T12:00:00.000Z'
+const prompt = { prompt_id: '6f9619ff-8b86-4011-b42d-00c04fc964ff', text: 'go', created_at: at, attachments: [] }
+const info = (id: string, role: 'user' | 'assistant', more: object = {}) => ({
+  ...{ id, role, sessionID: 'ses', time: { created: Date.parse(at) } },
+  ...more,
+})
+const begun = (...messages: object[]) => {
+  const conversation = new Conversation('ses', new TranscriptRedactor(new Redaction().of('s'), () => new Date(at)))
+  conversation.beginTurn()
+  for (const message of messages)
+    conversation.apply({ type: 'message.updated', properties: { sessionID: 'ses', info: message } })
+  return conversation
+}
+
+test('is the last message of the turn, also after the runtime sent its messages again', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  expect(conversation.failTurn('It died.')).toBe('msg_2')
+  conversation.load([
+    { info: info('msg_1', 'user'), parts: [] },
+    { info: info('msg_2', 'assistant'), parts: [] },
+  ])
+  expect(['msg_1', 'msg_2'].map((id) => conversation.message(id)?.error)).toEqual([null, 'It died.'])
+})
+
+test('is the prompt when no answer began, and the reason of an answer is its own', () => {
+  expect(begun(info('msg_1', 'user')).failTurn('It died.')).toBe('msg_1')
+  const error = { name: 'APIError', data: { message: 'No credit.' } }
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant', { error }))
+  conversation.failTurn('Something else.')
+  expect(conversation.message('msg_2')?.error).toBe('No credit.')
+  expect(conversation.failure()).toEqual({ code: 'model_request_failed', message: 'No credit.' })
+})
+
+test('is never the answer of the turn before, and a prompt the runtime did not keep stands in its place', () => {
+  const conversation = begun(info('msg_1', 'user'), info('msg_2', 'assistant'))
+  conversation.beginTurn()
+  expect(conversation.failTurn('It did not begin.')).toBeNull()
+  expect(conversation.isEmptyTurn).toBe(true)
+  conversation.failPrompt(prompt, 'It did not begin.')
+  expect(conversation.message(prompt.prompt_id)).toMatchObject({
+    ...{ role: 'user', created_at: at, error: 'It did not begin.', parts: [{ type: 'text', text: 'go' }] },
+  })
+})

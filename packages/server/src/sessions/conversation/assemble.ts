@@ -1,0 +1,334 @@
+/** Assembles the events and messages of the agent runtime into messages of the API. Pure, so that any input can be tested. */
+import { type Attachment, attachmentIdsIn, attachmentsNote, type Message, type MessagePart } from '@svc/contract'
+import type { AcceptedPrompt } from './prompt-store.ts'
+import type { TranscriptRedactor } from './transcript-redaction.ts'
+
+const textCharsMax = 512 * 1024
+const outputCharsMax = 64 * 1024
+const partsMax = 500
+const messagesMax = 20_000
+/** The limit of the whole conversation of one sandbox. Later text is dropped. */
+const conversationCharsMax = 96 * 1024 * 1024
+/** Ids become database keys and parts of URLs. */
+const idPattern = /^[\w.:-]{1,200}$/
+
+interface RuntimePart {
+  id: string
+  messageID: string
+  type: string
+  text?: string
+  synthetic?: boolean
+  /** `end` is set once the text is complete. */
+  time?: { end?: unknown }
+  tool?: string
+  state?: {
+    status?: string
+    input?: unknown
+    output?: string
+    error?: string
+    title?: string
+    metadata?: { output?: string }
+  }
+}
+
+interface RuntimeMessage {
+  id: string
+  role: 'user' | 'assistant'
+  time: { created: number; completed?: number }
+  error?: { name?: string; data?: { message?: string } }
+}
+
+export interface TurnFailure {
+  code: string
+  message: string
+}
+
+/** A person aborted the turn, which neither failed nor succeeded. */
+export const abortedCode = 'aborted'
+
+/** The codes of known runtime errors. Any other error is `turn_failed`. */
+const codes: Record<string, string> = {
+  MessageAbortedError: abortedCode,
+  APIError: 'model_request_failed',
+  ProviderAuthError: 'model_auth_failed',
+  MessageOutputLengthError: 'output_limit_reached',
+  ContextOverflowError: 'context_limit_reached',
+}
+
+export type Change =
+  | { kind: 'message'; messageId: string }
+  | { kind: 'turn'; status: 'busy' | 'idle' }
+  | { kind: 'turn'; status: 'error'; error: TurnFailure }
+  | { kind: 'nothing' }
+
+const nothing: Change = { kind: 'nothing' }
+
+export class Conversation {
+  /** Set by the reply to the first prompt or by the first message. Events of child conversations are ignored. */
+  runtimeSessionId: string | null
+  readonly #redactor: TranscriptRedactor
+  readonly #messages = new Map<string, { info: RuntimeMessage; parts: Map<string, RuntimePart> }>()
+  readonly #attachments = new Map<string, Attachment>()
+  /** The reasons of failed turns without an error in their messages, by their last message. */
+  readonly #failures = new Map<string, string>()
+  #chars = 0
+  #hasEnded = false
+  #before = 0
+
+  constructor(runtimeSessionId: string | null, redactor: TranscriptRedactor) {
+    this.runtimeSessionId = runtimeSessionId
+    this.#redactor = redactor
+  }
+
+  /** Loads the reply of `GET /session/:id/message` and returns the ids of its messages. */
+  load(list: unknown): string[] {
+    if (!Array.isArray(list)) return []
+    const ids: string[] = []
+    for (const entry of list as unknown[]) {
+      if (!isObject(entry)) continue
+      const info = asMessage(entry.info)
+      if (info === null) continue
+      if (!this.#hasRoom(info.id)) break
+      const given = Array.isArray(entry.parts) ? entry.parts.slice(0, partsMax) : []
+      const parts = given.map(asPart).filter((part) => part !== null)
+      this.#messages.set(info.id, { info, parts: new Map(parts.map((part) => [part.id, part])) })
+      ids.push(info.id)
+    }
+    return ids
+  }
+
+  apply(event: unknown): Change {
+    if (!isObject(event) || typeof event.type !== 'string' || !isObject(event.properties)) return nothing
+    const { type, properties } = event as { type: string; properties: Record<string, unknown> }
+    const sessionId = typeof properties.sessionID === 'string' ? properties.sessionID : null
+    if (this.runtimeSessionId === null && type === 'message.updated') this.runtimeSessionId = sessionId
+    if (sessionId !== null && sessionId !== this.runtimeSessionId) return nothing
+    switch (type) {
+      case 'message.updated':
+        return this.#onMessage(asMessage(properties.info))
+      case 'message.part.updated':
+        return this.#onPart(asPart(properties.part))
+      case 'message.part.delta':
+        return this.#onDelta(properties)
+      case 'session.status':
+        return isObject(properties.status) && (properties.status.type === 'busy' || properties.status.type === 'retry')
+          ? { kind: 'turn', status: 'busy' }
+          : nothing
+      case 'session.idle':
+        return { kind: 'turn', status: 'idle' }
+      case 'session.error':
+        return { kind: 'turn', status: 'error', error: failureOf(properties.error, this.#redactor) }
+      default:
+        return nothing
+    }
+  }
+
+  message(messageId: string): Message | null {
+    const found = this.#messages.get(messageId)
+    if (found === undefined) return null
+    const { info, parts } = found
+    return {
+      message_id: info.id,
+      role: info.role,
+      created_at: new Date(info.time.created).toISOString(),
+      completed_at:
+        info.time.completed === undefined
+          ? info.role === 'user'
+            ? new Date(info.time.created).toISOString()
+            : null
+          : new Date(info.time.completed).toISOString(),
+      error: info.error === undefined ? (this.#failures.get(info.id) ?? null) : errorText(info.error, this.#redactor),
+      parts: [...parts.values()]
+        .flatMap((part) => this.#attachedBy(info, part) ?? presentPart(part, this.#redactor, this.#isUnfinished(info)))
+        .filter((part) => part !== null),
+    }
+  }
+
+  attach(attachments: readonly Attachment[]): void {
+    for (const attachment of attachments) this.#attachments.set(attachment.attachment_id, attachment)
+  }
+
+  /** The attachments that a note of the service names. An agent can imitate a note, but only for attachments of its session. */
+  #attachedBy(info: RuntimeMessage, part: RuntimePart): MessagePart[] | null {
+    if (info.role !== 'user' || part.type !== 'text' || !part.synthetic) return null
+    return attachmentIdsIn(part.text ?? '')
+      .map((id) => this.#attachments.get(id))
+      .filter((attachment) => attachment !== undefined)
+      .map((each) => ({ type: 'file', id: each.attachment_id, ...each, name: this.#redactor.text(each.name) }))
+  }
+
+  beginTurn(): void {
+    this.#before = this.#messages.size
+  }
+
+  get isEmptyTurn(): boolean {
+    return this.#messages.size === this.#before
+  }
+
+  failure(): TurnFailure | null {
+    const info = [...this.#messages.values()].at(-1)?.info
+    return info?.role !== 'assistant' || info.error === undefined ? null : failureOf(info.error, this.#redactor)
+  }
+
+  /** Sets the reason on the last message of the turn and returns its id; null when the turn has no message yet. */
+  failTurn(reason: string): string | null {
+    const last = [...this.#messages.values()].at(-1)?.info
+    const isOfTurn = last !== undefined && (this.#messages.size > this.#before || last.role === 'user')
+    if (!isOfTurn || this.#failures.has(last.id)) return null
+    this.#failures.set(last.id, reason)
+    return last.id
+  }
+
+  /** Adds a prompt that the runtime never received, with the reason. */
+  failPrompt({ prompt_id: id, text, created_at: at, attachments }: AcceptedPrompt, reason: string): void {
+    const part = { id: `${id}-text`, messageID: id, type: 'text', text }
+    const note = { ...part, id: `${id}-files`, text: attachmentsNote(attachments), synthetic: true }
+    this.attach(attachments)
+    this.#messages.set(id, {
+      info: { id, role: 'user', time: { created: Date.parse(at) } },
+      parts: new Map([part, note].map((each) => [each.id, each])),
+    })
+    this.#failures.set(id, reason)
+  }
+
+  /** Whether the last result of `message` held back the end of a text. */
+  holdsBack(messageId: string): boolean {
+    return [...(this.#messages.get(messageId)?.parts.values() ?? [])].some((part) => this.#redactor.holdsBack(part))
+  }
+
+  /** Marks every text as complete when the sandbox ended, and returns the ids of unfinished messages. */
+  end(): string[] {
+    const unfinished = [...this.#messages.values()].filter(({ info }) => this.#isUnfinished(info))
+    this.#hasEnded = true
+    return unfinished.map(({ info }) => info.id)
+  }
+
+  #isUnfinished(info: RuntimeMessage): boolean {
+    return !this.#hasEnded && info.role === 'assistant' && info.time.completed === undefined
+  }
+
+  #onMessage(info: RuntimeMessage | null): Change {
+    if (info === null) return nothing
+    const found = this.#messages.get(info.id)
+    if (!this.#hasRoom(info.id)) return nothing
+    if (found === undefined) this.#messages.set(info.id, { info, parts: new Map() })
+    else found.info = info
+    return { kind: 'message', messageId: info.id }
+  }
+
+  #onPart(part: RuntimePart | null): Change {
+    const found = part === null ? undefined : this.#messages.get(part.messageID)
+    if (part === null || found === undefined || (!found.parts.has(part.id) && found.parts.size >= partsMax))
+      return nothing
+    const grown = charsOf(part) - charsOf(found.parts.get(part.id))
+    if (this.#chars + grown > conversationCharsMax) return nothing
+    this.#chars += grown
+    const before = found.parts.get(part.id)
+    if (before !== undefined) this.#redactor.replaced(before, part)
+    found.parts.set(part.id, part)
+    return { kind: 'message', messageId: part.messageID }
+  }
+
+  #hasRoom(messageId: string): boolean {
+    return this.#messages.has(messageId) || this.#messages.size < messagesMax
+  }
+
+  #onDelta(properties: Record<string, unknown>): Change {
+    const { messageID, partID, field, delta } = properties
+    if (typeof messageID !== 'string' || typeof partID !== 'string' || field !== 'text' || typeof delta !== 'string')
+      return nothing
+    const part = this.#messages.get(messageID)?.parts.get(partID)
+    if (part === undefined || (part.text ?? '').length > textCharsMax) return nothing
+    if (this.#chars + delta.length > conversationCharsMax) return nothing
+    this.#chars += delta.length
+    part.text = (part.text ?? '') + delta
+    return { kind: 'message', messageId: messageID }
+  }
+}
+
+function charsOf(part: RuntimePart | undefined): number {
+  return (part?.text?.length ?? 0) + (part?.state?.output?.length ?? 0) + (part?.state?.metadata?.output?.length ?? 0)
+}
+
+function presentPart(part: RuntimePart, redactor: TranscriptRedactor, isUnfinished: boolean): MessagePart | null {
+  const field = (name: string, text: unknown, charsMax: number, isGrowing = false) =>
+    typeof text === 'string' ? clean(redactor.field(part, name, text, { isGrowing, charsMax }), charsMax) : ''
+  if (part.type === 'text' || part.type === 'reasoning')
+    return part.synthetic
+      ? null
+      : { type: part.type, id: part.id, text: field('text', part.text, textCharsMax, isUnfinished && isOpen(part)) }
+  if (part.type !== 'tool') return null
+  const state = part.state ?? {}
+  const status =
+    state.status === 'running' || state.status === 'completed' || state.status === 'error' ? state.status : 'pending'
+  const isPending = isUnfinished && status === 'pending'
+  const output = status === 'error' ? state.error : (state.output ?? state.metadata?.output)
+  return {
+    type: 'tool',
+    id: part.id,
+    tool: field('tool', part.tool, 200),
+    status,
+    title: field('title', state.title, 500),
+    input: field('input', JSON.stringify(state.input ?? {}), outputCharsMax, isPending),
+    output: field('output', output, outputCharsMax, isPending || (isUnfinished && status === 'running')),
+  }
+}
+
+const isOpen = (part: RuntimePart) => typeof part.time?.end !== 'number'
+
+/** PostgreSQL rejects NUL and lone surrogates. */
+function clean(text: unknown, charsMax: number): string {
+  if (typeof text !== 'string') return ''
+  const cut = text.length > charsMax ? `${text.slice(0, charsMax)}\n… cut here` : text
+  return cut.toWellFormed().replaceAll('\0', '\u{fffd}')
+}
+
+function failureOf(error: unknown, redactor: TranscriptRedactor): TurnFailure {
+  const name = isObject(error) && typeof error.name === 'string' ? error.name : ''
+  return { code: (Object.hasOwn(codes, name) && codes[name]) || 'turn_failed', message: errorText(error, redactor) }
+}
+
+function errorText(error: unknown, redactor: TranscriptRedactor): string {
+  if (!isObject(error)) return 'The agent runtime reported an unknown error.'
+  const message = isObject(error.data) && typeof error.data.message === 'string' ? error.data.message : null
+  // Cuts the stack trace of the runtime.
+  const [text = ''] = (message ?? (typeof error.name === 'string' ? error.name : 'unknown error')).split('\n    at ')
+  return clean(redactor.text(text), 4000)
+}
+
+function asMessage(value: unknown): RuntimeMessage | null {
+  if (!isObject(value) || !isId(value.id) || (value.role !== 'user' && value.role !== 'assistant')) return null
+  const { time } = value
+  if (!isObject(time) || !isMoment(time.created) || (time.completed !== undefined && !isMoment(time.completed)))
+    return null
+  return value as unknown as RuntimeMessage
+}
+
+function asPart(value: unknown): RuntimePart | null {
+  return isObject(value) &&
+    isId(value.id) &&
+    isId(value.messageID) &&
+    typeof value.type === 'string' &&
+    (value.text === undefined || typeof value.text === 'string') &&
+    (value.time === undefined || isObject(value.time)) &&
+    (value.state === undefined || isState(value.state))
+    ? (value as unknown as RuntimePart)
+    : null
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && idPattern.test(value)
+}
+
+function isState(value: unknown): boolean {
+  return isObject(value) && (value.metadata === undefined || value.metadata === null || isObject(value.metadata))
+}
+
+/** Within the range of a Date, which throws otherwise. */
+function isMoment(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e15
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

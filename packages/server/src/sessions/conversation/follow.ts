@@ -1,0 +1,403 @@
+/** Follows the conversation of one sandbox: stores it in the database and publishes it to the feed. */
+import type { Message } from '@svc/contract'
+import { createParser } from 'eventsource-parser'
+import type { Deps } from '../../deps.ts'
+import { setBusy } from '../activity-store.ts'
+import { abortedCode, Conversation, type TurnFailure } from './assemble.ts'
+import { requestRuntime, boundedText, type DaemonAddress, readHealth } from '../../sandboxes/daemon-client.ts'
+import type { Redactor } from '../../redaction/redaction.ts'
+import { pause } from '../../pause.ts'
+import { AgentQuestions } from '../questions/agent-questions.ts'
+import { quietMs, TranscriptRedactor } from './transcript-redaction.ts'
+import { acceptedPrompts, type AcceptedPrompt } from './prompt-store.ts'
+import { updateSession } from '../store.ts'
+import { upsertMessage } from './message-store.ts'
+import { TranscriptQuota } from './transcript-quota.ts'
+
+type FollowDeps = Pick<Deps, 'db' | 'config' | 'feed' | 'now' | 'newId' | 'log'>
+
+const feedMs = 40
+/** Slightly longer than the quiet time, so that one pass releases the text. */
+const releaseMs = quietMs + 10
+const storeMs = 1_000
+const activityMs = 10_000
+const reconnectMsMax = 2_000
+const historyBytesMax = 64 * 1024 * 1024
+const statusBytesMax = 1024 * 1024
+/** An event of the runtime is at most a whole message part. */
+const eventCharsMax = 8 * 1024 * 1024
+
+export interface RuntimeEvents {
+  /** The runtime ended and is restarted; null once it answers again. */
+  trouble: (error: string | null) => void
+  givenUp: (reason: string) => void
+  turnStored: () => void
+}
+
+export class Follower {
+  turn: 'busy' | 'idle' = 'idle'
+  readonly questions: AgentQuestions
+  #turnsBegun = 0
+  /** The turn whose end was not published, because another prompt was waiting. */
+  #heldEnd = -1
+  readonly #deps: FollowDeps
+  readonly #daemon: DaemonAddress
+  readonly #userId: string
+  readonly #conversation: Conversation
+  readonly #stop = new AbortController()
+  readonly #unpublished = new Set<string>()
+  readonly #unstored = new Set<string>()
+  #feedTimer: NodeJS.Timeout | null = null
+  /** Messages whose last characters are held back until more text or silence follows. */
+  readonly #heldBack = new Set<string>()
+  #releaseTimer: NodeJS.Timeout | null = null
+  #storeTimer: NodeJS.Timeout | null = null
+  #storing: Promise<void> = Promise.resolve()
+  readonly #on: RuntimeEvents
+  #runtimeStarts: number | null = null
+  #isInTrouble = false
+  #activeAt = 0
+  /** Ended turns that are not stored yet, with their failures. */
+  readonly #ended: (TurnFailure | null)[] = []
+  /** The prompt of the current turn. */
+  #prompt: AcceptedPrompt | null
+  #storedBusy = false
+  #followed: Promise<void> = Promise.resolve()
+  #quota: TranscriptQuota | null = null
+
+  constructor(
+    deps: FollowDeps,
+    daemon: DaemonAddress,
+    input: {
+      userId: string
+      runtimeSessionId: string | null
+      turn: 'busy' | 'idle'
+      /** The prompt of the current turn. */
+      prompt: AcceptedPrompt | null
+      redactor: Redactor
+      on: RuntimeEvents
+    },
+  ) {
+    this.#on = input.on
+    this.#deps = deps
+    this.#daemon = daemon
+    this.#userId = input.userId
+    this.#conversation = new Conversation(input.runtimeSessionId, new TranscriptRedactor(input.redactor, deps.now))
+    this.questions = new AgentQuestions(deps, daemon, {
+      ...input,
+      signal: this.#stop.signal,
+      shown: () => this.#shown(),
+    })
+    this.turn = input.turn
+    this.#prompt = input.prompt
+    if (this.turn === 'busy') this.#storeSoon()
+  }
+
+  start(): void {
+    this.#followed = this.#follow()
+  }
+
+  adopt(runtimeSessionId: string): void {
+    this.#conversation.runtimeSessionId = runtimeSessionId
+  }
+
+  /** False when a turn is running already. */
+  beginTurn(prompt: AcceptedPrompt): boolean {
+    const begins = this.turn === 'idle'
+    this.#conversation.attach(prompt.attachments)
+    if (begins) {
+      this.#prompt = prompt
+      this.#conversation.beginTurn()
+    }
+    this.#turnsBegun++
+    this.#setTurn('busy', null)
+    return begins
+  }
+
+  /** The prompt of this turn was recorded as delivered. A quick turn may have ended before. */
+  promptFinished(): void {
+    if (this.#heldEnd === this.#turnsBegun) void this.#endTurn()
+  }
+
+  failTurn(failure: TurnFailure): void {
+    this.#setTurn('error', failure)
+  }
+
+  /** Adds a prompt that the agent never received, with the reason, and stores it. */
+  async failPrompt(prompt: AcceptedPrompt, reason: string): Promise<void> {
+    this.#conversation.failPrompt(prompt, reason)
+    this.#touch(prompt.prompt_id)
+    this.#publish()
+    await this.#store()
+  }
+
+  storeNow(): Promise<void> {
+    return this.#store()
+  }
+
+  /** The service restarted the runtime between two turns, so no turn failed. */
+  async runtimeRestarted(): Promise<void> {
+    await this.#checkRuntime()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#followed
+    await this.questions.finished()
+    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    if (this.#releaseTimer !== null) clearTimeout(this.#releaseTimer)
+    if (this.#storeTimer !== null) clearTimeout(this.#storeTimer)
+    for (const messageId of this.#conversation.end()) {
+      this.#unpublished.add(messageId)
+      this.#unstored.add(messageId)
+    }
+    this.#publish()
+    await this.#store()
+  }
+
+  async #follow(): Promise<void> {
+    let waitMs = 100
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#followOnce(() => (waitMs = 100))
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        this.#deps.log.debug(
+          { err: error, session_id: this.#daemon.sessionId },
+          'the event stream of a sandbox broke; reconnecting',
+        )
+        await this.#checkRuntime()
+      }
+      await pause(waitMs, this.#stop.signal)
+      waitMs = Math.min(waitMs * 2, reconnectMsMax)
+    }
+  }
+
+  /** Opens the stream before it reads the history: the other order would miss events in between. */
+  async #followOnce(connected: () => void): Promise<void> {
+    const response = await this.#ask('/event')
+    if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}.`)
+    connected()
+    this.questions.sync()
+    await this.#loadHistory()
+    await this.#checkRuntime()
+    const parser = createParser({ onEvent: ({ data }) => this.#onEvent(data), maxBufferSize: eventCharsMax })
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body) parser.feed(decoder.decode(chunk, { stream: true }))
+  }
+
+  async #loadHistory(): Promise<void> {
+    const id = this.#conversation.runtimeSessionId
+    if (id === null) return
+    const response = await this.#ask(`/session/${encodeURIComponent(id)}/message`)
+    if (!response.ok) return
+    const messageIds = this.#conversation.load(JSON.parse(await boundedText(response, historyBytesMax)))
+    for (const messageId of messageIds) this.#touch(messageId)
+    const last = messageIds.at(-1)
+    if (this.turn === 'busy' && last !== undefined) await this.#catchUpWithTurn(id, last)
+  }
+
+  /** The daemon restarts a runtime that ended, with growing pauses, until it gives up. */
+  async #checkRuntime(): Promise<void> {
+    const outcome = await readHealth(this.#daemon.socket)
+    if (outcome.kind !== 'ok' || this.#stop.signal.aborted) return
+    const { status, runtime, runtime_starts: starts, error } = outcome.value
+    const before = this.#runtimeStarts
+    this.#runtimeStarts = starts
+    if (status === 'failed') {
+      this.#on.givenUp(error ?? 'The agent runtime ended without a reason.')
+      return
+    }
+    const isInTrouble = runtime !== 'ready' && error !== null
+    if (isInTrouble !== this.#isInTrouble) this.#on.trouble(isInTrouble ? `${error} The runtime is restarting.` : null)
+    this.#isInTrouble = isInTrouble
+    // The turn ended with the old runtime, which sends no event for it.
+    if (before !== null && starts > before && this.turn === 'busy')
+      this.#setTurn('error', {
+        code: 'runtime_ended',
+        message: 'The agent runtime ended during this turn and was restarted.',
+      })
+  }
+
+  /** A turn may have ended while the stream was disconnected, and would otherwise count as busy forever. */
+  async #catchUpWithTurn(runtimeSessionId: string, lastMessageId: string): Promise<void> {
+    const message = this.#conversation.message(lastMessageId)
+    if (message?.role !== 'assistant' || message.completed_at === null) return
+    const status = await this.#statusOf(runtimeSessionId)
+    if (status === 'idle') this.#onTurn('idle', null)
+  }
+
+  /** Null when the runtime does not support this request. */
+  async #statusOf(runtimeSessionId: string): Promise<string | null> {
+    const response = await this.#ask('/session/status')
+    const text = await boundedText(response, statusBytesMax)
+    if (!response.ok) return null
+    try {
+      const statuses = JSON.parse(text) as Record<string, { type?: string } | undefined> | null
+      return statuses === null ? null : (statuses[runtimeSessionId]?.type ?? 'idle')
+    } catch (error) {
+      if (error instanceof SyntaxError) return null
+      throw error
+    }
+  }
+
+  #ask(path: string): Promise<Response> {
+    return requestRuntime(this.#daemon, {
+      method: 'GET',
+      path,
+      userId: this.#userId,
+      role: 'member',
+      signal: this.#stop.signal,
+    })
+  }
+
+  #onEvent(data: string): void {
+    let event: unknown
+    try {
+      event = JSON.parse(data)
+    } catch (error) {
+      this.#deps.log.debug({ err: error, session_id: this.#daemon.sessionId }, 'an event of the runtime was not JSON')
+      return
+    }
+    if (this.questions.take(event)) return
+    const change = this.#conversation.apply(event)
+    if (change.kind === 'message') this.#touch(change.messageId)
+    else if (change.kind === 'turn') this.#onTurn(change.status, change.status === 'error' ? change.error : null)
+  }
+
+  #onTurn(status: 'busy' | 'idle' | 'error', error: TurnFailure | null): void {
+    if (status !== 'idle') {
+      this.#setTurn(status, error)
+      return
+    }
+    // An idle agent waits for no answer, so its open questions were withdrawn.
+    this.questions.sync()
+    void this.#endTurn()
+  }
+
+  async #endTurn(begun = this.#turnsBegun): Promise<void> {
+    try {
+      // Stored before the end is published, so that readers find the whole turn in the transcript.
+      this.#publish()
+      await this.#store()
+      // A waiting prompt begins the next turn at once, so the agent stays busy.
+      const waiting = await acceptedPrompts(this.#deps.db, this.#daemon.sessionId)
+      this.#heldEnd = waiting.length > 0 ? begun : -1
+      if (waiting.length > 0 || begun !== this.#turnsBegun) return
+      // The error event may have been missed while the stream was disconnected.
+      const failure = this.turn === 'busy' ? this.#conversation.failure() : null
+      this.#setTurn(failure === null ? 'idle' : 'error', failure)
+    } catch (error) {
+      this.#deps.log.warn(
+        { err: error, session_id: this.#daemon.sessionId },
+        'publishing the end of a turn failed; retrying',
+      )
+      await pause(storeMs, this.#stop.signal)
+      if (!this.#stop.signal.aborted) await this.#endTurn(begun)
+    }
+  }
+
+  #setTurn(status: 'busy' | 'idle' | 'error', error: TurnFailure | null): void {
+    const turn = status === 'error' ? 'idle' : status
+    if (turn === this.turn && status !== 'error') return
+    this.turn = turn
+    if (turn === 'idle') this.#ended.push(error)
+    if (error !== null && error.code !== abortedCode) this.#showFailure(error)
+    // The messages of the turn are published before its end.
+    this.#publish()
+    this.#storeSoon()
+    this.#deps.feed.publish(this.#daemon.sessionId, { type: 'turn', status, error: error?.message ?? null })
+  }
+
+  /** Shows the reason on the last message of the turn, or on its prompt when the runtime wrote no message. */
+  #showFailure({ message }: TurnFailure): void {
+    const messageId = this.#conversation.failTurn(message)
+    if (messageId !== null) this.#touch(messageId)
+    else if (this.#prompt !== null && this.#conversation.isEmptyTurn) {
+      this.#conversation.failPrompt(this.#prompt, message)
+      this.#touch(this.#prompt.prompt_id)
+    }
+  }
+
+  #touch(messageId: string): void {
+    this.#unpublished.add(messageId)
+    this.#unstored.add(messageId)
+    this.#feedTimer ??= setTimeout(() => this.#publish(), feedMs)
+    this.#storeTimer ??= setTimeout(() => this.#storeSoon(), storeMs)
+  }
+
+  #publish(): void {
+    if (this.#feedTimer !== null) clearTimeout(this.#feedTimer)
+    this.#feedTimer = null
+    for (const messageId of this.#unpublished) {
+      const message = this.#conversation.message(messageId)
+      if (message !== null) this.#deps.feed.publish(this.#daemon.sessionId, { type: 'message', message })
+      if (this.#conversation.holdsBack(messageId)) this.#heldBack.add(messageId)
+    }
+    this.#unpublished.clear()
+    if (this.#heldBack.size > 0 && !this.#stop.signal.aborted)
+      this.#releaseTimer ??= setTimeout(() => this.#release(), releaseMs)
+  }
+
+  /** Resolves once all text so far was published, including text that is held back. */
+  async #shown(): Promise<void> {
+    if (this.#unpublished.size > 0) this.#publish()
+    if (this.#heldBack.size > 0) await pause(releaseMs + 2 * feedMs, this.#stop.signal)
+  }
+
+  /** Publishes text that silence releases. Text that grew meanwhile is held back again. */
+  #release(): void {
+    this.#releaseTimer = null
+    const messageIds = [...this.#heldBack]
+    this.#heldBack.clear()
+    for (const messageId of messageIds) if (this.#conversation.holdsBack(messageId)) this.#touch(messageId)
+  }
+
+  #storeSoon(): void {
+    if (this.#storeTimer !== null) clearTimeout(this.#storeTimer)
+    this.#storeTimer = null
+    void this.#store()
+  }
+
+  /** Writes one batch at a time, so that an older state of a message never overwrites a newer one. */
+  #store(): Promise<void> {
+    this.#storing = this.#storing.then(async () => {
+      const ids = [...this.#unstored]
+      this.#unstored.clear()
+      try {
+        for (const id of ids) {
+          const message = this.#conversation.message(id)
+          if (message !== null) await this.#storeMessage(message)
+        }
+        const isBusy = this.turn === 'busy'
+        const ended = [...this.#ended]
+        if (isBusy !== this.#storedBusy || ended.length > 0)
+          await setBusy(this.#deps.db, this.#daemon, { isBusy, ended, at: this.#deps.now() })
+        this.#ended.splice(0, ended.length)
+        if (ended.length > 0) this.#on.turnStored()
+        this.#storedBusy = isBusy
+        if (ids.length > 0) await this.#recordActivity()
+      } catch (error) {
+        for (const id of ids) this.#unstored.add(id)
+        this.#deps.log.warn({ err: error, session_id: this.#daemon.sessionId }, 'storing messages failed; retrying')
+        if (!this.#stop.signal.aborted) this.#storeTimer ??= setTimeout(() => this.#storeSoon(), storeMs)
+      }
+    })
+    return this.#storing
+  }
+
+  async #storeMessage(message: Message): Promise<void> {
+    const { db, config } = this.#deps
+    const { sessionId, generation } = this.#daemon
+    this.#quota ??= await TranscriptQuota.open(db, config, sessionId)
+    const fitting = this.#quota.fit(message)
+    if (fitting !== null) await upsertMessage(db, sessionId, generation, fitting)
+  }
+
+  async #recordActivity(): Promise<void> {
+    const now = this.#deps.now()
+    if (now.getTime() - this.#activeAt < activityMs) return
+    this.#activeAt = now.getTime()
+    await updateSession(this.#deps.db, this.#daemon.sessionId, { last_active_at: now.toISOString() })
+  }
+}

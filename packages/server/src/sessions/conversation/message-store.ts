@@ -1,0 +1,116 @@
+/** All SQL on the messages of conversations. */
+import type { Message } from '@svc/contract'
+import { sql } from 'kysely'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import { cutPage, invalidCursor, readCursor } from '../../http/page.ts'
+
+const messagesMax = 20_000
+
+/** An id of the runtime, or the UUID of a prompt. */
+const messageId = /^(msg_\w{1,100}|[0-9a-f]{8}-[0-9a-f-]{27})$/
+
+const columns = ['message_id', 'role', 'created_at', 'completed_at', 'error', 'parts'] as const
+
+/** Oldest first. With a limit, returns the newest messages before the cursor, or the oldest ones without a cursor. */
+export async function readTranscript(
+  db: DbOrTransaction,
+  sessionId: string,
+  page: { limit?: number | undefined; cursor?: string | undefined; from?: 'start' | 'end' } = {},
+): Promise<{ messages: Message[]; next: string | null }> {
+  const limit = page.limit ?? messagesMax
+  const before = readCursor(page.cursor)
+  if (before !== null && !messageId.test(before[1])) throw invalidCursor()
+  const ofSession = db.selectFrom('session_messages').select(columns).where('session_id', '=', sessionId)
+  if (page.from === 'start') {
+    if (before !== null) throw invalidCursor()
+    const rows = await ofSession.orderBy('created_at').orderBy('message_id').limit(limit).execute()
+    return { messages: rows as unknown as Message[], next: null }
+  }
+  let query = ofSession
+    .orderBy('created_at', 'desc')
+    .orderBy('message_id', 'desc')
+    .limit(limit + 1)
+  if (before !== null)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('created_at', 'message_id'), '<', tuple(before[0], before[1])),
+    )
+  const { rows, next } = cutPage(await query.execute(), limit, (last) => [last.created_at, last.message_id])
+  return { messages: rows.reverse() as unknown as Message[], next }
+}
+
+/** Oldest first. */
+export async function messagesChangedSince(db: DbOrTransaction, sessionId: string, since: Date): Promise<Message[]> {
+  return (await messagesStoredSince(db, sessionId, since)).map(({ message }) => message)
+}
+
+export async function messagesStoredSince(
+  db: DbOrTransaction,
+  sessionId: string,
+  since: Date,
+): Promise<{ message: Message; at: Date }[]> {
+  const rows = await db
+    .selectFrom('session_messages')
+    .select([...columns, 'updated_at'])
+    .where('session_id', '=', sessionId)
+    .where('updated_at', '>=', since.toISOString())
+    .orderBy('created_at')
+    .orderBy('message_id')
+    .limit(messagesMax)
+    .execute()
+  return rows.map(({ updated_at: at, ...message }) => ({ message: message as unknown as Message, at: new Date(at) }))
+}
+
+export async function upsertMessage(
+  db: DbOrTransaction,
+  sessionId: string,
+  generation: number,
+  { message, bytes }: { message: Message; bytes: number },
+): Promise<void> {
+  const row = {
+    session_id: sessionId,
+    message_id: message.message_id,
+    generation,
+    role: message.role,
+    created_at: message.created_at,
+    completed_at: message.completed_at,
+    error: message.error,
+    parts: JSON.stringify(message.parts),
+    bytes,
+  }
+  await db
+    .insertInto('session_messages')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['session_id', 'message_id']).doUpdateSet({
+        completed_at: row.completed_at,
+        error: row.error,
+        parts: row.parts,
+        bytes,
+        updated_at: new Date(),
+      }),
+    )
+    .execute()
+}
+
+export async function transcriptBytesOf(db: DbOrTransaction, projectId: string): Promise<number> {
+  const row = await db
+    .selectFrom('session_messages')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_messages.session_id')
+    .select(sql<number>`coalesce(sum(${rowBytes}), 0)::bigint`.as('bytes'))
+    .where('project_sessions.project_id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return Number(row.bytes)
+}
+
+/** Rows of older servers have no figure. */
+const rowBytes = sql<number>`coalesce(bytes, pg_column_size(parts))`
+
+/** The stored size of each message. */
+export async function messageBytesOf(db: DbOrTransaction, sessionId: string): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('session_messages')
+    .select(['message_id', rowBytes.as('bytes')])
+    .where('session_id', '=', sessionId)
+    .execute()
+  return new Map(rows.map((row) => [row.message_id, row.bytes]))
+}

@@ -1,0 +1,125 @@
+/** All SQL on the prompts of sessions. */
+import type { Attachment, Prompt, PromptStatus } from '@svc/contract'
+import { type RawBuilder, sql } from 'kysely'
+import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
+import { cutPage, readIdCursor } from '../../http/page.ts'
+import { attachmentsOfPrompt } from '../attachments/store.ts'
+
+export interface PromptError {
+  code: string
+  message: string
+}
+
+/** False when an earlier try inserted it. */
+export async function insertPrompt(db: DbOrTransaction, row: NewRow<'session_prompts'>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('session_prompts')
+    .values(row)
+    .onConflict((conflict) => conflict.column('prompt_id').doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+export interface AcceptedPrompt {
+  prompt_id: string
+  text: string
+  created_at: string
+  attachments: Attachment[]
+}
+
+/** In the order of delivery, oldest first. */
+export async function acceptedPrompts(db: DbOrTransaction, sessionId: string): Promise<AcceptedPrompt[]> {
+  return db
+    .selectFrom('session_prompts')
+    .select(['prompt_id', 'text', 'created_at', attachmentsOfPrompt.as('attachments')])
+    .where((eb) => eb.and({ session_id: sessionId, status: 'accepted' }))
+    .orderBy('created_at')
+    .orderBy('prompt_id')
+    .execute()
+}
+
+export async function sessionsWithAcceptedPrompts(db: DbOrTransaction): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_prompts')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_prompts.session_id')
+    .select('session_prompts.session_id')
+    .where('session_prompts.status', '=', 'accepted')
+    .where('project_sessions.status', '=', 'running')
+    .groupBy('session_prompts.session_id')
+    .limit(200)
+    .execute()
+  return rows.map((row) => row.session_id)
+}
+
+export async function outcomeOfPrompt(
+  db: DbOrTransaction,
+  promptId: string,
+): Promise<{ status: PromptStatus; error: PromptError | null } | null> {
+  const row = await db
+    .selectFrom('session_prompts')
+    .select(['status', 'error', 'error_code'])
+    .where('prompt_id', '=', promptId)
+    .executeTakeFirst()
+  return row === undefined ? null : { status: row.status, error: presentError(row) }
+}
+
+/** False when the prompt was finished before, for example by a cancellation. */
+export async function finishPrompt(
+  db: DbOrTransaction,
+  promptId: string,
+  /** `text`: the redacted text, as the original is needed only until the delivery. */
+  result: { status: Exclude<PromptStatus, 'accepted'>; text: string; error: PromptError | null; at: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('session_prompts')
+    .set({
+      status: result.status,
+      text: result.text,
+      error: result.error?.message ?? null,
+      error_code: result.error?.code ?? null,
+      delivered_at: result.status === 'delivered' ? result.at : null,
+      settled_at: result.at,
+    })
+    .where((eb) => eb.and({ prompt_id: promptId, status: 'accepted' }))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Newest first. The first prompt has the id of the session and is in its row, because the sandbox boots with it. */
+export async function listPrompts(
+  db: DbOrTransaction,
+  sessionId: string,
+  page: { limit: number; cursor?: string | undefined },
+): Promise<{ prompts: Prompt[]; next: string | null }> {
+  const after = readIdCursor(page.cursor)
+  const older: RawBuilder<unknown> =
+    after === null ? sql`` : sql`where (created_at, prompt_id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`
+  const { rows } = await sql<PromptRow>`
+    select * from (
+      select prompt_id, text, status::text as status, error, error_code, created_by, created_at,
+        coalesce(settled_at, delivered_at) as settled_at, ${attachmentsOfPrompt} as attachments
+      from session_prompts where session_id = ${sessionId}
+      union all
+      select session_id, initial_prompt,
+        case when initial_prompt_delivered_at is null then 'accepted' else 'delivered' end, null, null, created_by,
+        created_at, initial_prompt_delivered_at, '[]'::jsonb
+      from project_sessions where session_id = ${sessionId} and initial_prompt is not null
+    ) prompts ${older}
+    order by created_at desc, prompt_id desc limit ${page.limit + 1}`.execute(db)
+  const cut = cutPage(rows, page.limit, (last) => [last.created_at, last.prompt_id])
+  const prompts = cut.rows.map(({ error, error_code, ...row }) => ({
+    ...row,
+    error: presentError({ error, error_code }),
+  }))
+  return { prompts, next: cut.next }
+}
+
+interface PromptRow extends Omit<Prompt, 'error'> {
+  error: string | null
+  error_code: string | null
+}
+
+/** Older rows have no code. */
+function presentError(row: { error: string | null; error_code: string | null }): PromptError | null {
+  return row.error === null ? null : { code: row.error_code ?? 'prompt_failed', message: row.error }
+}

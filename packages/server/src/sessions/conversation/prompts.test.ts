@@ -1,0 +1,315 @@
+/** Prompts as a resource, turns that fail, and a session whose agent left the default branch. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import type { Message, Prompt, Session } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { buildApp } from '../../app.ts'
+import type { TestReply } from '../../testing.ts'
+import { makeSessionApp, readEvents, type RunningSession, secondServer, type SessionApp, until } from '../testing.ts'
+
+interface Prompted {
+  prompt_id: string
+  status: string
+  error?: { code: string; message: string }
+  code?: string
+}
+
+let app: SessionApp
+beforeAll(async () => {
+  app = await makeSessionApp({ files: { 'README.md': 'hello\n', '.svc/runtime/agents/house.md': 'Be brief.\n' } })
+}, 120_000)
+afterAll(() => app.close())
+afterEach(() => {
+  delete app.driver.options.refuse
+  delete app.driver.options.onPrompt
+  delete app.driver.options.bootMs
+})
+
+const prompt = (sessionId: string, text: string) =>
+  app.request<Prompted>('POST', app.path(sessionId, 'prompt'), { body: { text } })
+const promptsOf = async (sessionId: string) =>
+  (await app.request<{ prompts: Prompt[] }>('GET', app.path(sessionId, 'prompts'))).body.prompts
+const messagesOf = async (sessionId: string) =>
+  (await app.request<{ messages: Message[] }>('GET', app.path(sessionId, 'transcript'))).body.messages
+const idleAgain = (session: Session) =>
+  until('the turn is over', async () => {
+    const { body } = await app.request<Session>('GET', `${app.path(session.session_id)}?include=activity`)
+    return body.is_busy === false && app.deps.sessions.turnOf(session.session_id) === 'idle'
+  })
+const failureOf = (session: Session) =>
+  until('the session says why its turn failed', async () => (await app.session(session.session_id)).last_turn_error)
+
+describe('the prompts of a session', () => {
+  test('are listed newest first and by pages, with the first prompt and what became of each', async () => {
+    const session = await app.running({ initial_prompt: 'Begin' })
+    const sent = [await prompt(session.session_id, 'one'), await prompt(session.session_id, 'two')]
+    expect(await promptsOf(session.session_id)).toEqual(
+      [
+        { prompt_id: sent[1]!.body.prompt_id, text: 'two' },
+        { prompt_id: sent[0]!.body.prompt_id, text: 'one' },
+        { prompt_id: session.session_id, text: 'Begin' },
+      ].map((each) => ({
+        ...each,
+        ...{ status: 'delivered', error: null, created_by: app.owner.user_id, attachments: [] },
+        ...{ created_at: expect.any(String), settled_at: expect.any(String) },
+      })),
+    )
+    const seen: string[] = []
+    for (let next: string | null = `${app.path(session.session_id, 'prompts')}?limit=2`; next !== null;) {
+      const page: TestReply<{ prompts: Prompt[] }> = await app.request('GET', next)
+      seen.push(...page.body.prompts.map(({ text }) => text))
+      next = /<([^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? null
+    }
+    expect(seen).toEqual(['two', 'one', 'Begin'])
+    expect((await app.request('GET', `${app.path(session.session_id, 'prompts')}?cursor=x`)).status).toBe(400)
+  })
+
+  test('that wait show no secret to people, on no server', async () => {
+    const secret = 'another-secret-of-the-project'
+    await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
+      body: { name: 'TYPED', value: secret },
+    })
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: `Begin with ${secret}.` })
+    await prompt(body.session_id, `Go on with ${secret}.`)
+    const other = await secondServer(app)
+    const elsewhere = await other.request('GET', app.path(body.session_id, 'prompts'))
+    for (const shown of [JSON.stringify(await promptsOf(body.session_id)), JSON.stringify(elsewhere.body)]) {
+      expect(shown).not.toContain(secret)
+      expect(shown).toContain('Go on with [redacted TYPED].')
+    }
+    await other.close()
+  })
+
+  test('wait while the session starts, the first one too', async () => {
+    app.driver.options.bootMs = 60_000
+    const { body } = await app.create({ initial_prompt: 'Begin' })
+    expect((await prompt(body.session_id, 'and then')).body).toMatchObject({ status: 'accepted' })
+    expect(
+      (await promptsOf(body.session_id)).map(({ text, status, settled_at }) => [text, status, settled_at]),
+    ).toEqual([
+      ['and then', 'accepted', null],
+      ['Begin', 'accepted', null],
+    ])
+  })
+
+  test('show none of the secrets of the session, whether they wait, failed or were delivered', async () => {
+    const secret = 'correct-horse-battery-staple'
+    const set = await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
+      body: { name: 'STAPLE', value: secret },
+    })
+    expect(set.status).toBe(200)
+    const session = await app.running({ initial_prompt: `Use ${secret}.` })
+    await prompt(session.session_id, `Again ${secret}.`)
+    app.driver.options.refuse = () => ({ code: 'runtime_failed', message: `It knows ${secret}.` })
+    await prompt(session.session_id, `Refused ${secret}.`)
+    app.driver.options.refuse = () => ({ code: 'runtime_booting', message: 'Not yet.' })
+    await prompt(session.session_id, `Waiting ${secret}.`)
+    const { text, body } = await app.request<{ prompts: Prompt[] }>('GET', app.path(session.session_id, 'prompts'))
+    expect(body.prompts.map(({ status }) => status)).toEqual(['accepted', 'failed', 'delivered', 'delivered'])
+    expect(text).not.toContain(secret)
+    expect((await app.request('GET', app.path(session.session_id, 'transcript'))).text).not.toContain(secret)
+  })
+
+  test('are taken back by an abort when the agent did not get them yet', async () => {
+    const session = await app.running()
+    app.driver.options.refuse = () => ({ code: 'runtime_booting', message: 'Not yet.' })
+    const { body } = await prompt(session.session_id, 'never mind')
+    expect(body.status).toBe('accepted')
+    expect((await app.request('POST', app.path(session.session_id, 'abort'))).status).toBe(200)
+    delete app.driver.options.refuse
+    await app.deps.sessions.deliverPrompts(session.session_id)
+    expect(await promptsOf(session.session_id)).toMatchObject([
+      { status: 'cancelled', error: { code: 'cancelled' }, settled_at: expect.any(String) },
+    ])
+    expect(await messagesOf(session.session_id)).toMatchObject([
+      { message_id: body.prompt_id, role: 'user', error: expect.stringContaining('Cancelled') },
+    ])
+    expect(app.driver.seen(session.sandbox!.sandbox_id)!.prompts).toEqual([])
+  })
+})
+
+describe('a prompt that the daemon refuses', () => {
+  test('answers with the reason, and stands in the conversation where it was written', async () => {
+    const session = await app.running()
+    await prompt(session.session_id, 'before')
+    await idleAgain(session)
+    app.driver.options.refuse = () => ({ code: 'agent_not_found', message: 'There is no agent called "x".' })
+    const { publicUrl } = app.deps.config
+    const events = readEvents(
+      await buildApp(app.deps).request(publicUrl + app.path(session.session_id, 'events'), {
+        headers: { host: new URL(publicUrl).host, authorization: `Bearer ${app.ownerToken}` },
+      }),
+    )
+    const { status, body } = await prompt(session.session_id, 'refused')
+    const error = { code: 'agent_not_found', message: 'There is no agent called "x".' }
+    expect([status, body]).toEqual([202, { prompt_id: expect.any(String), status: 'failed', error }])
+    delete app.driver.options.refuse
+    await prompt(session.session_id, 'after')
+    await idleAgain(session)
+    expect((await promptsOf(session.session_id)).map((each) => [each.text, each.status, each.error])).toEqual([
+      ['after', 'delivered', null],
+      ['refused', 'failed', error],
+      ['before', 'delivered', null],
+    ])
+    const texts = (await messagesOf(session.session_id)).map(({ role, error, parts: [part] }) => [
+      ...[role, part?.type === 'text' ? part.text : null, error],
+    ])
+    expect(texts).toEqual([
+      ['user', 'before', null],
+      ['assistant', 'before', null],
+      ['user', 'refused', error.message],
+      ['user', 'after', null],
+      ['assistant', 'after', null],
+    ])
+    await events.find(
+      'the prompt with its reason',
+      (event) =>
+        event.type === 'message' &&
+        event.message.message_id === body.prompt_id &&
+        event.message.error === error.message,
+    )
+    await events.close()
+  })
+})
+
+describe('a turn that fails', () => {
+  const failing = async (session: RunningSession, reason = 'The model is away.') => {
+    app.driver.options.onPrompt = () => Promise.reject(new Error(reason))
+    await prompt(session.session_id, 'try')
+    return failureOf(session)
+  }
+
+  test('keeps its reason on the session until a turn succeeds, and in the transcript for good', async () => {
+    const session = await app.running()
+    expect((await app.session(session.session_id)).last_turn_error).toBeNull()
+    expect(await failing(session)).toEqual({
+      code: 'turn_failed',
+      message: 'The model is away.',
+      at: expect.any(String),
+    })
+    delete app.driver.options.onPrompt
+    await prompt(session.session_id, 'again')
+    await until('it succeeds', async () => (await app.session(session.session_id)).last_turn_error === null)
+    expect((await messagesOf(session.session_id)).map(({ error }) => error)).toContain('The model is away.')
+
+    await failing(session)
+    await app.request('POST', app.path(session.session_id, 'stop'))
+    expect((await app.session(session.session_id)).last_turn_error?.message).toBe('The model is away.')
+    expect((await messagesOf(session.session_id)).at(-1)?.error).toBe('The model is away.')
+  })
+
+  test('stays as it was when the next one is aborted', async () => {
+    const session = await app.running()
+    await failing(session)
+    app.driver.options.onPrompt = () => new Promise(() => {})
+    await prompt(session.session_id, 'long')
+    await until('it is at work', () => app.driver.seen(session.sandbox!.sandbox_id)!.prompts.length === 2)
+    await app.request('POST', app.path(session.session_id, 'abort'))
+    await idleAgain(session)
+    expect((await app.session(session.session_id)).last_turn_error?.message).toBe('The model is away.')
+  })
+
+  test('because its sandbox ended keeps that reason', async () => {
+    const session = await app.running()
+    app.driver.options.onPrompt = () => new Promise(() => {})
+    await prompt(session.session_id, 'work')
+    await until('the answer began', async () => (await messagesOf(session.session_id)).length === 2)
+    await app.driver.crash(session.sandbox!.sandbox_id, 'It ran out of memory.')
+    const failed = await app.reaches(session.session_id, 'failed')
+    expect(failed.last_turn_error).toMatchObject({ code: 'sandbox_ended', message: 'It ran out of memory.' })
+    expect((await messagesOf(session.session_id)).at(-1)?.error).toBe('It ran out of memory.')
+  })
+})
+
+describe('a session whose agent left the default branch', () => {
+  const withoutAgent = async () => {
+    await commit(app.repo, 'main', {
+      '.svc/runtime/agents/house.md': 'Be brief.\n',
+      '.svc/runtime/agents/other.md': 'Be kind.\n',
+    })
+    const session = await app.running({ agent_name: 'house' })
+    await commit(app.repo, 'main', { '.svc/runtime/agents/house.md': null })
+    return session
+  }
+  const restart = (sessionId: string, body?: object) =>
+    app.request<Session & { code: string; error: string; hint: string; agents: string[] }>(
+      'POST',
+      app.path(sessionId, 'restart'),
+      body === undefined ? {} : { body },
+    )
+
+  test('is not woken by a prompt, which fails with the reason and the way out', async () => {
+    const session = await withoutAgent()
+    await app.request('POST', app.path(session.session_id, 'stop'))
+    const { status, body } = await prompt(session.session_id, 'wake up')
+    expect([status, body.status, body.error?.code]).toEqual([202, 'failed', 'agent_not_found'])
+    expect(body.error?.message).toContain('"house" is not on the default branch')
+    expect(body.error?.message).toContain('(build, plan, other)')
+    expect(body.error?.message).toContain(`svc sessions restart ${session.session_id.slice(0, 8)} --agent build`)
+    expect(await app.session(session.session_id)).toMatchObject({ status: 'stopped', sandbox: { generation: 1 } })
+    expect(await promptsOf(session.session_id)).toMatchObject([
+      { prompt_id: body.prompt_id, text: 'wake up', status: 'failed', error: body.error },
+    ])
+    expect(await messagesOf(session.session_id)).toMatchObject([
+      { message_id: body.prompt_id, role: 'user', error: body.error!.message, parts: [{ text: 'wake up' }] },
+    ])
+  })
+
+  test('keeps no secret of a prompt that fails, on a server that does not know the session either', async () => {
+    const secret = 'a-third-secret-of-the-project'
+    await app.request('POST', `/v1/projects/${app.project.project_id}/secrets`, {
+      body: { name: 'THIRD', value: secret },
+    })
+    const session = await withoutAgent()
+    await app.request('POST', app.path(session.session_id, 'stop'))
+    const other = await secondServer(app)
+    const body = { text: `Use ${secret}.` }
+    const refused = await other.request<Prompted>('POST', app.path(session.session_id, 'prompt'), { body })
+    expect(refused.body).toMatchObject({ status: 'failed' })
+    const rows = await app.deps.db
+      .selectFrom('session_prompts')
+      .select('text')
+      .where('session_id', '=', session.session_id)
+      .execute()
+    const seen = [rows, await promptsOf(session.session_id), await messagesOf(session.session_id)]
+    expect(JSON.stringify(seen)).not.toContain(secret)
+    expect(JSON.stringify(seen)).toContain('Use [redacted THIRD].')
+    await other.close()
+  })
+
+  test('is restarted with another agent, and until then its sandbox is left alone', async () => {
+    const session = await withoutAgent()
+    const refused = await restart(session.session_id)
+    expect([refused.status, refused.body.code]).toEqual([400, 'agent_not_found'])
+    expect(refused.body.agents).toEqual(['build', 'plan', 'other'])
+    expect(refused.body.hint).toContain(`svc sessions restart ${session.session_id.slice(0, 8)} --agent build`)
+    expect((await restart(session.session_id, { agent: 'nobody' })).body.code).toBe('agent_not_found')
+    expect(await app.driver.find(session.sandbox!.sandbox_id)).not.toBeNull()
+
+    expect((await restart(session.session_id, { agent: 'other' })).body).toMatchObject({ agent_name: 'other' })
+    const again = await app.reaches(session.session_id, 'running')
+    expect(app.driver.seen(again.sandbox!.sandbox_id)!.spec.env).toMatchObject({ SVC_AGENT_NAME: 'other' })
+    expect((await prompt(session.session_id, 'hello')).body.status).not.toBe('failed')
+  })
+
+  test.each([[null], ['default']])('takes %p as the default agent', async (agent) => {
+    const session = await withoutAgent()
+    expect((await restart(session.session_id, { agent })).body).toMatchObject({
+      status: 'provisioning',
+      agent_name: 'build',
+    })
+    await app.reaches(session.session_id, 'running')
+  })
+})
+
+test.each([
+  ['prompt', { text: 'x', attachements: [] }, 'attachements; did you mean attachments?'],
+  ['prompt', { text: 'x', attachments: [{ name: 'a', content_base64: '', path: '/etc' }] }, 'path.'],
+  ['restart', { agnet: 'house' }, 'agnet; did you mean agent?'],
+  ['refresh', { agent: 'house' }, 'agent.'],
+])('%s refuses %j, whose unknown field would be dropped', async (verb, body, words) => {
+  const session = await app.running()
+  const sent = await app.request<{ error: string }>('POST', app.path(session.session_id, verb), { body })
+  expect([sent.status, sent.body.error]).toEqual([400, `The request body has an unknown field: ${words}`])
+  expect(await promptsOf(session.session_id)).toEqual([])
+})

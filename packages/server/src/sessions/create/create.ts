@@ -1,0 +1,242 @@
+import { planLimits, ServiceError } from '@svc/contract'
+import type { Repository } from '@svc/git'
+import { readManifestAt } from '../../projects/manifest.ts'
+import { openRepository } from '../../projects/repository.ts'
+import { holdLiveProject, type ProjectRow } from '../../projects/store.ts'
+import { redactorFor } from '../../secrets/redactor-for.ts'
+import { recordAudit } from '../../audit/record.ts'
+import { boundSession, type Caller } from '../../auth/actor.ts'
+import { notFound } from '../../auth/allow.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { requireDiskRoom } from '../../storage/disk-watch.ts'
+import '../../failpoint.ts'
+import { agentNamed, requireAgent } from '../agents.ts'
+import { requireModelChoice } from '../../model-catalog/require-model.ts'
+import { auditOf } from '../audit.ts'
+import { requireAttachmentQuota } from '../attachments/ingest.ts'
+import { insertAttachments, type StoredAttachment } from '../attachments/store.ts'
+import { baseTip, cutSessionBranch } from './branch.ts'
+import { hashOfRequest, refuseBranch, sessionOfChosenId, sessionIdTaken } from './chosen-id.ts'
+import { lockChosenId } from '../store.ts'
+import { countAgentStart, parentageOf, requireDescendantSlot } from '../descendant-store.ts'
+import { requireSessionStorage } from '../storage-quota.ts'
+import {
+  countLiveLocked,
+  deleteSessionRow,
+  findSessionRequestedAs,
+  getSession,
+  insertSession,
+  type SessionWithSandbox,
+} from '../store.ts'
+import { insertPrompt } from '../conversation/prompt-store.ts'
+import { adoptWarm } from '../warm/claim.ts'
+import type { InForce } from '../refresh/in-force.ts'
+import { inForceAt } from '../refresh/runtime-files.ts'
+import { planWarm, type WarmPlan } from '../warm/plan.ts'
+import { takeWarm } from '../warm/store.ts'
+
+interface CreateSession {
+  name?: string | undefined
+  agent_name?: string | undefined
+  base_ref?: string | undefined
+  initial_prompt?: string | undefined
+  attachments?: StoredAttachment[]
+  model?: string | undefined
+  metadata?: object | undefined
+  /** Chosen by the caller. Such a session takes no warm sandbox, which has its own session id. */
+  session_id?: string | undefined
+  branch_already_created?: boolean | undefined
+}
+
+type CreateDeps = Pick<
+  Deps,
+  'db' | 'config' | 'disk' | 'keyring' | 'redaction' | 'now' | 'log' | 'newId' | 'instanceId' | 'sessions' | 'warm'
+>
+
+interface NewSession extends CreateSession {
+  project: ProjectRow
+  caller: Caller
+  sessionId: string
+  /** The parent session, for callers that are not bound to it, such as triggers. */
+  parentSessionId?: string | null
+  /** A further limit of the caller. Runs while the account is locked, so that its counts are exact. */
+  requireMore?: (trx: DbOrTransaction) => Promise<void>
+}
+
+/** What the repository decides about a new session. */
+interface Choices {
+  agentName: string
+  model: string | null
+  plan: WarmPlan | null
+  inForce: InForce | null
+  promptName: string | null
+}
+
+/**
+ * Inserts the row before it creates the branch. A refused branch deletes the row again; after a crash in between, the
+ * reconciler creates the branch.
+ */
+export async function createSession(deps: CreateDeps, input: NewSession): Promise<SessionWithSandbox> {
+  const { project, caller, session_id: chosen, attachments = [] } = input
+  const plannedId = chosen ?? input.sessionId
+  const find = () =>
+    chosen === undefined
+      ? findSessionRequestedAs(deps.db, project.project_id, plannedId)
+      : sessionOfChosenId(deps, chosen, input)
+  const earlier = await find()
+  if (earlier !== null) return earlier
+  await requireSessionStorage(deps, project)
+  await requireAttachmentQuota(deps, project, plannedId, attachments)
+  const repository = await openRepository(deps, project)
+  const sha = await baseTip(repository, input.base_ref ?? project.default_branch)
+  const isCut = input.branch_already_created === true
+  const refusal = chosen === undefined ? null : await refuseBranch(repository, { branch: chosen, isThere: isCut })
+  if (refusal !== null) {
+    // Another request may have created the session and its branch meanwhile.
+    const madeSince = await find()
+    if (madeSince !== null) return madeSince
+    throw refusal
+  }
+  const choices = await choose(deps, repository, input, sha)
+  await failpoint('session.create.before_row')
+  const row = await deps.db.transaction().execute((trx) => insert(deps, trx, input, { ...choices, plannedId, sha }))
+  if (row === null) return (await find()) ?? gone()
+  const { sessionId, isWarm } = row
+  await failpoint('session.create.after_row')
+  try {
+    if (!isCut) await cutSessionBranch(deps, repository, { branch: sessionId, sha })
+  } catch (error) {
+    await deps.db.transaction().execute((trx) => deleteSessionRow(trx, sessionId, caller.actor))
+    throw error
+  }
+  await failpoint('session.create.after_branch')
+  if (isWarm) deps.sessions.expectClaim(sessionId, sha)
+  return (await getSession(deps.db, project.project_id, sessionId)) ?? gone()
+}
+
+/**
+ * Agents, skills and the manifest come from the default branch, whatever the base branch: only its content was merged by a
+ * person.
+ */
+async function choose(deps: CreateDeps, repository: Repository, input: NewSession, sha: string): Promise<Choices> {
+  const { project, base_ref: baseRef = project.default_branch } = input
+  const agentName = agentNamed(input.agent_name)
+  const commit = baseRef === project.default_branch ? sha : await baseTip(repository, project.default_branch)
+  const manifest = await readManifestAt(repository, commit)
+  const agent = await requireAgent(repository, { sha: commit, configDir: manifest.runtime.config_dir, agentName })
+  const model = input.model ?? agent.model ?? manifest.runtime.model ?? null
+  await requireModelChoice(deps, {
+    model,
+    from: input.model ? 'the session' : agent.model ? `the agent ${agentName}` : 'svc.toml ([runtime] model)',
+    needed: Boolean(input.initial_prompt?.trim()),
+  })
+  const canBeWarm = input.session_id === undefined && deps.warm.isOn
+  const plan = canBeWarm ? await planWarm(deps, repository, { project, commit, model }) : null
+  const inForce = plan === null ? null : await inForceAt(repository, plan.commit, plan.manifest)
+  const promptName =
+    input.name === undefined ? await nameFromPrompt(deps, project, input.initial_prompt, input.caller) : null
+  return { agentName, model, plan, inForce, promptName }
+}
+
+/** Null when another request used the chosen id meanwhile. */
+async function insert(
+  deps: CreateDeps,
+  trx: DbOrTransaction,
+  input: NewSession,
+  { plannedId, sha, agentName, model, plan, inForce, promptName }: Choices & { plannedId: string; sha: string },
+): Promise<{ sessionId: string; isWarm: boolean } | null> {
+  const { project, caller, session_id: chosen, attachments = [], initial_prompt = null } = input
+  const { project_id, account_id } = project
+  if (!(await holdLiveProject(trx, project_id))) throw notFound('project')
+  if (chosen !== undefined && !(await lockChosenId(trx, chosen))) return null
+  const parentage = await parentageOf(trx, project, input.parentSessionId ?? boundSession(caller.actor))
+  await requireSessionSlot(deps, trx, account_id)
+  await requireDescendantSlot(trx, { session_id: plannedId, ...project, ...parentage })
+  await countAgentStart(trx, { ...project, ...parentage })
+  await input.requireMore?.(trx)
+  const wanted = { projectId: project_id, instanceId: deps.instanceId, commit: sha }
+  const warm = plan === null ? null : await takeWarm(trx, { ...wanted, fingerprint: plan.fingerprint })
+  const sessionId = warm?.session_id ?? plannedId
+  const base_ref = input.base_ref ?? project.default_branch
+  await insertSession(
+    trx,
+    {
+      session_id: sessionId,
+      account_id,
+      project_id,
+      name: input.name ?? promptName ?? `Session ${sessionId.slice(0, 8)}`,
+      branch_name: sessionId,
+      base_ref,
+      agent_name: agentName,
+      model,
+      status: 'provisioning',
+      initial_prompt: attachments.length === 0 ? initial_prompt : null,
+      created_by: caller.actor.user_id,
+      metadata: JSON.stringify(input.metadata ?? {}),
+      asked_as: warm === null ? null : plannedId,
+      request_sha256: chosen === undefined ? null : hashOfRequest(input),
+      ...(warm === null ? {} : { next_sandbox_id: warm.sandbox_id }),
+      ...parentage,
+    },
+    caller.actor,
+  )
+  if (attachments.length > 0) await insertFirstPrompt(trx, { ...input, sessionId, attachments })
+  if (warm !== null && inForce !== null) await adoptWarm(deps, trx, { warm, caller, inForce })
+  const after = { base_ref, agent_name: agentName, model: input.model ?? null }
+  await recordAudit(trx, caller, auditOf({ ...project, session_id: sessionId }, 'create', { after }))
+  return { sessionId, isWarm: warm !== null }
+}
+
+function gone(): never {
+  throw new ServiceError('conflict', 'The session was deleted while it was being created.')
+}
+
+/** A prompt with attachments does not fit in the boot environment, so it is delivered like later prompts. */
+async function insertFirstPrompt(
+  trx: DbOrTransaction,
+  input: CreateSession & { caller: Caller; sessionId: string; attachments: StoredAttachment[] },
+): Promise<void> {
+  const of = { session_id: input.sessionId, prompt_id: input.sessionId }
+  const isNew = await insertPrompt(trx, {
+    ...of,
+    text: input.initial_prompt ?? '',
+    status: 'accepted',
+    created_by: input.caller.actor.user_id,
+  })
+  if (!isNew) throw sessionIdTaken()
+  await insertAttachments(trx, of, input.attachments)
+}
+
+/** Throws at the limit of live sessions. Locks the account until the transaction ends. */
+export async function requireSessionSlot(
+  deps: Pick<Deps, 'config' | 'disk'>,
+  trx: DbOrTransaction,
+  accountId: string,
+): Promise<void> {
+  requireDiskRoom(deps)
+  const { active, plan } = await countLiveLocked(trx, accountId)
+  const limit = deps.config.sessionLimit ?? planLimits[plan]
+  if (limit === null || active < limit) return
+  throw new ServiceError('concurrent_session_limit', `${active} of ${limit} sessions are live, so no more can start.`, {
+    hint: 'Stop one with `svc sessions stop <id>`, or wait until one is idle.',
+    detail: { limit, active_sessions: active },
+  })
+}
+
+/**
+ * The first line of the prompt, redacted. An agent that starts a session reads its name, so the secrets of the agent's own
+ * session are redacted too.
+ */
+async function nameFromPrompt(
+  deps: CreateDeps,
+  project: ProjectRow,
+  prompt: string | undefined,
+  author: Caller,
+): Promise<string | null> {
+  if (prompt === undefined || prompt.trim() === '') return null
+  const redactor = await redactorFor(deps, project, author)
+  const line = redactor.text(prompt).trim().split('\n')[0]?.trim()
+  if (!line) return null
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`
+}

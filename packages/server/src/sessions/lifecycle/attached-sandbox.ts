@@ -1,0 +1,40 @@
+import type { Deps } from '../../deps.ts'
+import type { Redactor } from '../../redaction/redaction.ts'
+import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
+import { sandboxKey } from '../../sandboxes/key.ts'
+import { Follower, type RuntimeEvents } from '../conversation/follow.ts'
+import type { SessionWithSandbox } from '../store.ts'
+import { WipWatch } from '../unfinished-work/watch.ts'
+
+/** A running sandbox of this server, which follows its conversation and saves its unfinished work. */
+export interface AttachedSandbox {
+  daemon: DaemonAddress
+  /** When the driver first did not find it, without an exit reason yet, in milliseconds of the epoch. */
+  missingSince: number | null
+  redactor: Redactor
+  follower: Follower
+  wip: WipWatch
+}
+
+export function attachSandbox(
+  deps: Omit<Deps, 'sessions'>,
+  session: SessionWithSandbox,
+  input: { daemonSocket: string; sandboxId: string; runtimeSessionId: string | null; firstPrompt: string | null },
+  on: RuntimeEvents & { saveStateChanged: () => void },
+): AttachedSandbox {
+  const { session_id: sessionId, generation, created_at, created_by } = session
+  const { daemonSocket: socket, sandboxId, runtimeSessionId, firstPrompt: text } = input
+  const daemon = { socket, sandboxKey: sandboxKey(deps, sandboxId), sessionId, generation }
+  const redactor = deps.redaction.of(sessionId)
+  const follower = new Follower(deps, daemon, {
+    redactor,
+    userId: created_by ?? '',
+    runtimeSessionId,
+    turn: text === null ? 'idle' : 'busy',
+    prompt: text === null ? null : { prompt_id: sessionId, created_at, attachments: [], text },
+    on,
+  })
+  const wip = new WipWatch(deps, daemon, on.saveStateChanged)
+  follower.start()
+  return { daemon, missingSince: null, redactor, follower, wip }
+}

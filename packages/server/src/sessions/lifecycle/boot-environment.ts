@@ -1,0 +1,76 @@
+import { type BootEnvironment, daemonPort, modelGatewayPath, relayPort, scriptedModelName } from '@svc/contract'
+import { defaultModel, type ModelCatalog, shapeOfModel } from '../../model-catalog/catalog.ts'
+import type { ProjectRow } from '../../projects/store.ts'
+import type { SandboxKeys } from './credentials.ts'
+import type { SessionRow } from '../store.ts'
+import type { SandboxRow } from '../../sandboxes/store.ts'
+
+/** Inside a sandbox the API is on loopback; the relay of the daemon forwards to this server. */
+export const apiUrlInSandbox = `http://127.0.0.1:${relayPort}/v1`
+
+/** The variables of the platform in a sandbox. Secrets of the project cannot replace them. */
+export function bootEnvironment(input: {
+  project: ProjectRow
+  session: Pick<SessionRow, 'session_id' | 'branch_name'> & SessionChoices
+  sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+  keys: SandboxKeys
+  secretNames: string[]
+  configDir: string
+  /** `[runtime] command`. */
+  runtimeCommand: string[] | null
+  /** Null selects the default model. */
+  model: string | null
+  models: ModelCatalog
+}): BootEnvironment {
+  const { project, session, sandbox, keys, model, models } = input
+  return {
+    SVC_PROJECT_ID: project.project_id,
+    SVC_SESSION_ID: session.session_id,
+    SVC_BRANCH_NAME: session.branch_name,
+    SVC_HEAD_REF: session.branch_name,
+    SVC_REPO_URL: `${apiUrlInSandbox}/projects/${project.project_id}/git`,
+    SVC_DEFAULT_BRANCH: project.default_branch,
+    SVC_SERVICE_PORT: String(daemonPort),
+    SVC_API_URL: apiUrlInSandbox,
+    ...chosenEnvironment(session),
+    SVC_PROJECT_AUTO_CLONE: '1',
+    SVC_PROJECT_SECRET_NAMES: input.secretNames.join(','),
+    SVC_PROJECT_SECRETS_REVISION: String(project.secrets_revision),
+    SVC_TOKEN: keys.serviceKey,
+    SVC_CLI_TOKEN: keys.projectToken,
+    SVC_EXECUTOR_TOKEN: keys.projectToken,
+    ...modelEnvironment(models, { key: keys.modelKey, model }),
+    SVC_SANDBOX_GENERATION: String(sandbox.generation),
+    SVC_CONFIG_DIR: input.configDir,
+    ...(input.runtimeCommand === null ? {} : { SVC_RUNTIME_COMMAND: JSON.stringify(input.runtimeCommand) }),
+  }
+}
+
+type SessionChoices = Pick<SessionRow, 'base_ref' | 'agent_name' | 'initial_prompt' | 'initial_prompt_delivered_at'>
+
+/** The choices of the user who creates the session. A warm sandbox receives them when it is claimed. */
+export function chosenEnvironment(session: SessionChoices) {
+  const prompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
+  return {
+    SVC_BASE_REF: session.base_ref,
+    SVC_AGENT_NAME: session.agent_name,
+    ...(prompt === null ? {} : { SVC_INITIAL_PROMPT: prompt, SVC_BOOTSTRAP_RUNTIME_SESSION: '1' as const }),
+  }
+}
+
+/** The gateway is the only provider of the runtime. It is set even without a model, which may be configured later. */
+export function modelEnvironment(models: ModelCatalog, { key, model }: { key: string; model: string | null }) {
+  const url = `${apiUrlInSandbox}${modelGatewayPath.slice('/v1'.length)}`
+  const isMessages = model !== scriptedModelName && shapeOfModel(models, model) === 'anthropic'
+  const runs = model ?? defaultModel(models)
+  const shapes = models.names.map((name) => [name, shapeOfModel(models, name)])
+  return {
+    ...(runs === null ? {} : { SVC_RUNTIME_MODEL: runs }),
+    SVC_LLM_API_KEY: key,
+    SVC_LLM_BASE_URL: url,
+    SVC_ALT_API_KEY: key,
+    SVC_ALT_URL: url,
+    ...(isMessages ? { SVC_LLM_SHAPE: 'anthropic' as const } : {}),
+    ...(shapes.length > 1 ? { SVC_LLM_MODELS: JSON.stringify(Object.fromEntries(shapes)) } : {}),
+  }
+}

@@ -1,0 +1,111 @@
+/** The credentials of a sandbox generation: service key, project token, model key, and short-lived git credentials. */
+import { base62, cloneCredentialPrefix, makeToken, modelKeyPrefix } from '@svc/contract'
+import { sha256, unauthenticated } from '../../auth/credentials.ts'
+import type { SandboxActor } from '../../auth/actor.ts'
+import type { DbOrTransaction } from '../../db/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { sandboxKey } from '../../sandboxes/key.ts'
+import { insertToken } from '../../tokens/store.ts'
+import { lockSession, type SessionRow } from '../store.ts'
+import { holdsServiceKey, insertCredential, type SandboxRow } from '../../sandboxes/store.ts'
+
+const cloneCredentialMinutes = 15
+
+export interface SandboxKeys {
+  serviceKey: string
+  projectToken: string
+  modelKey: string
+}
+
+export function namesOfKeys(keys: SandboxKeys): Record<string, string> {
+  return { SVC_TOKEN: keys.serviceKey, SVC_CLI_TOKEN: keys.projectToken, SVC_LLM_API_KEY: keys.modelKey }
+}
+
+export async function mintSandboxKeys(
+  deps: Pick<Deps, 'keyring' | 'newId' | 'randomBytes'>,
+  trx: DbOrTransaction,
+  input: {
+    session: Pick<SessionRow, 'session_id' | 'project_id'>
+    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+    userId: string
+  },
+): Promise<SandboxKeys> {
+  const keys = makeSandboxKeys(deps, input.sandbox.sandbox_id)
+  await activateSandboxKeys(deps, trx, {
+    ...input,
+    service: sha256(keys.serviceKey),
+    token: sha256(keys.projectToken),
+    model: sha256(keys.modelKey),
+  })
+  return keys
+}
+
+/** Keys without rows, which the server does not accept yet. */
+export function makeSandboxKeys(deps: Pick<Deps, 'keyring' | 'randomBytes'>, sandboxId: string): SandboxKeys {
+  return {
+    serviceKey: sandboxKey(deps, sandboxId),
+    projectToken: makeToken(deps.randomBytes),
+    modelKey: modelKeyPrefix + base62(40, deps.randomBytes),
+  }
+}
+
+/** Inserts the rows that make the keys of a sandbox valid, for the user of its session. */
+export async function activateSandboxKeys(
+  deps: Pick<Deps, 'newId'>,
+  trx: DbOrTransaction,
+  input: {
+    session: Pick<SessionRow, 'session_id' | 'project_id'>
+    sandbox: Pick<SandboxRow, 'sandbox_id' | 'generation'>
+    userId: string
+    service: Buffer
+    token: Buffer
+    model: Buffer
+  },
+): Promise<void> {
+  const { session, sandbox, userId } = input
+  const of = {
+    project_id: session.project_id,
+    session_id: session.session_id,
+    sandbox_id: sandbox.sandbox_id,
+    generation: sandbox.generation,
+    user_id: userId,
+  }
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'service', sha256: input.service })
+  await insertCredential(trx, { ...of, credential_id: deps.newId(), kind: 'model', sha256: input.model })
+  await insertToken(trx, {
+    token_id: deps.newId(),
+    sha256: input.token,
+    name: `session ${session.session_id.slice(0, 8)}`,
+    user_id: userId,
+    project_id: session.project_id,
+    session_id: session.session_id,
+    generation: sandbox.generation,
+    // Without `minted_by` and an expiry: the token that created the session may end earlier (docs/decisions/0029).
+  })
+}
+
+/** A git credential for one sandbox generation, valid for 15 minutes, which may write only the session branch. */
+export async function mintCloneCredential(
+  deps: Pick<Deps, 'db' | 'newId' | 'randomBytes' | 'now'>,
+  actor: SandboxActor,
+): Promise<{ token: string; expires_at: string }> {
+  const token = cloneCredentialPrefix + base62(40, deps.randomBytes)
+  const expiresAt = new Date(deps.now().getTime() + cloneCredentialMinutes * 60_000)
+  await deps.db.transaction().execute(async (trx) => {
+    await lockSession(trx, actor.session_id, 'share')
+    // Stopped after the request was authorized: a credential made now would outlive the stop.
+    if (!(await holdsServiceKey(trx, actor.sandbox_id))) throw unauthenticated('The sandbox of this key was stopped.')
+    await insertCredential(trx, {
+      credential_id: deps.newId(),
+      kind: 'clone',
+      sha256: sha256(token),
+      project_id: actor.project_id,
+      session_id: actor.session_id,
+      sandbox_id: actor.sandbox_id,
+      generation: actor.generation,
+      user_id: actor.user_id,
+      expires_at: expiresAt,
+    })
+  })
+  return { token, expires_at: expiresAt.toISOString() }
+}

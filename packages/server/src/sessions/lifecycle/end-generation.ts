@@ -1,0 +1,25 @@
+/** Ends one generation of a session: its tokens, its credentials, its sandboxes and the open questions of its agent. */
+import type { DbOrTransaction } from '../../db/schema.ts'
+import { endSandboxes, revokeSandboxCredentials } from '../../sandboxes/store.ts'
+import { revokeTokensOfSession } from '../../tokens/store.ts'
+import { reconcileQuestions } from '../questions/store.ts'
+import { lockSession } from '../store.ts'
+
+export const unansweredReason = 'The session ended before the question was answered.'
+
+/** Locks the session first, so that no credential is issued between the revocation and the commit. */
+export async function revokeCredentials(trx: DbOrTransaction, sessionId: string, at: Date): Promise<void> {
+  await lockSession(trx, sessionId, 'update')
+  await revokeTokensOfSession(trx, sessionId, at)
+  await revokeSandboxCredentials(trx, sessionId, at)
+}
+
+export async function endGeneration(
+  trx: DbOrTransaction,
+  sessionId: string,
+  end: { status: 'stopped' | 'error'; error: string | null; at: Date },
+): Promise<void> {
+  await revokeCredentials(trx, sessionId, end.at)
+  await endSandboxes(trx, sessionId, end.status, end.error)
+  await reconcileQuestions(trx, { sessionId }, { status: 'expired', reason: unansweredReason })
+}

@@ -1,0 +1,57 @@
+/** Delivers the accepted prompts of a session to its sandbox. */
+import type { Deps } from '../../deps.ts'
+import { abortRun } from '../../sandboxes/daemon-client.ts'
+import { deliverPrompt } from '../attachments/deliver.ts'
+import { type AcceptedPrompt, acceptedPrompts, finishPrompt, type PromptError } from '../conversation/prompt-store.ts'
+import type { AttachedSandbox } from './attached-sandbox.ts'
+
+type DeliveryDeps = Pick<Deps, 'db' | 'feed' | 'log' | 'now' | 'warm'>
+
+/** The codes of a daemon are not trusted. */
+const promptErrorCode = /^[a-z_]{1,50}$/
+
+/** Delivers in order. A prompt that the daemon cannot take yet stays accepted. */
+export async function deliverPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
+  const { daemon, follower, redactor } = attached
+  const { sessionId } = daemon
+  for (const prompt of await acceptedPrompts(deps.db, sessionId)) {
+    deps.warm.isNeeded()
+    const begins = follower.beginTurn(prompt)
+    const outcome = await deliverPrompt(deps, daemon, prompt)
+    if (outcome.kind === 'ok') {
+      follower.adopt(outcome.value.runtime_session_id)
+      // A prompt that was cancelled meanwhile must not run.
+      if (!(await finish(deps, attached, prompt, 'delivered', null))) await abortRun(daemon, {})
+      follower.promptFinished()
+    } else if (outcome.kind === 'refused' && outcome.code !== 'runtime_booting') {
+      const code = promptErrorCode.test(outcome.code) ? outcome.code : 'prompt_failed'
+      const failure = { code, message: redactor.text(outcome.reason) }
+      // Before the end of the turn, so that a reader knows which prompt failed.
+      await finish(deps, attached, prompt, 'failed', failure)
+      if (begins) follower.failTurn(failure)
+      else deps.feed.publish(sessionId, { type: 'turn', status: 'error', error: failure.message })
+    } else {
+      deps.log.info({ session_id: sessionId, reason: outcome.reason }, 'the daemon cannot take a prompt yet')
+      return
+    }
+  }
+}
+
+export async function cancelPrompts(deps: DeliveryDeps, attached: AttachedSandbox): Promise<void> {
+  const reason = { code: 'cancelled', message: 'Cancelled before the agent received it.' }
+  for (const prompt of await acceptedPrompts(deps.db, attached.daemon.sessionId))
+    await finish(deps, attached, prompt, 'cancelled', reason)
+}
+
+async function finish(
+  deps: DeliveryDeps,
+  { redactor, follower }: AttachedSandbox,
+  prompt: AcceptedPrompt,
+  status: 'delivered' | 'failed' | 'cancelled',
+  error: PromptError | null,
+): Promise<boolean> {
+  const result = { status, text: redactor.text(prompt.text), error, at: deps.now() }
+  const isFinished = await finishPrompt(deps.db, prompt.prompt_id, result)
+  if (isFinished && error !== null) await follower.failPrompt(prompt, error.message)
+  return isFinished
+}

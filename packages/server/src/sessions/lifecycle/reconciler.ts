@@ -1,0 +1,392 @@
+/** Moves sessions to their wanted state. All of its state is in the database, so any run continues where another one ended. */
+import { availableParallelism } from 'node:os'
+import { SandboxError } from '@svc/sandbox'
+import { isUuid } from '../../auth/allow.ts'
+import type { Deps, SessionRunner } from '../../deps.ts'
+import '../../failpoint.ts'
+import { sandboxKey } from '../../sandboxes/key.ts'
+import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
+import { BootQueue } from '../../sandboxes/boot-queue.ts'
+import { setSessionError } from '../activity-store.ts'
+import type { Follower } from '../conversation/follow.ts'
+import { acceptedPrompts } from '../conversation/prompt-store.ts'
+import { failureReason } from '../../sandboxes/failure-reason.ts'
+import type { WipWatch } from '../unfinished-work/watch.ts'
+import { type AttachedSandbox, attachSandbox } from './attached-sandbox.ts'
+import { cancelPrompts, deliverPrompts } from './prompt-delivery.ts'
+import { ClaimedElsewhere, provision } from './provision.ts'
+import { claimWarm } from '../warm/claim.ts'
+import {
+  beginGeneration,
+  getSessionById,
+  lockSession,
+  moveSession,
+  type SessionWithSandbox,
+  updateSession,
+} from '../store.ts'
+import { presentSession } from '../present.ts'
+import { isRunElsewhere, liveSandboxes, sandboxesOf, type SandboxRow, updateSandbox } from '../../sandboxes/store.ts'
+import { endGeneration, unansweredReason } from './end-generation.ts'
+
+const starting = 'the session was starting'
+/** A session that loses this many sandboxes within this time has failed. */
+const lostMax = 3
+const lostWithinMs = 10 * 60_000
+/** How long a driver may take to report why a sandbox ended. */
+const exitReportMs = 15_000
+
+export class SessionReconciler implements SessionRunner {
+  readonly #deps: Omit<Deps, 'sessions'>
+  readonly #attached = new Map<string, AttachedSandbox>()
+  readonly #provisioning = new Map<string, { sandboxId: string; abort: AbortController }>()
+  /** Sessions whose stop was requested after their last reconciliation read the row. */
+  readonly #interrupted = new Set<string>()
+  readonly #boots = new BootQueue(2 * availableParallelism())
+  /** Sessions that took a warm sandbox, with the commit of their branch. */
+  readonly #claims = new Map<string, string>()
+  readonly #running = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(deps: Omit<Deps, 'sessions'>) {
+    this.#deps = deps
+    deps.metrics.boots.set('sessions', this.#boots)
+    deps.sandboxes?.onExit(({ sandboxId, reason }) => this.#onExit(sandboxId, reason))
+  }
+
+  enqueue(sessionId: string): void {
+    const work = this.reconcile(sessionId).catch((error: unknown) =>
+      this.#deps.log.error({ err: error, session_id: sessionId }, 'reconciling a session failed; retrying'),
+    )
+    const tracked: Promise<void> = work.then(() => void this.#running.delete(tracked))
+    this.#running.add(tracked)
+  }
+
+  /** Moves a session to running, stopped or failed. Calls for one session run one at a time. */
+  reconcile(sessionId: string): Promise<void> {
+    return this.#deps.localLocks.run(`session ${sessionId}`, () => this.#reconcile(sessionId))
+  }
+
+  /** Aborts a running start, so that a stop need not wait for it. */
+  interrupt(sessionId: string): void {
+    this.#interrupted.add(sessionId)
+    const why = new SandboxError('aborted', 'The session was stopped while it was starting.')
+    this.#provisioning.get(sessionId)?.abort.abort(why)
+  }
+
+  /** The session has a warm sandbox of this server, so its start claims that one instead of booting. */
+  expectClaim(sessionId: string, commit: string): void {
+    this.#claims.set(sessionId, commit)
+  }
+
+  turnOf(sessionId: string): 'busy' | 'idle' {
+    return this.followerOf(sessionId)?.turn ?? 'idle'
+  }
+
+  followerOf(sessionId: string): Follower | undefined {
+    return this.#attached.get(sessionId)?.follower
+  }
+
+  daemonOf(sessionId: string): DaemonAddress | null {
+    return this.#attached.get(sessionId)?.daemon ?? null
+  }
+
+  daemons(): DaemonAddress[] {
+    return [...this.#attached.values()].map(({ daemon }) => daemon)
+  }
+
+  /** Saves the unfinished work of the session. Null unless this server runs the sandbox. */
+  wipOf(sessionId: string): WipWatch | null {
+    return this.#attached.get(sessionId)?.wip ?? null
+  }
+
+  async deliverPrompts(sessionId: string): Promise<void> {
+    await this.#deps.localLocks.run(`prompts ${sessionId}`, async () => {
+      const attached = this.#attached.get(sessionId)
+      if (attached !== undefined) await deliverPrompts(this.#deps, attached)
+    })
+  }
+
+  async cancelPrompts(sessionId: string): Promise<void> {
+    const attached = this.#attached.get(sessionId)
+    if (attached !== undefined) await cancelPrompts(this.#deps, attached)
+  }
+
+  /** Delivers answers to the agent. Answers that it does not accept now are delivered later. */
+  async deliverAnswers(sessionId: string): Promise<void> {
+    const questions = this.#attached.get(sessionId)?.follower.questions
+    if (questions !== undefined) await this.#deps.localLocks.run(`answers ${sessionId}`, () => questions.deliver())
+  }
+
+  /** Ends every sandbox of this server, because none outlives it. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const [sessionId] of this.#provisioning) this.interrupt(sessionId)
+    await Promise.all(this.#running)
+    await this.#deps.warm.close()
+    await Promise.all([...this.#attached.keys()].map((sessionId) => this.#release(sessionId)))
+    for (const sandbox of (await this.#deps.sandboxes?.list()) ?? [])
+      await this.#deps.sandboxes?.stop(sandbox.sandboxId)
+  }
+
+  async #reconcile(sessionId: string): Promise<void> {
+    this.#interrupted.delete(sessionId)
+    const session = await getSessionById(this.#deps.db, sessionId)
+    if (session === null) return
+    if (session.status !== 'provisioning' && session.status !== 'running') return
+    if (session.desired === 'stopped') return this.#stopAsRequested(session)
+    const { instanceId, heartbeat } = this.#deps
+    const staleSeconds = heartbeat.deadAfterSeconds()
+    if (await isRunElsewhere(this.#deps.db, session, { instanceId, staleSeconds })) return
+    if (session.status === 'running') return this.#checkRunning(session)
+    return this.#start(session)
+  }
+
+  async #start(session: SessionWithSandbox): Promise<void> {
+    const { sandboxes } = this.#deps
+    if (sandboxes === null)
+      return this.#fail(session, 'This server was started without a sandbox driver (SVC_SANDBOX_DRIVER=none).')
+    const commit = this.#claims.get(session.session_id)
+    this.#claims.delete(session.session_id)
+    if (session.sandbox !== null && commit !== undefined)
+      return this.#provision(session, { sandboxId: session.sandbox.sandbox_id, commit })
+    if (session.sandbox !== null) {
+      const lost = this.#lostLately(await sandboxesOf(this.#deps.db, session.session_id))
+      if (lost >= lostMax) return this.#fail(session, `The start was interrupted ${lost} times.`)
+      await this.#beginAgain(session)
+      const again = await getSessionById(this.#deps.db, session.session_id)
+      return again === null ? undefined : this.#provision(again)
+    }
+    return this.#provision(session)
+  }
+
+  async #provision(session: SessionWithSandbox, warm: { sandboxId: string; commit: string } | null = null) {
+    const { db, log } = this.#deps
+    const driver = this.#deps.sandboxes
+    if (driver === null || this.#closed) return
+    const sandboxId = warm?.sandboxId ?? session.next_sandbox_id
+    const abort = new AbortController()
+    this.#provisioning.set(session.session_id, { sandboxId, abort })
+    if (this.#interrupted.has(session.session_id)) this.interrupt(session.session_id)
+    if (warm === null) this.#deps.warm.startBegins()
+    else this.#deps.warm.isNeeded()
+    try {
+      const { sandbox, runtimeSessionId } =
+        warm === null
+          ? await this.#boots.run(abort.signal, () => provision(this.#deps, driver, session, sandboxId, abort.signal))
+          : await claimWarm(this.#deps, driver, session, warm)
+      const firstPrompt = session.initial_prompt_delivered_at === null ? session.initial_prompt : null
+      const begins = firstPrompt !== null
+      const becameRunning = await db.transaction().execute(async (trx) => {
+        await updateSandbox(trx, sandboxId, { status: 'active' })
+        if (firstPrompt !== null)
+          await updateSession(trx, session.session_id, {
+            initial_prompt: this.#deps.redaction.of(session.session_id).text(firstPrompt),
+            initial_prompt_delivered_at: this.#deps.now().toISOString(),
+          })
+        return moveSession(trx, {
+          sessionId: session.session_id,
+          generation: session.generation,
+          from: ['provisioning'],
+          to: 'running',
+          error: null,
+          isBusy: begins,
+        })
+      })
+      if (!becameRunning) throw new SandboxError('aborted', 'The session was changed while it was starting.')
+      // The sandbox may have ended since it was ready, and its exit is reported only once.
+      abort.signal.throwIfAborted()
+      this.#attach(session, { daemonSocket: sandbox.daemonSocket, sandboxId, runtimeSessionId, firstPrompt })
+      log.info({ session_id: session.session_id, sandbox_id: sandboxId }, 'a session is running')
+      await this.#announce(session.session_id)
+      await this.deliverPrompts(session.session_id)
+    } catch (error) {
+      // Another server makes the sandbox of this generation under the same id.
+      if (error instanceof ClaimedElsewhere) return
+      const memory = await driver.memoryTrouble(sandboxId)
+      await driver.stop(sandboxId)
+      // A closing server leaves the session as it is, for the next server.
+      if (this.#closed) return
+      const current = await getSessionById(db, session.session_id)
+      if (current === null) return
+      if (current.desired === 'stopped') return await this.#stopAsRequested(current)
+      if (warm !== null) return await this.#startCold(session, error)
+      log.warn({ err: error, session_id: session.session_id }, 'starting a session failed')
+      await this.#fail(session, failureReason(error, starting, memory))
+    } finally {
+      if (warm === null) this.#deps.warm.startEnds()
+      this.#provisioning.delete(session.session_id)
+    }
+  }
+
+  async #startCold(session: SessionWithSandbox, cause: unknown): Promise<void> {
+    this.#deps.log.warn({ err: cause, session_id: session.session_id }, 'claiming a warm sandbox failed')
+    await this.#beginAgain(session, failureReason(cause, starting))
+    this.enqueue(session.session_id)
+  }
+
+  #attach(session: SessionWithSandbox, input: Parameters<typeof attachSandbox>[2]): void {
+    const { session_id: sessionId } = session
+    const announce = () => this.#record(sessionId, () => this.#announce(sessionId))
+    const attached = attachSandbox(this.#deps, session, input, {
+      trouble: (error) => this.#record(sessionId, () => this.#recordTrouble(session, error)),
+      givenUp: (reason) => this.#onExit(input.sandboxId, reason),
+      turnStored: announce,
+      saveStateChanged: announce,
+    })
+    this.#attached.set(sessionId, attached)
+  }
+
+  async #recordTrouble(session: SessionWithSandbox, given: string | null): Promise<void> {
+    const error = given === null ? null : this.#deps.redaction.of(session.session_id).text(given)
+    if (await setSessionError(this.#deps.db, session.session_id, session.generation, error))
+      await this.#announce(session.session_id)
+  }
+
+  async #checkRunning(session: SessionWithSandbox): Promise<void> {
+    const { sandbox } = session
+    const attached = this.#attached.get(session.session_id)
+    if (sandbox !== null && attached !== undefined) {
+      if (await this.#deps.sandboxes?.find(sandbox.sandbox_id)) return
+      // The driver reports the reason soon (`#onExit`). Ending the session here would lose it.
+      attached.missingSince ??= Date.now()
+      if (Date.now() - attached.missingSince < exitReportMs) return
+    }
+    const rows = await sandboxesOf(this.#deps.db, session.session_id)
+    const current = rows.find((row) => row.generation === session.generation)
+    const isOurs = current?.instance_id === this.#deps.instanceId
+    // The session restarts for accepted prompts, unless its sandboxes keep ending.
+    const hasPrompts = (await acceptedPrompts(this.#deps.db, session.session_id)).length > 0
+    if (hasPrompts && this.#lostLately(rows) < lostMax) {
+      await this.#release(session.session_id)
+      await this.#beginAgain(session)
+      this.enqueue(session.session_id)
+      return
+    }
+    if (isOurs) return this.#fail(session, current?.error ?? 'The sandbox ended by itself.')
+    return this.#stop(
+      session,
+      'The server that ran this sandbox stopped. Pushed work is on the branch; restart the session to continue.',
+    )
+  }
+
+  /** How many sandboxes ended other than by a stop, including the current one. */
+  #lostLately(rows: SandboxRow[]): number {
+    const since = this.#deps.now().getTime() - lostWithinMs
+    return rows.filter((row) => row.status !== 'stopped' && Date.parse(row.created_at) > since).length
+  }
+
+  /** Ends the sandbox before the row: after a crash in between, the next run finds the row and finishes. The other order leaks a sandbox. */
+  async #stop(session: SessionWithSandbox, reason: string | null): Promise<void> {
+    await this.#end(session, { to: 'stopped', sandbox: reason === null ? 'stopped' : 'error', reason })
+  }
+
+  /** The stop reason is not an error of the sandbox. */
+  async #stopAsRequested(session: SessionWithSandbox): Promise<void> {
+    await this.#end(session, { to: 'stopped', sandbox: 'stopped', reason: session.stop_reason })
+  }
+
+  async #fail(session: SessionWithSandbox, reason: string): Promise<void> {
+    await this.#end(session, { to: 'failed', sandbox: 'error', reason })
+  }
+
+  async #end(
+    session: SessionWithSandbox,
+    end: { to: 'stopped' | 'failed'; sandbox: 'stopped' | 'error'; reason: string | null },
+  ): Promise<void> {
+    const reason = end.reason === null ? null : this.#deps.redaction.of(session.session_id).text(end.reason)
+    await this.#endSandboxes(session.session_id)
+    await failpoint('session.reconcile.before_row')
+    await this.#deps.db.transaction().execute(async (trx) => {
+      const moved = await moveSession(trx, {
+        sessionId: session.session_id,
+        generation: session.generation,
+        from: ['provisioning', 'running'],
+        to: end.to,
+        error: reason,
+        desired: 'stopped',
+      })
+      // A later generation belongs to another server, as do its credentials and sandbox.
+      if (!moved) return
+      await endGeneration(trx, session.session_id, { status: end.sandbox, error: reason, at: this.#deps.now() })
+    })
+    await failpoint('session.reconcile.after_row')
+    await this.#announce(session.session_id)
+  }
+
+  async #beginAgain(session: SessionWithSandbox, reason = 'The server that ran this sandbox stopped.'): Promise<void> {
+    const error = this.#deps.redaction.of(session.session_id).text(reason)
+    await this.#endSandboxes(session.session_id)
+    await this.#deps.db.transaction().execute(async (trx) => {
+      const now = await lockSession(trx, session.session_id, 'update')
+      if (now?.generation !== session.generation) return
+      await endGeneration(trx, session.session_id, { status: 'error', error, at: this.#deps.now() })
+      await beginGeneration(trx, session.session_id)
+    })
+  }
+
+  async #endSandboxes(sessionId: string): Promise<void> {
+    await this.#release(sessionId)
+    for (const row of await sandboxesOf(this.#deps.db, sessionId)) await this.#deps.sandboxes?.stop(row.sandbox_id)
+  }
+
+  async #release(sessionId: string): Promise<void> {
+    const attached = this.#attached.get(sessionId)
+    this.#attached.delete(sessionId)
+    // Rejected questions end the turn, so that the last save is complete.
+    await attached?.follower.questions.reject(unansweredReason)
+    await attached?.wip.end()
+    await attached?.follower.stop()
+  }
+
+  async #announce(sessionId: string): Promise<void> {
+    const session = await getSessionById(this.#deps.db, sessionId)
+    if (session !== null)
+      this.#deps.feed.publish(sessionId, { type: 'session', session: presentSession(this.#deps.config, session) })
+  }
+
+  /** Ends sandboxes of this server whose session another server stopped. */
+  async endOrphans(): Promise<void> {
+    // Sandboxes of sessions are named by a UUID. Others belong to apps and checks.
+    const live = ((await this.#deps.sandboxes?.list()) ?? []).filter(({ sandboxId }) => isUuid(sandboxId))
+    const wanted = new Set(
+      await liveSandboxes(
+        this.#deps.db,
+        live.map(({ sandboxId }) => sandboxId),
+      ),
+    )
+    for (const { sandboxId } of live) {
+      if (wanted.has(sandboxId)) continue
+      for (const [sessionId, { daemon }] of this.#attached)
+        if (daemon.sandboxKey === sandboxKey(this.#deps, sandboxId)) await this.#release(sessionId)
+      await this.#deps.sandboxes?.stop(sandboxId)
+    }
+  }
+
+  #onExit(sandboxId: string, reason: string): void {
+    for (const starting of this.#provisioning.values())
+      if (starting.sandboxId === sandboxId) starting.abort.abort(new SandboxError('boot-failed', reason))
+    for (const [sessionId, { daemon, redactor, follower }] of this.#attached) {
+      if (sandboxKey(this.#deps, sandboxId) !== daemon.sandboxKey) continue
+      const message = redactor.text(reason)
+      this.#deps.log.warn({ session_id: sessionId, sandbox_id: sandboxId, reason }, 'a sandbox ended by itself')
+      // Under the lock of the session, so that a reconciliation finds either the reason or the attached sandbox.
+      const write = async () => {
+        if (this.#attached.get(sessionId)?.daemon !== daemon) return
+        if (follower.turn === 'busy') follower.failTurn({ code: 'sandbox_ended', message })
+        await this.#release(sessionId)
+        await this.#deps.sandboxes?.stop(sandboxId)
+        await updateSandbox(this.#deps.db, sandboxId, { error: message })
+      }
+      this.#record(sessionId, async () => {
+        await this.#deps.localLocks.run(`session ${sessionId}`, write)
+        this.enqueue(sessionId)
+      })
+    }
+  }
+
+  #record(sessionId: string, write: () => Promise<void>): void {
+    write().catch((error: unknown) =>
+      this.#deps.log.error({ err: error, session_id: sessionId }, 'recording the state of a sandbox failed'),
+    )
+  }
+}

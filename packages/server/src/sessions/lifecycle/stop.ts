@@ -1,0 +1,117 @@
+import { ServiceError, sessionMoves, type SessionStatus } from '@svc/contract'
+import { recordAudit } from '../../audit/record.ts'
+import { boundSession, type Caller } from '../../auth/actor.ts'
+import type { Deps } from '../../deps.ts'
+import '../../failpoint.ts'
+import { getProject } from '../../projects/store.ts'
+import { agentNamed, requireAgentToStart } from '../agents.ts'
+import { auditOf } from '../audit.ts'
+import { requireSessionSlot } from '../create/create.ts'
+import { countAgentStart, requireDescendantSlot } from '../descendant-store.ts'
+import {
+  beginGeneration,
+  deleteSessionRow,
+  getSessionById,
+  lockSession,
+  type SessionWithSandbox,
+  updateSession,
+} from '../store.ts'
+import { sandboxesOf } from '../../sandboxes/store.ts'
+import { endGeneration, revokeCredentials } from './end-generation.ts'
+
+type StopDeps = Pick<Deps, 'db' | 'sessions' | 'now' | 'config' | 'disk' | 'sandboxes'>
+type RestartDeps = StopDeps & Pick<Deps, 'keyring' | 'log'>
+
+interface OnSession {
+  session: SessionWithSandbox
+  caller: Caller
+}
+
+export async function stopSession(deps: StopDeps, { session, caller }: OnSession): Promise<SessionWithSandbox> {
+  await endSession(deps, { session, caller, action: 'stop' })
+  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+}
+
+/** Deletes the session, but not its branch and change requests. */
+export async function deleteSession(deps: StopDeps, { session, caller }: OnSession): Promise<void> {
+  await endSession(deps, { session, caller, action: null })
+  await failpoint('session.delete.before_row')
+  await deps.db.transaction().execute(async (trx) => {
+    await deleteSessionRow(trx, session.session_id, caller.actor)
+    await recordAudit(trx, caller, auditOf(session, 'delete'))
+  })
+  await failpoint('session.delete.after_row')
+}
+
+/** Starts a new generation from the current branch. `agent` selects another agent; null is the default agent. */
+export async function restartSession(
+  deps: RestartDeps,
+  { session, caller, agent }: OnSession & { agent?: string | null | undefined },
+): Promise<SessionWithSandbox> {
+  const from: readonly SessionStatus[] = sessionMoves.restart.from
+  if (!from.includes(session.status))
+    throw new ServiceError('conflict', `This session is ${session.status}, so it cannot be restarted now.`, {
+      detail: { status: session.status },
+    })
+  const agentName = agent === undefined ? session.agent_name : agentNamed(agent)
+  await requireAgentToStart(deps, session, agentName)
+  await failpoint('session.restart.before_row')
+  const isOther = agentName !== session.agent_name
+  const change = isOther ? { before: { agent: session.agent_name }, after: { agent: agentName } } : {}
+  const began = await startAgain(deps, { session, caller, agentName }, async (trx) =>
+    recordAudit(trx, caller, auditOf(session, 'restart', change)),
+  )
+  await failpoint('session.restart.after_row')
+  if (!began) throw new ServiceError('conflict', 'Another request restarted this session just now.')
+  deps.sessions.enqueue(session.session_id)
+  return (await getSessionById(deps.db, session.session_id)) ?? gone()
+}
+
+/** Ends the old generation and begins the next, unless another request did. `alongside` writes in the same transaction. */
+export async function startAgain(
+  deps: StopDeps,
+  { session, caller, agentName }: OnSession & { agentName?: string },
+  alongside: (trx: Parameters<typeof requireSessionSlot>[1]) => Promise<void>,
+): Promise<boolean> {
+  if (session.status === 'running') await endNow(deps, session)
+  return deps.db.transaction().execute(async (trx) => {
+    const now = await lockSession(trx, session.session_id, 'update')
+    if (now === null) return gone()
+    if (now.generation !== session.generation) return false
+    await requireSessionSlot(deps, trx, session.account_id)
+    await requireDescendantSlot(trx, session)
+    const project = boundSession(caller.actor) === null ? null : await getProject(trx, session.project_id)
+    if (project !== null) await countAgentStart(trx, { ...session, settings: project.settings })
+    await endGeneration(trx, session.session_id, { status: 'stopped', error: null, at: deps.now() })
+    if (agentName !== undefined) await updateSession(trx, session.session_id, { agent_name: agentName })
+    await beginGeneration(trx, session.session_id, caller.actor)
+    await alongside(trx)
+    return true
+  })
+}
+
+async function endNow(deps: StopDeps, session: SessionWithSandbox): Promise<void> {
+  await updateSession(deps.db, session.session_id, { desired: 'stopped' })
+  deps.sessions.interrupt(session.session_id)
+  await deps.sessions.reconcile(session.session_id)
+}
+
+async function endSession(deps: StopDeps, input: OnSession & { action: 'stop' | null }): Promise<void> {
+  const { session, caller, action } = input
+  await deps.db.transaction().execute(async (trx) => {
+    await updateSession(trx, session.session_id, { desired: 'stopped' })
+    // The credentials end at once, even if the sandbox takes longer.
+    await revokeCredentials(trx, session.session_id, deps.now())
+    if (action !== null) await recordAudit(trx, caller, auditOf(session, action))
+  })
+  await failpoint('session.stop.after_wish')
+  deps.sessions.interrupt(session.session_id)
+  await deps.sessions.reconcile(session.session_id)
+  await failpoint('session.stop.after_sandbox')
+  // A crash during the cleanup of a failed session can leave a sandbox.
+  for (const row of await sandboxesOf(deps.db, session.session_id)) await deps.sandboxes?.stop(row.sandbox_id)
+}
+
+function gone(): never {
+  throw new ServiceError('not_found', 'There is no such session.')
+}

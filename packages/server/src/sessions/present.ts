@@ -1,0 +1,57 @@
+import type { Session } from '@svc/contract'
+import type { Actor } from '../auth/actor.ts'
+import { controls } from '../auth/session-control.ts'
+import type { Config } from '../config.ts'
+import { liveStatuses, type SessionWithSandbox } from './store.ts'
+
+/** A session in a list. A reader without control of it sees no URL, errors or metadata. */
+export function presentInList(
+  config: Pick<Config, 'publicUrl'>,
+  actor: Actor,
+  row: SessionWithSandbox,
+  include?: 'activity',
+): Session {
+  const shown = presentSession(config, row, include)
+  return controls(actor, row)
+    ? shown
+    : { ...shown, sandbox_url: null, error: null, last_turn_error: null, refresh: null, metadata: {} }
+}
+
+export function presentSession(
+  config: Pick<Config, 'publicUrl'>,
+  row: SessionWithSandbox,
+  include?: 'activity',
+): Session {
+  return {
+    session_id: row.session_id,
+    account_id: row.account_id,
+    project_id: row.project_id,
+    name: row.name,
+    branch_name: row.branch_name,
+    base_ref: row.base_ref,
+    agent_name: row.agent_name,
+    model: row.model,
+    status: row.status,
+    error: row.error ?? row.unkept_work,
+    last_turn_error: row.last_turn_error,
+    sandbox_url: sandboxUrl(config, row),
+    sandbox: row.sandbox,
+    created_by: row.created_by,
+    parent_session_id: row.parent_session_id,
+    metadata: row.metadata as Session['metadata'],
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    last_active_at: row.last_active_at,
+    ...(include === 'activity' ? { is_busy: row.is_busy } : {}),
+    refresh: row.refresh,
+    waiting_for: row.is_waiting ? 'person' : null,
+  }
+}
+
+/** Available from the beginning of a start, because the id of the next sandbox is reserved. */
+function sandboxUrl({ publicUrl }: Pick<Config, 'publicUrl'>, row: SessionWithSandbox): string | null {
+  const { sandbox, next_sandbox_id: nextId } = row
+  const isAlive = sandbox === null || sandbox.status === 'active' || sandbox.status === 'provisioning'
+  if (!isAlive || !liveStatuses.includes(row.status)) return null
+  return `${publicUrl}/v1/sandboxes/${sandbox?.sandbox_id ?? nextId}`
+}

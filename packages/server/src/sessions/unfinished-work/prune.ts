@@ -1,0 +1,88 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  dropKeptRef,
+  listKeptWork,
+  missingObjects,
+  noteReplacedWork,
+  pruneReplacedWork,
+  type Repository,
+} from '@svc/git'
+import { withLock } from '../../db/lock.ts'
+import type { Deps } from '../../deps.ts'
+import { getProjectOrDeleted } from '../../projects/store.ts'
+import { deleteSnapshots, hasUnsavedWork, snapshotCommits } from './snapshot-store.ts'
+import { deletedBefore } from './store.ts'
+import { sessionOfWork, storeOf } from './wip.ts'
+
+/** Longer than a download of a bundle, or a git process that reuses its objects, may take. */
+const restMs = 86_400_000
+/** While a session has unsaved work for lack of space: as long as one request may last. */
+const shortRestMs = 3_600_000
+/** How long an operator can restore the work of a deleted session. */
+const graceMs = 30 * 86_400_000
+
+/**
+ * A job: removes snapshots that were replaced at least a day ago, and the work of sessions that were deleted thirty days
+ * ago. The newest snapshots of an existing session always stay.
+ */
+export async function pruneWip(
+  deps: Pick<Deps, 'db' | 'locks' | 'localLocks' | 'config' | 'now' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const projectId of await projectsWithStore(deps)) {
+    if (signal.aborted) return
+    const project = await getProjectOrDeleted(deps.db, projectId)
+    if (project === null) continue
+    const store = storeOf(deps, project)
+    try {
+      await withLock(deps, `prune ${projectId}`, async () => {
+        const dropped = await releaseDeleted(deps, projectId, store)
+        if (dropped > 0) deps.log.info({ project_id: projectId, dropped }, 'released the work of deleted sessions')
+        const rest = (await hasUnsavedWork(deps.db, projectId)) ? shortRestMs : restMs
+        const removed = await pruneReplacedWork(store, new Date(deps.now().getTime() - rest), signal)
+        await forgetGone(deps, projectId, store)
+        if (removed > 0) deps.log.info({ project_id: projectId, removed }, 'replaced snapshots were removed')
+      })
+    } catch (error) {
+      // The next run tries again.
+      deps.log.warn({ err: error, project_id: projectId }, 'removing replaced snapshots failed')
+    }
+  }
+}
+
+/** Stops counting snapshots whose objects were removed. */
+async function forgetGone(deps: Pick<Deps, 'db'>, projectId: string, store: Repository): Promise<void> {
+  const known = await snapshotCommits(deps.db, projectId)
+  if (known.length > 0) await deleteSnapshots(deps.db, projectId, await missingObjects(store, known))
+}
+
+/** Their objects are removed a day later, like those of any replaced snapshot. */
+async function releaseDeleted(deps: Pick<Deps, 'db' | 'now'>, projectId: string, store: Repository): Promise<number> {
+  const stored = await listKeptWork(store)
+  const sessionIds = [...new Set(stored.flatMap(({ name }) => sessionOfWork(name) ?? []))]
+  const before = new Date(deps.now().getTime() - graceMs)
+  const deleted = await deletedBefore(deps.db, { projectId, sessionIds, before })
+  const theirs = stored.filter(({ name }) => deleted.has(sessionOfWork(name) ?? ''))
+  // In this order, a crash in between only repeats the note.
+  await noteReplacedWork(
+    store,
+    theirs.map(({ commit }) => commit),
+    deps.now(),
+  )
+  for (const { name } of theirs) await dropKeptRef(store, name)
+  return theirs.length
+}
+
+/** Projects with a repository on disk, which may store work even without sessions. */
+export async function projectsWithStore(deps: Pick<Deps, 'config'>): Promise<string[]> {
+  const folders = ['repositories', 'mirrors'].map((name) => join(deps.config.dataDir, name))
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(whenAbsent)))
+  return [...new Set(names.flat().flatMap((name) => /^([0-9a-f-]{36})\.git$/.exec(name)?.[1] ?? []))]
+}
+
+/** The folder does not exist before the first project. */
+function whenAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
+}

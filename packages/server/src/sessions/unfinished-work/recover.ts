@@ -1,0 +1,74 @@
+import { ServiceError } from '@svc/contract'
+import { recordAudit } from '../../audit/record.ts'
+import type { Caller } from '../../auth/actor.ts'
+import type { Deps } from '../../deps.ts'
+import { auditOf } from '../audit.ts'
+import { recoverInSandbox } from '../../sandboxes/daemon-client.ts'
+import type { SessionWithSandbox } from '../store.ts'
+import { markRecovered, wipOf } from './store.ts'
+import { readWip } from './wip.ts'
+
+interface OnSession {
+  session: SessionWithSandbox
+  caller: Caller
+}
+
+export async function saveWipNow(
+  deps: Pick<Deps, 'config' | 'db' | 'sessions' | 'keyring' | 'log'>,
+  { session, caller }: OnSession,
+) {
+  const watch = deps.sessions.wipOf(session.session_id)
+  if (watch === null) throw notRunning(session, 'The last save is stored; `svc sessions recover` restores it.')
+  const outcome = await watch.saveNow()
+  if (outcome.kind === 'no-space') throw new ServiceError('quota_exceeded', outcome.reason)
+  if (outcome.kind === 'failed')
+    throw new ServiceError('unavailable', `Saving the work failed: ${outcome.reason}`, {
+      hint: 'The previous save is still stored.',
+    })
+  await recordAudit(deps.db, caller, auditOf(session, 'save'))
+  return readWip(deps, session)
+}
+
+/** Hides work that the caller recovered elsewhere. */
+export async function markWipRecovered(
+  deps: Pick<Deps, 'db' | 'now'>,
+  { session, caller, commit }: OnSession & { commit: string },
+) {
+  await deps.db.transaction().execute(async (trx) => {
+    await markRecovered(trx, session.session_id, commit, deps.now())
+    await recordAudit(trx, caller, auditOf(session, 'recovered', { after: { commit } }))
+  })
+}
+
+/** Recovers into the running sandbox, where the daemon applies the work as the agent. */
+export async function recoverWip(
+  deps: Pick<Deps, 'db' | 'sessions'>,
+  { session, caller }: OnSession,
+): Promise<{ ok: true; files: number }> {
+  const daemon = deps.sessions.daemonOf(session.session_id)
+  if (daemon === null) throw notRunning(session, `Start it first: svc sessions restart ${session.session_id}`)
+  if ((await wipOf(deps.db, session.session_id)).length === 0)
+    throw new ServiceError('not_found', 'This session has no unfinished work.')
+  const outcome = await recoverInSandbox(daemon, {})
+  if (outcome.kind === 'unavailable')
+    throw new ServiceError('unavailable', `The sandbox did not apply the work: ${outcome.reason}`, {
+      hint: 'The work is still stored: try again, or recover it into your own clone.',
+    })
+  if (outcome.kind === 'refused')
+    throw new ServiceError('conflict', outcome.reason, {
+      hint: 'Nothing was changed. `svc sessions recover <id> --branch <name>` puts the work on a branch in your own clone.',
+    })
+  await recordAudit(deps.db, caller, auditOf(session, 'recover', { after: { files: outcome.value.files } }))
+  return outcome.value
+}
+
+function notRunning(session: SessionWithSandbox, hint: string): ServiceError {
+  if (session.status === 'running')
+    return new ServiceError('unavailable', 'Another server runs the sandbox of this session.', {
+      hint: 'The last save is stored; `svc sessions recover` restores it into a clone.',
+    })
+  return new ServiceError('conflict', `This session is ${session.status}, so there is no sandbox to work with.`, {
+    hint,
+    detail: { status: session.status },
+  })
+}

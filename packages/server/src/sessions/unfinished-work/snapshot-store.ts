@@ -1,0 +1,76 @@
+/** All SQL on the sizes of stored snapshots of unfinished work. */
+import { sql } from 'kysely'
+import type { DbOrTransaction, NewRow } from '../../db/schema.ts'
+
+export async function insertSnapshot(db: DbOrTransaction, row: NewRow<'session_snapshots'>): Promise<void> {
+  await db
+    .insertInto('session_snapshots')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Includes deleted sessions while their objects are stored. */
+export async function unfinishedBytesOf(
+  db: DbOrTransaction,
+  projectId: string,
+  sessionId: string | null = null,
+): Promise<number> {
+  const of = db
+    .selectFrom('session_snapshots')
+    .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('bytes'), sql<number>`0`).as('bytes'))
+    .where('project_id', '=', projectId)
+  const row = await (sessionId === null ? of : of.where('session_id', '=', sessionId)).executeTakeFirstOrThrow()
+  return Number(row.bytes)
+}
+
+export async function snapshotCommits(db: DbOrTransaction, projectId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_snapshots')
+    .select('commit_sha')
+    .distinct()
+    .where('project_id', '=', projectId)
+    .execute()
+  return rows.map((row) => row.commit_sha)
+}
+
+export async function deleteSnapshots(db: DbOrTransaction, projectId: string, commits: string[]): Promise<void> {
+  if (commits.length === 0) return
+  await db
+    .deleteFrom('session_snapshots')
+    .where('project_id', '=', projectId)
+    .where('commit_sha', 'in', commits)
+    .execute()
+}
+
+/** Records why the newest work of a session is not saved; null clears it. False when nothing changed or another generation runs. */
+export async function setUnsavedWork(
+  db: DbOrTransaction,
+  of: { sessionId: string; generation: number },
+  reason: string | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('project_sessions')
+    .set({ unkept_work: reason, updated_at: new Date() })
+    .where((eb) => eb.and({ session_id: of.sessionId, generation: of.generation }))
+    .where(sql<boolean>`unkept_work is distinct from ${reason}`)
+    .executeTakeFirst()
+  if (reason !== null)
+    await sql`
+      update session_wip set notes = notes || jsonb_build_array(${reason}::text)
+      where session_id = ${of.sessionId} and generation = ${of.generation}
+        and not notes @> jsonb_build_array(${reason}::text)`.execute(db)
+  return numUpdatedRows > 0n
+}
+
+/** Whether a session of the project has unsaved work for lack of space. */
+export async function hasUnsavedWork(db: DbOrTransaction, projectId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('project_id', '=', projectId)
+    .where('unkept_work', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,82 @@
+/** All SQL on the saved work of sessions. Generations are the starts of a session. */
+import { sql } from 'kysely'
+import type { DbOrTransaction, NewRow, Row } from '../../db/schema.ts'
+
+export type WipRow = Row<'session_wip'>
+
+/** Newest generation first. */
+export async function wipOf(db: DbOrTransaction, sessionId: string): Promise<WipRow[]> {
+  return db
+    .selectFrom('session_wip')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .orderBy('generation', 'desc')
+    .execute()
+}
+
+export async function upsertWip(db: DbOrTransaction, row: NewRow<'session_wip'>): Promise<void> {
+  const { session_id: _, generation: __, ...rest } = row
+  await db
+    .insertInto('session_wip')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['session_id', 'generation']).doUpdateSet(rest))
+    .execute()
+}
+
+export async function deleteWip(db: DbOrTransaction, sessionId: string, generation: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('session_wip')
+    .where((eb) => eb.and({ session_id: sessionId, generation }))
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function markRecovered(db: DbOrTransaction, sessionId: string, commit: string, at: Date): Promise<void> {
+  await db
+    .updateTable('session_wip')
+    .set({ recovered_at: at })
+    .where((eb) => eb.and({ session_id: sessionId, commit_sha: commit }))
+    .execute()
+}
+
+/** The given sessions that the audit log shows as deleted by then. A missing row proves nothing after the restore of an older backup. */
+export async function deletedBefore(
+  db: DbOrTransaction,
+  of: { projectId: string; sessionIds: string[]; before: Date },
+): Promise<Set<string>> {
+  if (of.sessionIds.length === 0) return new Set()
+  const known = await db
+    .selectFrom('project_sessions')
+    .select('session_id')
+    .where('session_id', 'in', of.sessionIds)
+    .execute()
+  const isKnown = new Set(known.map((row) => row.session_id))
+  const unknown = of.sessionIds.filter((id) => !isKnown.has(id))
+  if (unknown.length === 0) return new Set()
+  const deleted = await db
+    .selectFrom('audit_events')
+    .select('object_id')
+    .where((eb) => eb.and({ project_id: of.projectId, action: 'session.delete' }))
+    .where('object_id', 'in', unknown)
+    .where(sql<boolean>`at < ${of.before}`)
+    .execute()
+  return new Set(deleted.map((row) => row.object_id))
+}
+
+const listMax = 1000
+
+/** One row per session: its newest work that was not recovered. */
+export async function wipOfProject(db: DbOrTransaction, projectId: string) {
+  return db
+    .selectFrom('session_wip')
+    .innerJoin('project_sessions', 'project_sessions.session_id', 'session_wip.session_id')
+    .distinctOn('session_wip.session_id')
+    .select(['session_wip.session_id', 'session_wip.saved_at', 'session_wip.files', 'session_wip.unpushed_commits'])
+    .select(['session_wip.base_sha', 'project_sessions.branch_name', 'project_sessions.base_ref'])
+    .where('project_sessions.project_id', '=', projectId)
+    .where('session_wip.recovered_at', 'is', null)
+    .orderBy('session_wip.session_id')
+    .orderBy('session_wip.generation', 'desc')
+    .limit(listMax)
+    .execute()
+}

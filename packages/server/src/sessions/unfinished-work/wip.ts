@@ -1,0 +1,273 @@
+/** Unfinished work: read from a sandbox, stored in the repository of the project, listed and restored. */
+import { ServiceError, sizeText } from '@svc/contract'
+import {
+  bundleWork,
+  dropKeptRef,
+  hasObjects,
+  isSha,
+  keepRef,
+  keepWork,
+  noteReplacedWork,
+  readKeptRef,
+  type Repository,
+} from '@svc/git'
+import type { Deps } from '../../deps.ts'
+import { quotasOf } from '../../projects/quotas.ts'
+import { managedDir, mirrorDir } from '../../projects/repository.ts'
+import { getProjectOrDeleted, getProject, type ProjectRow } from '../../projects/store.ts'
+import type { DaemonAddress } from '../../sandboxes/daemon-client.ts'
+import { requestWork, type WorkHead } from '../../sandboxes/daemon-work.ts'
+import { getSessionById, type SessionWithSandbox } from '../store.ts'
+import { insertSnapshot, setUnsavedWork, unfinishedBytesOf } from './snapshot-store.ts'
+import { branchesNow, pushedCommits, recount } from './unpushed.ts'
+import type { SaveOutcome } from './save-outcome.ts'
+import { deleteWip, upsertWip, type WipRow, wipOf, wipOfProject } from './store.ts'
+
+type WipDeps = Pick<Deps, 'db' | 'config' | 'disk' | 'keyring' | 'now' | 'log'>
+
+type ReadDeps = Pick<Deps, 'config' | 'db' | 'keyring' | 'log'>
+
+const megabyte = 1024 * 1024
+/** The limits of one file and of all changes since the last save. Beyond them the rest is saved, and a note lists what is missing. */
+const fileBytesMax = 100 * megabyte
+const changedBytesMax = 512 * megabyte
+/** Slightly more than the limit of changes, because random bytes do not compress. */
+const packBytesMax = 600 * megabyte
+/** How many earlier generations of a session keep their work. */
+const earlierMax = 5
+const haveMax = 200
+
+const refOf = (sessionId: string) => `wip/${sessionId}`
+const earlierRefOf = (row: WipRow) => `wip-earlier/${row.session_id}/${row.generation}`
+
+export function sessionOfWork(name: string): string | null {
+  return /^wip(?:-earlier)?\/([0-9a-f-]{36})(?:\/\d+)?$/.exec(name)?.[1] ?? null
+}
+
+/** The local repository without a remote, as stored work never reaches a git host. */
+export function storeOf(deps: Pick<Deps, 'config'>, project: ProjectRow): Repository {
+  const { project_id: id, managed } = project
+  return { dir: managed ? managedDir(deps, id) : mirrorDir(deps, id), remote: null }
+}
+
+/** The caller runs one save at a time. The last save before the sandbox ends may use twice the quota, so that no work is lost. */
+export async function saveWip(
+  deps: WipDeps,
+  daemon: DaemonAddress,
+  signal: AbortSignal,
+  { isLast = false }: { isLast?: boolean } = {},
+): Promise<SaveOutcome> {
+  const outcome = await save(deps, daemon, { signal, isLast })
+  if (outcome.kind === 'no-space') await setUnsavedWork(deps.db, daemon, outcome.reason)
+  else if (outcome.kind !== 'failed') await setUnsavedWork(deps.db, daemon, null)
+  return outcome
+}
+
+async function save(
+  deps: WipDeps,
+  daemon: DaemonAddress,
+  { signal, isLast }: { signal: AbortSignal; isLast: boolean },
+): Promise<SaveOutcome> {
+  const session = await getSessionById(deps.db, daemon.sessionId)
+  const project = session === null ? null : await getProjectOrDeleted(deps.db, session.project_id)
+  if (session === null || project === null) return { kind: 'failed', reason: 'The session was deleted.' }
+  const store = storeOf(deps, project)
+  const rows = await wipOf(deps.db, session.session_id)
+  const mine = rows.find((row) => row.generation === daemon.generation)
+  const have = mine !== undefined && (await hasObjects(store, [mine.commit_sha])) ? [mine.commit_sha] : []
+  const request = new AbortController()
+  const outcome = await requestWork(
+    daemon,
+    {
+      pushed: await pushedCommits(store, session, project),
+      have,
+      message: `Unfinished work of session ${session.session_id}`,
+      file_bytes_max: fileBytesMax,
+      bytes_max: changedBytesMax,
+    },
+    { bytesMax: packBytesMax, signal: AbortSignal.any([signal, request.signal]) },
+  )
+  if (outcome.kind !== 'ok') return { kind: 'failed', reason: outcome.reason }
+  const { head, pack } = outcome.value
+  if (head.commit === null) return nothingUnfinished(deps, store, daemon, rows)
+  // The last save has only seconds, so it does not ask the git host. Readers recount.
+  const count = isLast ? () => head.unpushed : await counterOf(deps, store, { project, session, head })
+  if (head.files === 0 && (await count()) === 0) {
+    request.abort()
+    return nothingUnfinished(deps, store, daemon, rows)
+  }
+  if (have.includes(head.commit)) {
+    await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
+    return { kind: 'saved', isNew: false }
+  }
+  const { project_id, session_id } = session
+  const space = await spaceFor(deps, { project, sessionId: session_id, isLast })
+  if (space.kind === 'none') return { kind: 'no-space', reason: space.reason }
+  for (const row of rows)
+    if (row.generation !== daemon.generation && row.recovered_at === null)
+      await keepRef(store, earlierRefOf(row), row.commit_sha)
+  const stored = await keepWork(store, {
+    name: refOf(session.session_id),
+    commit: head.commit,
+    pack,
+    bytesMax: space.bytes,
+    signal,
+  })
+  if (stored.kind === 'too-large') return { kind: 'no-space', reason: space.reason }
+  if (stored.kind === 'refused') return { kind: 'failed', reason: stored.reason }
+  await insertSnapshot(deps.db, { project_id, session_id, commit_sha: head.commit, bytes: stored.bytes })
+  await record(deps, daemon, { ...head, unpushed: await count() }, head.commit)
+  // Snapshots that can no longer be requested. The first save of a generation also replaces recovered ones.
+  const replaced = mine === undefined ? rows.filter((row) => row.recovered_at !== null) : [mine]
+  for (const row of rows.filter(({ generation }) => generation !== daemon.generation).slice(earlierMax)) {
+    await dropKeptRef(store, earlierRefOf(row))
+    await deleteWip(deps.db, row.session_id, row.generation)
+    replaced.push(row)
+  }
+  await noteReplacedWork(
+    store,
+    replaced.map((row) => row.commit_sha),
+    deps.now(),
+  )
+  return { kind: 'saved', isNew: true }
+}
+
+type Space = { kind: 'some'; bytes: number; reason: string } | { kind: 'none'; reason: string }
+
+/** The free space, with the message for a snapshot that does not fit. */
+async function spaceFor(
+  deps: WipDeps,
+  { project, sessionId, isLast }: { project: ProjectRow; sessionId: string; isLast: boolean },
+): Promise<Space> {
+  const unsaved = 'The newest unfinished work of this session is not saved: '
+  const advice =
+    'An earlier state is saved. Push the work or remove large files; until then the session does not stop when idle.'
+  if (deps.disk.isLow && !isLast)
+    return { kind: 'none', reason: `${unsaved}the disk of the server is almost full. ${advice}` }
+  const quota = quotasOf(deps.config, project).unfinishedWorkBytes
+  const used = await unfinishedBytesOf(deps.db, project.project_id, sessionId)
+  const bytes = Math.min(packBytesMax, quota * (isLast ? 2 : 1) - used)
+  const reason = `${unsaved}it does not fit. Saved work uses ${sizeText(used)} of ${sizeText(quota)}. ${advice}`
+  return bytes > 0 ? { kind: 'some', bytes, reason } : { kind: 'none', reason }
+}
+
+async function counterOf(
+  deps: WipDeps,
+  store: Repository,
+  { project, session, head }: { project: ProjectRow; session: SessionWithSandbox; head: WorkHead },
+): Promise<() => Promise<number>> {
+  if (head.unpushed === 0) return () => Promise.resolve(0)
+  const branches = await branchesNow(deps, store, project, [session])
+  const saved = { ...session, base_sha: head.base, unpushed_commits: head.unpushed }
+  return () => recount(store, saved, { project, branches })
+}
+
+/** Deletes the saved work of this generation. Work of earlier ones stays until it is recovered. */
+async function nothingUnfinished(
+  deps: WipDeps,
+  store: Repository,
+  daemon: DaemonAddress,
+  rows: WipRow[],
+): Promise<SaveOutcome> {
+  if (!(await deleteWip(deps.db, daemon.sessionId, daemon.generation))) return { kind: 'clean' }
+  const earlier = rows.find((row) => row.generation !== daemon.generation && row.recovered_at === null)
+  if (earlier === undefined) await dropKeptRef(store, refOf(daemon.sessionId))
+  else await keepRef(store, refOf(daemon.sessionId), earlier.commit_sha)
+  const mine = rows.filter((row) => row.generation === daemon.generation)
+  await noteReplacedWork(
+    store,
+    mine.map((row) => row.commit_sha),
+    deps.now(),
+  )
+  return { kind: 'clean' }
+}
+
+async function record(deps: WipDeps, daemon: DaemonAddress, head: WorkHead, commit: string): Promise<void> {
+  await upsertWip(deps.db, {
+    session_id: daemon.sessionId,
+    generation: daemon.generation,
+    commit_sha: commit,
+    base_sha: head.base,
+    files: head.files,
+    unpushed_commits: head.unpushed,
+    paths: JSON.stringify(head.paths),
+    notes: JSON.stringify(head.notes),
+    saved_at: deps.now(),
+    recovered_at: null,
+  })
+}
+
+export async function readWip(deps: ReadDeps, session: SessionWithSandbox) {
+  const rows = (await wipOf(deps.db, session.session_id)).filter((row) => row.recovered_at === null)
+  const { branch_name, base_ref } = session
+  const of = rows.map((row) => ({ ...row, branch_name, base_ref }))
+  const [newest, ...earlier] = await withCounts(deps, await getProject(deps.db, session.project_id), of)
+  const none = { saved_at: null, commit: null, base: null, files: 0, paths: [], unpushed_commits: 0, notes: [] }
+  return {
+    ...(newest === undefined ? { ...none, generation: null } : present(newest)),
+    earlier: earlier.map(present),
+  }
+}
+
+export async function listWip(deps: ReadDeps, project: ProjectRow) {
+  return withCounts(deps, project, await wipOfProject(deps.db, project.project_id))
+}
+
+/** Recounts unpushed commits, and omits work that was pushed since it was saved. */
+async function withCounts<
+  Row extends Pick<WipRow, 'base_sha' | 'unpushed_commits' | 'files'> & { branch_name: string; base_ref: string },
+>(deps: ReadDeps, project: ProjectRow | null, rows: Row[]): Promise<Row[]> {
+  const pending = rows.filter(({ unpushed_commits }) => unpushed_commits > 0)
+  if (project === null || pending.length === 0) return rows
+  const store = storeOf(deps, project)
+  const branches = await branchesNow(deps, store, project, pending)
+  const counted: Row[] = []
+  for (const row of rows) counted.push({ ...row, unpushed_commits: await recount(store, row, { project, branches }) })
+  return counted.filter((row, index) => row.files + row.unpushed_commits > 0 || rows[index]!.unpushed_commits === 0)
+}
+
+function present(row: WipRow) {
+  return {
+    generation: row.generation,
+    saved_at: row.saved_at,
+    commit: row.commit_sha,
+    base: row.base_sha,
+    files: row.files,
+    paths: row.paths,
+    unpushed_commits: row.unpushed_commits,
+    notes: row.notes,
+  }
+}
+
+/** A git bundle of the newest work, recovered or not, or of one generation. */
+export async function streamWip(
+  deps: WipDeps,
+  input: {
+    project: ProjectRow
+    sessionId: string
+    have?: string | undefined
+    generation?: number | undefined
+    signal: AbortSignal
+  },
+): Promise<Response> {
+  const store = storeOf(deps, input.project)
+  const rows = await wipOf(deps.db, input.sessionId)
+  const wanted = input.generation === undefined ? rows[0] : rows.find((row) => row.generation === input.generation)
+  if (wanted === undefined)
+    throw new ServiceError('not_found', 'This session has no unfinished work.', {
+      hint: 'Everything is committed and pushed, or nothing changed.',
+    })
+  const newest = (await readKeptRef(store, refOf(input.sessionId))) === wanted.commit_sha
+  const body = await bundleWork(store, {
+    name: newest ? refOf(input.sessionId) : earlierRefOf(wanted),
+    have: (input.have ?? '').split(',').filter(isSha).slice(0, haveMax),
+    signal: input.signal,
+  })
+  return new Response(body, {
+    headers: {
+      'content-type': 'application/x-git-bundle',
+      'cache-control': 'no-store',
+      'x-svc-commit': wanted.commit_sha,
+    },
+  })
+}

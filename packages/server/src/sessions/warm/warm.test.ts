@@ -1,0 +1,276 @@
+/** Sandboxes that wait for a session: claimed in an instant, worth nothing before, and never in the way of a session. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { randomUUID } from 'node:crypto'
+import type { Session } from '@svc/contract'
+import { commit } from '@svc/git/testing'
+import { sql } from 'kysely'
+import { reconcileSessions } from '../jobs.ts'
+import { sha256 } from '../../auth/credentials.ts'
+import { letDie, letLive, makeSessionApp, secondServer, type SessionApp, until } from '../testing.ts'
+import { warmOf, type WarmRow } from './store.ts'
+
+let app: SessionApp
+const configure = { warmSandboxes: { perProject: 1, inAll: 4 }, modelNames: ['another', 'm'] }
+const agent = '---\ndescription: helps\nmode: primary\n---\nYou are the house agent.\n'
+beforeAll(async () => {
+  app = await makeSessionApp({ configure, files: { 'README.md': 'hello\n', '.svc/runtime/agents/house.md': agent } })
+  // A project gets one once it was worked on.
+  await app.running()
+}, 120_000)
+beforeEach(() => letLive(app.deps))
+afterAll(() => app.close())
+
+const never = new AbortController().signal
+const rows = (of: Pick<SessionApp, 'deps'> = app) => warmOf(of.deps.db, of.deps.instanceId)
+/** The one that waits, once it is there. */
+const waiting = (of: Pick<SessionApp, 'deps'> = app, fits: (row: WarmRow) => boolean = () => true) =>
+  until('a sandbox waits', async () => {
+    await of.deps.warm.tend(never)
+    return (await rows(of)).find((row) => row.status === 'ready' && fits(row)) ?? null
+  })
+const valuesOf = (sandboxId: string) => app.driver.seen(sandboxId)!.spec.env
+const whoAmI = async (token: string) => (await app.request('GET', '/v1/token', { token })).status
+const gitAs = (password: string, path: string, project = app.project.project_id) =>
+  app.request('GET', `/v1/projects/${project}/git/${path}`, {
+    token: null,
+    headers: { authorization: `Basic ${btoa(`x-access-token:${password}`)}` },
+  })
+
+describe('a session that finds one waiting', () => {
+  test('takes its ids and values, which work from then on and not before', async () => {
+    const warm = await waiting()
+    const values = valuesOf(warm.sandbox_id)
+    expect(await whoAmI(values.SVC_CLI_TOKEN!)).toBe(401)
+    const credential = `/v1/projects/${app.project.project_id}/git/clone-credential`
+    const asSandbox = async () => (await app.request('GET', credential, { token: values.SVC_TOKEN! })).status
+    expect(await asSandbox()).toBe(401)
+    expect((await app.request<Session[]>('GET', app.path())).body.map((each) => each.session_id)).not.toContain(
+      warm.session_id,
+    )
+
+    const made = await app.create({ name: 'warm' })
+    expect([made.status, made.body.status, made.body.session_id]).toEqual([201, 'provisioning', warm.session_id])
+    expect(made.body.sandbox).toMatchObject({ sandbox_id: warm.sandbox_id, generation: 1 })
+    const running = await app.reaches(warm.session_id, 'running')
+    expect(running).toMatchObject({ branch_name: warm.session_id, sandbox: { status: 'active', generation: 1 } })
+    expect([await whoAmI(values.SVC_CLI_TOKEN!), await asSandbox()]).toEqual([200, 200])
+    const told = app.driver.seen(warm.sandbox_id)!.env
+    expect(told).toMatchObject({
+      SVC_SESSION_ID: warm.session_id,
+      SVC_BRANCH_NAME: warm.session_id,
+      SVC_BASE_REF: 'main',
+      SVC_AGENT_NAME: 'build',
+      SVC_SANDBOX_GENERATION: '1',
+    })
+    expect(Object.keys(told)).not.toContain('SVC_SANDBOX_WARM')
+    const { body } = await app.request<{ phases: { name: string }[] }>('GET', app.path(warm.session_id, 'timeline'))
+    expect(body.phases.map(({ name }) => name)).toEqual(['claim'])
+    const branches = await app.request<{ name: string }[]>('GET', `/v1/projects/${app.project.project_id}/branches`)
+    expect(JSON.stringify(branches.body)).toContain(warm.session_id)
+  })
+
+  test('takes none when its id is chosen, and the id of one that waits cannot be chosen', async () => {
+    const warm = await waiting()
+    expect((await app.create({ session_id: warm.session_id })).status).toBe(409)
+    const session_id = randomUUID()
+    expect((await app.create({ session_id })).body.session_id).toBe(session_id)
+    expect((await rows()).map((row) => row.session_id)).toContain(warm.session_id)
+    await app.reaches(session_id, 'running')
+    await app.request('DELETE', app.path(session_id))
+  })
+
+  test('loses the values with a restart, and with a stop', async () => {
+    const warm = await waiting()
+    const { SVC_CLI_TOKEN: token } = valuesOf(warm.sandbox_id)
+    const session = await app.running()
+    expect(session.session_id).toBe(warm.session_id)
+    expect((await app.request('POST', app.path(session.session_id, 'restart'))).status).toBe(202)
+    expect(await whoAmI(token!)).toBe(401)
+    const again = await app.reaches(session.session_id, 'running')
+    const next = valuesOf(again.sandbox!.sandbox_id)
+    expect([again.sandbox!.generation, await whoAmI(next.SVC_CLI_TOKEN!)]).toEqual([2, 200])
+    expect((await app.request('POST', app.path(session.session_id, 'stop'))).status).toBe(200)
+    expect(await whoAmI(next.SVC_CLI_TOKEN!)).toBe(401)
+  })
+
+  test('may have another base, agent and a first prompt', async () => {
+    await commit(app.repo, 'other', { 'other.txt': 'other\n' })
+    const warm = await waiting()
+    const made = await app.create({ base_ref: 'other', agent_name: 'house', initial_prompt: 'begin' })
+    expect(made.body.session_id).toBe(warm.session_id)
+    await app.reaches(warm.session_id, 'running')
+    expect(app.driver.seen(warm.sandbox_id)!.env).toMatchObject({
+      SVC_BASE_REF: 'other',
+      SVC_AGENT_NAME: 'house',
+      SVC_INITIAL_PROMPT: 'begin',
+      SVC_BOOTSTRAP_RUNTIME_SESSION: '1',
+    })
+    await until('the prompt is said', () => app.driver.seen(warm.sandbox_id)!.prompts.length === 1)
+  })
+
+  test('with the same Idempotency-Key is the same session', async () => {
+    const warm = await waiting()
+    const headers = { 'idempotency-key': 'warm-once' }
+    const [first, second] = [await app.create({}, { headers }), await app.create({}, { headers })]
+    expect([first.body.session_id, second.body.session_id]).toEqual([warm.session_id, warm.session_id])
+    // As after a crash between the row and the answer.
+    await sql`update idempotency_keys set status = null, body = null where key = 'warm-once'`.execute(app.deps.db)
+    const third = await app.create({}, { headers })
+    expect([third.status, third.body.session_id]).toEqual([201, warm.session_id])
+  })
+
+  test('with another model boots from nothing, and the next one waits with that model', async () => {
+    const warm = await waiting()
+    const session = await app.running({ model: 'svc/another' })
+    expect(session.session_id).not.toBe(warm.session_id)
+    const next = await waiting(app, (row) => row.sandbox_id !== warm.sandbox_id)
+    expect(valuesOf(next.sandbox_id).SVC_RUNTIME_MODEL).toBe('svc/another')
+    expect(await app.driver.find(warm.sandbox_id)).toBeNull()
+    await app.running()
+  })
+
+  test('that has died meanwhile boots from nothing, as the next generation', async () => {
+    const warm = await waiting()
+    const token = valuesOf(warm.sandbox_id).SVC_CLI_TOKEN!
+    // The sandbox ended without an exit event.
+    await app.driver.stop(warm.sandbox_id)
+    const made = await app.create()
+    expect(made.body.session_id).toBe(warm.session_id)
+    const session = await app.reaches(warm.session_id, 'running')
+    expect([session.sandbox!.generation, await whoAmI(token)]).toEqual([2, 401])
+  })
+
+  test('is one of many: twenty at once all run, and one sandbox is claimed once', async () => {
+    const warm = await waiting()
+    const made = await Promise.all(Array.from({ length: 20 }, () => app.create()))
+    expect(made.map((reply) => reply.status)).toEqual(Array(20).fill(201))
+    const ids = made.map((reply) => reply.body.session_id)
+    expect(new Set(ids).size).toBe(20)
+    expect(ids.filter((id) => id === warm.session_id)).toHaveLength(1)
+    for (const id of ids) await app.reaches(id, 'running')
+    for (const id of ids) await app.request('POST', app.path(id, 'stop'))
+  })
+})
+
+describe('what waits', () => {
+  test('reads its project while it fills, and nothing else; then that ends too', async () => {
+    const { project: other } = await app.managedProject()
+    const warm = await waiting()
+    const read = 'svc_read_'.padEnd(49, 'r')
+    await sql`update warm_sandboxes set read_sha256 = ${sha256(read)}, read_expires_at = now() + interval '1 minute'
+      where sandbox_id = ${warm.sandbox_id}`.execute(app.deps.db)
+    expect((await gitAs(read, 'info/refs?service=git-upload-pack')).status).toBe(200)
+    expect((await gitAs(read, 'info/refs?service=git-receive-pack')).status).toBe(403)
+    expect((await gitAs(read, 'info/refs?service=git-upload-pack', other.project_id)).status).toBe(403)
+    expect((await app.request('GET', '/v1/token', { token: read })).status).toBe(401)
+    await commit(app.repo, 'main', { 'README.md': 'moved\n' })
+    await waiting(app, (row) => row.commit_sha !== warm.commit_sha)
+    expect((await gitAs(read, 'info/refs?service=git-upload-pack')).status).toBe(401)
+  })
+
+  test('asks no model when it rehearses', async () => {
+    const warm = await waiting()
+    const body = { model: 'x', messages: [{ role: 'user', content: 'Say ok.' }] }
+    const token = valuesOf(warm.sandbox_id).SVC_LLM_API_KEY!
+    const reply = await app.request('POST', '/v1/llm/chat/completions', { token, body })
+    expect([reply.status, reply.body]).toMatchObject([200, { choices: [{ message: { content: 'ok' } }] }])
+    expect((await app.request('GET', '/v1/llm/models', { token })).status).toBe(401)
+  })
+
+  test('follows the base as it moves', async () => {
+    const warm = await waiting()
+    const tip = await commit(app.repo, 'main', { 'README.md': 'moved again\n' })
+    const moved = await waiting(app, (row) => row.commit_sha === tip)
+    expect(moved.sandbox_id).toBe(warm.sandbox_id)
+  })
+
+  test.each([
+    [
+      'a secret',
+      (a: SessionApp) =>
+        a.request('POST', `/v1/projects/${a.project.project_id}/secrets`, { body: { name: 'NEW', value: 'v' } }),
+    ],
+    ['an agent', (a: SessionApp) => commit(a.repo, 'main', { '.svc/runtime/agents/house.md': `${agent}\nMore.\n` })],
+    [
+      'the settings of the runtime',
+      (a: SessionApp) => commit(a.repo, 'main', { 'opencode.json': '{"permission": {"bash": "ask"}}\n' }),
+    ],
+    [
+      'the manifest',
+      (a: SessionApp) => commit(a.repo, 'main', { 'svc.toml': 'svc_version = 1\n[runtime]\nmodel = "svc/m"\n' }),
+    ],
+  ])('is made anew when %s changed', async (_, change) => {
+    const warm = await waiting()
+    await change(app)
+    // Not claimed by a session that wants what is new.
+    const session = await app.running()
+    expect(session.session_id).not.toBe(warm.session_id)
+    await waiting(app, (row) => row.sandbox_id !== warm.sandbox_id)
+    expect(await app.driver.find(warm.sandbox_id)).toBeNull()
+  })
+
+  test('is no session: it counts against no cap, and the sweep leaves it alone', async () => {
+    const capped = await makeSessionApp({ configure: { ...configure, sessionLimit: 2 } })
+    try {
+      await capped.running()
+      const warm = await waiting(capped)
+      await reconcileSessions(capped.deps)
+      expect(await capped.driver.find(warm.sandbox_id)).not.toBeNull()
+      const replies = await Promise.all(Array.from({ length: 30 }, () => capped.create()))
+      expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
+      expect(replies.filter((reply) => reply.status === 429)).toHaveLength(29)
+    } finally {
+      await capped.close()
+    }
+    expect(await capped.driver.list()).toEqual([])
+  })
+
+  test('goes with its project, and when nobody works on it any more', async () => {
+    const quiet = await makeSessionApp({ configure })
+    try {
+      await quiet.running()
+      const warm = await waiting(quiet)
+      await sql`update project_sessions set last_active_at = now() - interval '2 hours'`.execute(quiet.deps.db)
+      await quiet.deps.warm.tend(never)
+      expect([await rows(quiet), await quiet.driver.find(warm.sandbox_id)]).toEqual([[], null])
+
+      await sql`update project_sessions set last_active_at = now()`.execute(quiet.deps.db)
+      await waiting(quiet)
+      expect((await quiet.request('DELETE', `/v1/projects/${quiet.project.project_id}`)).status).toBe(200)
+      expect([await rows(quiet), await quiet.driver.list()]).toEqual([[], []])
+    } finally {
+      await quiet.close()
+    }
+  })
+
+  test('is its server’s alone, and forgotten with it', async () => {
+    const other = await secondServer(app)
+    const one = await other.request<Session>('POST', app.path(), { body: {} })
+    await app.reaches(one.body.session_id, 'running')
+    const warm = await waiting(other)
+    const session = await app.running()
+    expect(session.session_id).not.toBe(warm.session_id)
+    await letDie(other.deps)
+    await sql`update server_instances set heartbeat_at = now() - interval '5 minutes'
+      where instance_id = ${other.deps.instanceId}`.execute(app.deps.db)
+    await app.deps.warm.tend(never)
+    expect(await rows(other)).toEqual([])
+    await other.close()
+  })
+
+  test('that cannot be made is tried again later, and sessions do not mind', async () => {
+    const failing = await makeSessionApp({ configure })
+    try {
+      await failing.running()
+      failing.driver.failures.push('no-space')
+      await until('it was tried', async () => {
+        await failing.deps.warm.tend(never)
+        return failing.driver.failures.length === 0
+      })
+      expect([await rows(failing), (await failing.driver.list()).length]).toEqual([[], 1])
+      await failing.running()
+    } finally {
+      await failing.close()
+    }
+  })
+})

@@ -1,0 +1,93 @@
+import { dirname } from 'node:path'
+import { ensureOwner } from '../accounts/first-start.ts'
+import { makeOwnerLink } from '../accounts/sign-in/owner-link.ts'
+import { hasDashboardSessions } from '../auth/dashboard-session.ts'
+import { settingNames } from '../config.ts'
+import { missingHiddenPaths, unknownSettings } from '../config/warnings.ts'
+import type { Deps } from '../deps.ts'
+import { defaultModel, modelCatalog } from '../model-catalog/catalog.ts'
+import { modelPagePath } from '../model-catalog/require-model.ts'
+import type { AskModel } from '../models/upstreams/first-model.ts'
+import { driverAdvice, missingDrivers } from './choose-driver.ts'
+import { mintToken } from '../tokens/mint.ts'
+
+export interface StartupHooks {
+  /** Stores the owner's token for the client on this machine, never over an existing one. Returns where, or null when it was left alone. */
+  rememberOwner: (owner: { url: string; token: string; dataDir: string }) => Promise<string | null>
+  /** Every variable that the server reads. */
+  knownSettings: () => Promise<string[]>
+  /** Asks the person at the terminal for a model; absent without a terminal. */
+  askModel?: AskModel
+}
+
+/** Creates the owner at the first start and passes their token to the client. Returns the lines to show at the start. */
+export async function greet(deps: Deps, hooks: StartupHooks, command: string): Promise<string> {
+  const owner = await ensureOwner(deps)
+  const { publicUrl, dataDir, masterKeyFile } = deps.config
+  const lines = ['', `  svc is ready.`, '', `  Dashboard    ${publicUrl}`, `  Data         ${dataDir}`]
+  lines.push(`  Master key   ${masterKeyFile} (back it up apart from the data)`)
+  if (owner.isNew) {
+    const token = await mintToken(
+      deps,
+      deps.db,
+      {
+        name: 'first start',
+        user_id: owner.user_id,
+        project_id: null,
+        session_id: null,
+        generation: null,
+        expires_at: null,
+      },
+      deps.config.bootstrapToken ?? undefined,
+    )
+    const storedAt = await hooks.rememberOwner({ url: publicUrl, token: token.secret_key, dataDir })
+    if (storedAt !== null) lines.push(`  Client       signed in (${storedAt})`)
+    else lines.push(`  Client       unchanged: it has another token for this host. To use this server: svc login`)
+  }
+  if (!(await hasDashboardSessions(deps.db)))
+    lines.push(
+      `  Owner link   ${(await makeOwnerLink(deps, owner.user_id)).url}`,
+      '               (signs you in once, within 24 hours)',
+    )
+  else lines.push(`  Owner link   ${command} self-host owner-link`)
+  lines.push('', ...(await withoutEffect(deps, hooks)), ...(await nextSteps(deps, command)), '')
+  return lines.join('\n')
+}
+
+/** Also logged, for operators who do not see the terminal. */
+async function withoutEffect(deps: Deps, hooks: StartupHooks): Promise<string[]> {
+  const warnings = [
+    ...unknownSettings(settingNames(), await hooks.knownSettings()),
+    ...missingHiddenPaths(deps.config.hiddenPaths),
+  ]
+  for (const warning of warnings) deps.log.warn(warning)
+  return warnings.map((warning) => `  Warning: ${warning}`)
+}
+
+async function nextSteps(deps: Deps, command: string): Promise<string[]> {
+  const probe = await deps.sandboxes?.probe()
+  // For operators who read the log and not the terminal.
+  if (probe?.kind === 'ready' && probe.missingLimits.length > 0)
+    deps.log.warn({ missing_limits: probe.missingLimits }, 'sandboxes run without some resource limits')
+  if (probe === undefined) return ['  Sessions are off: SVC_SANDBOX_DRIVER is none.']
+  if (probe.kind === 'missing')
+    return driverAdvice(await missingDrivers(deps.config, dirname(deps.relaySocket), deps.log), { command })
+  const chosen = defaultModel(await modelCatalog(deps))
+  const model =
+    chosen === null
+      ? [
+          '  No model is configured, so agents cannot work yet. Set one in the dashboard:',
+          `      ${deps.config.publicUrl}${modelPagePath}`,
+          '  or start the server with SVC_LLM_UPSTREAM_URL, SVC_LLM_UPSTREAM_KEY and SVC_LLM_MODEL.',
+          '  To try everything in two minutes without one, with a scripted model:',
+        ]
+      : [`  Model        ${chosen}`, '  To try everything in two minutes:']
+  return [
+    ...probe.warnings.map((warning) => `  Warning: ${warning}`),
+    ...model,
+    '',
+    `      ${command} tour`,
+    '',
+    '  Ctrl-C stops everything.',
+  ]
+}

@@ -1,0 +1,110 @@
+/** The folder of the server's sockets and sandboxes, private to its user. */
+import { constants, existsSync } from 'node:fs'
+import { lstat, mkdir, mkdtemp, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { StartupError } from './startup-error.ts'
+
+/** The kernel's limit for the path of a unix socket. */
+const socketPathBytesMax = 107
+/** sandboxes/containers/<id>/daemon.sock, as far as it is longer than relay.sock. */
+const longestBelow = 60
+/** A file in the data folder that records a run folder elsewhere, so that the next start finds the same one. */
+const recordName = 'run-folder'
+
+/**
+ * Sockets need a short path, so a long data folder has its run folder elsewhere: in the user's runtime folder, or in
+ * the temporary folder under a random name. Another user could have taken a predictable name.
+ */
+export async function makeRunDir(config: Pick<Config, 'dataDir' | 'runtimeDir'>): Promise<string> {
+  await makeDataDir(config.dataDir)
+  const inData = join(config.dataDir, 'run')
+  if (fits(inData)) return makeOwn(inData)
+  const former = await recordedRunDir(config)
+  if (former !== null && (await isPrivate(former))) return former
+  const made = (await makeInRuntimeDir(config)) ?? (await mkdtemp(join(await temporaryFolder(), 'svc-run-')))
+  const record = join(config.dataDir, recordName)
+  await writeFile(`${record}.new`, made, { mode: 0o600 })
+  await rename(`${record}.new`, record)
+  return made
+}
+
+/** The run folder outside the data folder; null when there is none. */
+export async function recordedRunDir(config: Pick<Config, 'dataDir'>): Promise<string | null> {
+  const text = await readFile(join(config.dataDir, recordName), 'utf8').catch(() => '')
+  return text.startsWith('/') ? text : null
+}
+
+/** A user who owns or may change the data folder could replace our folders. */
+async function makeDataDir(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const { uid, mode } = await stat(dataDir)
+  if (uid !== 0 && uid !== ownUid())
+    throw new StartupError(
+      `The data folder ${dataDir} belongs to another user (${uid}). Run: chown -R ${ownUid()} ${dataDir}`,
+    )
+  if ((mode & 0o002) !== 0)
+    throw new StartupError(
+      `Every user of this machine can change the data folder ${dataDir}. Run: chmod o-w ${dataDir}`,
+    )
+}
+
+async function makeInRuntimeDir({
+  dataDir,
+  runtimeDir,
+}: Pick<Config, 'dataDir' | 'runtimeDir'>): Promise<string | null> {
+  if (runtimeDir === null || !(await isPrivate(runtimeDir)) || endsWithLogin(runtimeDir)) return null
+  const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 8)
+  const path = join(runtimeDir, `svc-${id}`)
+  return fits(path) ? makeOwn(path) : null
+}
+
+/** systemd removes the runtime folder at the user's last logout, even below a running server, unless the user lingers. */
+function endsWithLogin(runtimeDir: string): boolean {
+  if (runtimeDir !== `/run/user/${ownUid()}`) return false
+  return !existsSync(join('/var/lib/systemd/linger', userInfo().username))
+}
+
+/** Where all users may write, only the sticky bit keeps them from moving our folder. */
+async function temporaryFolder(): Promise<string> {
+  const folder = fits(join(tmpdir(), 'svc-run-XXXXXX')) ? tmpdir() : '/tmp'
+  const { uid, mode } = await stat(folder)
+  const isSafe = (uid === 0 || uid === ownUid()) && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0)
+  if (isSafe) return folder
+  throw new StartupError(
+    `Other users can replace folders in ${folder}. Run: chmod +t ${folder}, or set TMPDIR to a folder of your own.`,
+  )
+}
+
+/** Makes the folder, or takes an existing one that this user made. Does not follow links. */
+async function makeOwn(path: string): Promise<string> {
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  const foreign = new StartupError(`${path} is a link or belongs to another user. Remove it and start again.`)
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw ['ELOOP', 'ENOTDIR', 'EACCES'].includes(error.code ?? '') ? foreign : error
+    },
+  )
+  try {
+    if ((await handle.stat()).uid !== ownUid()) throw foreign
+    await handle.chmod(0o700)
+  } finally {
+    await handle.close()
+  }
+  return path
+}
+
+async function isPrivate(path: string): Promise<boolean> {
+  const info = await lstat(path).catch(() => null)
+  return info !== null && info.isDirectory() && info.uid === ownUid() && (info.mode & 0o077) === 0
+}
+
+function fits(runDir: string): boolean {
+  return Buffer.byteLength(join(runDir, 'relay.sock')) < socketPathBytesMax - longestBelow
+}
+
+const ownUid = () => process.getuid?.() ?? 0

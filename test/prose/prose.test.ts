@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { parseSource } from '../sources.ts'
+import { commentsOf } from './comments.ts'
+import { stringsDocument, stringsOf, stringsPage } from './strings.ts'
+
+test('docs/strings.md lists every string that a person can read: `npm run generate` writes it', () => {
+  expect(readFileSync(stringsPage, 'utf8') === stringsDocument()).toBe(true)
+})
+
+describe('strings that a person can read', () => {
+  const strings = (text: string, path = 'a.tsx') => stringsOf(parseSource(path, text)).map((found) => found.text)
+  test.each<[string, string[]]>([
+    ['<p>Merge</p>', ['Merge']],
+    ['<p>{count} files changed</p>', ['files changed']],
+    ['<Button label="Save" className="px-2 text-sm" />', ['Save']],
+    ['<p title={isOpen ? "Close" : `Open ${name}`} />', ['Close', 'Open {…}']],
+    ["throw new ServiceError('conflict', 'The base moved.')", ['The base moved.']],
+    ["log.info({ id }, 'started a session')", ['started a session']],
+    ['const text = `Merged ${a} into ${b}.`', ['Merged {…} into {…}.']],
+  ])('%s', (text, found) => expect(strings(text)).toEqual(found))
+  test.each([
+    "import { x } from 'a module'",
+    "log.debug('a detail of the run')",
+    'await sql`select one from two`',
+    "invariant(ok, 'the row is there')",
+    "const kind: 'not a string' = x",
+    "const path = '/v1/projects'",
+  ])('%s has none', (text) => expect(strings(text)).toEqual([]))
+})
+
+test('a run of line comments is one comment, and so is a block', () => {
+  const text =
+    '// One sentence\n// on two lines.\n\n// Another.\n/** A block\n * of two lines. */\nconst a = 1 // At the end.\n'
+  expect(commentsOf(parseSource('a.ts', text))).toEqual(
+    [
+      { line: 1, text: 'One sentence on two lines.' },
+      { line: 4, text: 'Another.' },
+      { line: 5, text: 'A block of two lines.' },
+      { line: 7, text: 'At the end.' },
+    ].map((comment) => expect.objectContaining(comment)),
+  )
+})
