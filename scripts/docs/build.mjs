@@ -39,7 +39,7 @@ export async function buildDocs(base = '/docs/') {
 function openApiDocument() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const source = `
-    import { openApiDocument } from '../../packages/contract/src/openapi.ts'
+    import { openApiDocument } from './packages/contract/src/openapi.ts'
     process.stdout.write(JSON.stringify(openApiDocument(${JSON.stringify(version)})))`
   return JSON.parse(execFileSync(findBun(), ['-e', source], { cwd: root, maxBuffer: 64 << 20 }))
 }

@@ -4,7 +4,6 @@ import { version } from './config/build-values.ts'
 import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
 
-export type { SlowNotice as Notice } from '@svc/sdk'
 export { nextPage } from '@svc/sdk'
 
 export function connect(

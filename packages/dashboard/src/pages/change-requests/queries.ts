@@ -10,7 +10,6 @@ export type MergePreview = Reply<`${OneChangeRequest}/merge-preview`>
 export type Effects = NonNullable<MergePreview['effects']>
 export type Checks = Reply<`${OneChangeRequest}/checks`>
 export type Review = Reply<`${OneChangeRequest}/reviews`>['reviews'][number]
-export type Commit = Reply<'/v1/projects/{projectId}/commits'>['commits'][number]
 export type ListedStatus = ChangeRequest['status'] | 'all'
 
 const list = '/v1/projects/{projectId}/change-requests'

@@ -9,7 +9,7 @@ import { dataMajor, prepareData } from './data.ts'
 import { EmbeddedPostgresError, explainFileError, explainOutput } from './error.ts'
 import { findPostgresPrograms, type RootWay } from './programs.ts'
 
-export { EmbeddedPostgresError, type EmbeddedRefusal } from './error.ts'
+export { EmbeddedPostgresError } from './error.ts'
 
 /** After a crash PostgreSQL replays its log before it answers; `max_wal_size` keeps that well below this. */
 const readyMsMax = 120_000
