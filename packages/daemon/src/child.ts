@@ -30,9 +30,11 @@ export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void
   try {
     process.kill(-pid, signal)
   } catch {
-    // ESRCH: the group has already ended.
+    groupHasEnded()
   }
 }
+
+function groupHasEnded(): void {}
 
 /** For a promise whose rejection is handled where it is awaited: it must not be reported as unhandled before that. */
 export function handledLater(): void {}

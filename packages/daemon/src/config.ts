@@ -1,6 +1,7 @@
 /** The boot environment, read once. Only this file of the daemon reads process.env. */
 import { attachmentsDir } from '@svc/contract/schemas/attachments'
 import { agentUid, runtimeHome, warmName, workspaceDir } from '@svc/contract/daemon/control'
+import { isRecord, parseJson } from '@svc/contract/json'
 import { bareModelName } from '@svc/contract/schemas/model-names'
 
 type ModelShape = 'openai' | 'anthropic'
@@ -126,27 +127,19 @@ export function readConfig(env: Record<string, string | undefined>): DaemonConfi
 
 function readCommand(json: string | undefined, problems: string[]): string[] | null {
   if (!json) return null
-  try {
-    const words: unknown = JSON.parse(json)
-    if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')) return words
-  } catch {
-    // Reported below, like JSON of another type.
-  }
+  const words = parseJson(json)
+  if (Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')) return words
   problems.push('SVC_RUNTIME_COMMAND is not a JSON list of strings.')
   return null
 }
 
 function readModels(json: string | undefined, problems: string[]): Record<string, ModelShape> {
   if (!json) return {}
-  try {
-    const models: unknown = JSON.parse(json)
-    if (typeof models === 'object' && models !== null && !Array.isArray(models))
-      return Object.fromEntries(
-        Object.entries(models).map(([name, shape]) => [name, shape === 'anthropic' ? 'anthropic' : 'openai']),
-      )
-  } catch {
-    // Reported below, like JSON of another type.
-  }
+  const models = parseJson(json)
+  if (isRecord(models))
+    return Object.fromEntries(
+      Object.entries(models).map(([name, shape]) => [name, shape === 'anthropic' ? 'anthropic' : 'openai']),
+    )
   problems.push('SVC_LLM_MODELS is not a JSON object of model names.')
   return {}
 }

@@ -49,9 +49,12 @@ function openWait() {
     try {
       return dlopen(library, functions).symbols
     } catch {
-      // Other C libraries have other names.
+      hasAnotherName()
     }
   }
   process.stderr.write('svc-entrypoint: no C library found; orphaned processes remain as zombies\n')
   return null
 }
+
+/** Other C libraries have other names. */
+function hasAnotherName(): void {}

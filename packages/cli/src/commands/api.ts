@@ -1,10 +1,10 @@
+import { parseJson } from '@svc/contract'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callRoute, nextPage, onlyOnce } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal, UsageError } from '../errors.ts'
-import { parseJson } from '../json.ts'
 import { readStdin } from '../terminal/read-stdin.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -1,6 +1,6 @@
 /** The client's configuration: the active host, added hosts, and a token per origin. The server writes the same format at its first start. */
+import { isRecord, parseJson } from '@svc/contract'
 import { alreadyRemoved, lockTakenMeanwhile } from '../ignore.ts'
-import { isRecord, parseJson } from '../json.ts'
 import { replacePrivateFile } from './private-file.ts'
 import { constants } from 'node:fs'
 import { link, mkdir, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'

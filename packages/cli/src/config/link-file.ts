@@ -1,10 +1,10 @@
 /** `.svc/link.json`: the project of a folder. It may come from an untrusted repository, so it grants nothing. */
+import { isRecord, parseJson } from '@svc/contract'
 import { folderNotEmpty } from '../ignore.ts'
 import { lstat, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { uuid } from '../arguments/find-one.ts'
 import { Refusal } from '../errors.ts'
-import { isRecord, parseJson } from '../json.ts'
 import { git } from '../git/git.ts'
 
 export interface Link {

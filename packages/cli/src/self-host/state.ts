@@ -1,6 +1,6 @@
 /** The server that `svc self-host` started. A process id alone may belong to another program by now. */
+import { parseJson } from '@svc/contract'
 import { replacePrivateFile } from '../config/private-file.ts'
-import { parseJson } from '../json.ts'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { IncomingMessage } from 'node:http'
 
+import { parseJson } from '@svc/contract/json'
 import type { AppSpec } from '@svc/contract/daemon/control'
 
 import { asAgent, handledLater, lastLines, systemPath } from '../child.ts'
@@ -60,12 +61,8 @@ async function readSpec(body: AsyncIterator<Buffer>): Promise<{ spec: AppSpec; r
 }
 
 function parseSpec(text: string): AppSpec {
-  try {
-    const spec = JSON.parse(text) as AppSpec
-    if (typeof spec.slug === 'string' && Number.isInteger(spec.port) && typeof spec.env === 'object') return spec
-  } catch {
-    // Reported below, like JSON of another shape.
-  }
+  const spec = parseJson(text) as AppSpec | null | undefined
+  if (typeof spec?.slug === 'string' && Number.isInteger(spec.port) && typeof spec.env === 'object') return spec
   throw bad('The first line of the body does not describe an app.')
 }
 

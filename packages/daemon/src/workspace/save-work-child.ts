@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 
+import { isRecord, parseJson } from '@svc/contract/json'
 import type { SaveWorkRequest } from '@svc/contract/daemon/control'
 
 import { asAgent, finish, lastLines, oneAtATime, systemPath } from '../child.ts'
@@ -151,15 +152,10 @@ export function createWorkRecoverer(options: {
 
 /** The client prints its error as JSON on the last line of stderr. */
 function readProblem(stderr: string): { error: string; hint: string | null } {
-  try {
-    const problem = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error?: unknown; hint?: unknown }
-    if (typeof problem.error === 'string')
-      return {
-        error: problem.error.slice(0, 4000),
-        hint: typeof problem.hint === 'string' ? problem.hint.slice(0, 2000) : null,
-      }
-  } catch {
-    // The client ended without an error as JSON, so report its last lines.
+  const problem = parseJson(stderr.trim().split('\n').at(-1) ?? '')
+  if (isRecord(problem) && typeof problem['error'] === 'string') {
+    const { error, hint } = problem
+    return { error: error.slice(0, 4000), hint: typeof hint === 'string' ? hint.slice(0, 2000) : null }
   }
   return { error: `The saved work could not be applied: ${lastLines(stderr)}`, hint: null }
 }

@@ -89,16 +89,19 @@ async function openStore(input: SaveWorkInput, agent: Git, env: Record<string, s
   return ours
 }
 
+/** The agent may have removed the file, or made a folder of that name. */
+function readOptional(path: string): string {
+  try {
+    return readFileSync(path, 'latin1').slice(0, 1024 * 1024)
+  } catch {
+    return ''
+  }
+}
+
 /** Copies what the agent's git ignores besides .gitignore files. */
 async function copyExcludes(store: string, agent: Git, ours: Git): Promise<void> {
   const own = await oneLine(agent, ['rev-parse', '--path-format=absolute', '--git-path', 'info/exclude'])
-  let text = ''
-  try {
-    text = own === null ? '' : readFileSync(own, 'latin1').slice(0, 1024 * 1024)
-  } catch {
-    // The file is optional.
-  }
-  writeFileSync(join(store, 'info', 'exclude'), text, 'latin1')
+  writeFileSync(join(store, 'info', 'exclude'), own === null ? '' : readOptional(own), 'latin1')
   const file = await oneLine(agent, ['config', '--path', '--get', 'core.excludesFile'])
   await ours(file === null ? ['config', '--unset-all', 'core.excludesFile'] : ['config', 'core.excludesFile', file])
 }

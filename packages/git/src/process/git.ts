@@ -270,18 +270,23 @@ function stepBack(child: ChildProcess): void {
   try {
     setPriority(child.pid, giveWay.niceness)
   } catch {
-    // ESRCH: it has already ended. EACCES: this server itself runs at a lower priority.
+    hasEndedOrStaysAsItIs()
   }
 }
+
+/** ESRCH: the process has already ended. EACCES: this server itself runs at a lower priority. */
+function hasEndedOrStaysAsItIs(): void {}
 
 function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // ESRCH: the whole group has already ended.
+    groupHasEnded()
   }
 }
+
+function groupHasEnded(): void {}
 
 /** The error of a process that did not end with an accepted code; otherwise null. */
 export function explainEnd(args: string[], end: GitEnd, accept: number[]): GitError | null {

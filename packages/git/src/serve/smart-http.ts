@@ -145,7 +145,7 @@ async function servePush(
   const room = await makeScratch(repo.dir).catch(whenFull)
   // git shows the refusal of a push to its user, but only the status of an error reply.
   const refuseAfterAll = async (reason: string) => {
-    await drain(push.pack, options.quota?.pushBytes).catch(() => {})
+    await drain(push.pack, options.quota?.pushBytes).catch(endedMeanwhile)
     return reply(refuseAll(push, reason))
   }
   if (room === 'full') return refuseAfterAll(noSpace)
@@ -292,3 +292,6 @@ function answer(contentType: string, body: ReadableStream<Uint8Array> | Uint8Arr
 export function plain(status: number, sentence: string, headers: Record<string, string> = {}): Response {
   return new Response(`${sentence}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers } })
 }
+
+/** A client that has disconnected needs no reply. */
+function endedMeanwhile(): void {}

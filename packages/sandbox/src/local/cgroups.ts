@@ -248,9 +248,11 @@ export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // ESRCH: it has already ended.
+    hasEnded()
   }
 }
+
+function hasEnded(): void {}
 
 const yieldToKernel = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
 

@@ -75,7 +75,7 @@ export class EventChannel {
     try {
       this.#controller.close()
     } catch {
-      // Already closed because the reader disconnected.
+      closedByReader()
     }
   }
 
@@ -83,3 +83,5 @@ export class EventChannel {
     return -(this.#controller.desiredSize ?? 0)
   }
 }
+
+function closedByReader(): void {}

@@ -1,4 +1,4 @@
-import { parseJson } from '../../json.ts'
+import { parseJson } from '@svc/contract'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { command } from '../../arguments/command.ts'

@@ -1,4 +1,5 @@
 /** Forwards a response event by event and counts its usage. An event that contains a key of this server is replaced. */
+import { parseJson } from '@svc/contract'
 import type { Shape } from '../upstreams/upstreams.ts'
 import { errorInShape, isUsageOnly, type Tokens, UsageReader } from '../shapes.ts'
 import { withheldAnswer } from '../upstreams/upstreams.ts'
@@ -73,11 +74,7 @@ function guarded(raw: Buffer, { shape, guard }: Metering): Buffer {
 /** A response that is not streamed. */
 export function meteredBody(text: string, metering: Metering): void {
   const usage = new UsageReader(metering.shape)
-  try {
-    usage.read(JSON.parse(text))
-  } catch {
-    // Without JSON there is nothing to count; the response is forwarded anyway.
-  }
+  usage.read(parseJson(text))
   metering.ended(usage.tokens(metering.estimated))
 }
 
@@ -116,9 +113,5 @@ function endOfEvent(bytes: Buffer): number {
 function dataOf(raw: Buffer): unknown {
   const lines = raw.toString('utf8').split(/\r?\n/)
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).replace(/^ /, ''))
-  try {
-    return JSON.parse(data.join('\n'))
-  } catch {
-    return null
-  }
+  return parseJson(data.join('\n'))
 }

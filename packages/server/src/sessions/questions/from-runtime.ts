@@ -1,5 +1,5 @@
 /** Parses the permissions and questions of the runtime. The input is untrusted, so every field is checked. Long texts are cut after the redaction, so that no part of a secret remains at the cut. */
-import { questionOptionsMax } from '@svc/contract'
+import { isRecord, questionOptionsMax } from '@svc/contract'
 import type { NewQuestion } from './store.ts'
 
 /** One request of the runtime with one or more questions, which are answered together. */
@@ -21,7 +21,7 @@ const questionsMax = 10
 const patternsMax = 20
 
 export function readEvent(event: unknown): RuntimeEvent | null {
-  if (!isObject(event) || !isObject(event.properties)) return null
+  if (!isRecord(event) || !isRecord(event.properties)) return null
   const { type, properties } = event
   const id = properties.requestID
   switch (type) {
@@ -43,7 +43,7 @@ export function readEvent(event: unknown): RuntimeEvent | null {
 export function readList(kind: Request['kind'], list: unknown): Request[] {
   if (!Array.isArray(list)) return []
   return (list as unknown[]).flatMap((entry) => {
-    const request = !isObject(entry) ? null : kind === 'permission' ? readPermission(entry) : readQuestions(entry)
+    const request = !isRecord(entry) ? null : kind === 'permission' ? readPermission(entry) : readQuestions(entry)
     return request === null ? [] : [request]
   })
 }
@@ -69,7 +69,7 @@ function readPermission(given: Record<string, unknown>): Request | null {
   if (!isId(id) || typeof permission !== 'string') return null
   const patterns = texts(given.patterns).filter((pattern) => pattern !== '*')
   const always = texts(given.always)
-  const metadata = isObject(given.metadata) ? given.metadata : {}
+  const metadata = isRecord(given.metadata) ? given.metadata : {}
   // The patterns are parts of the command; the person decides on the whole command.
   const whole = clean(metadata.command)
   const about = whole === '' ? [patterns.join('\n'), metadataText(metadata, patterns)] : [whole]
@@ -117,7 +117,7 @@ function readQuestions(given: Record<string, unknown>): Request | null {
   if (!isId(id) || !Array.isArray(questions)) return null
   const read = (questions as unknown[])
     .slice(0, questionsMax)
-    .map((entry) => readQuestion(isObject(entry) ? entry : {}))
+    .map((entry) => readQuestion(isRecord(entry) ? entry : {}))
   return read.length === 0 ? null : { id, kind: 'question', questions: read }
 }
 
@@ -163,7 +163,3 @@ const clean = (text: unknown): string =>
     : ''
 
 const isId = (id: unknown): id is string => typeof id === 'string' && idPattern.test(id)
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
