@@ -9,6 +9,8 @@ describe('the program', () => {
   const sources = handWritten()
     .filter((path) => !isTest(path))
     .map(readSource)
+    // Suites that several drivers share are tests too, without the name of one.
+    .filter(({ text }) => !text.includes("from 'bun:test'"))
   test('has sources', () => expect(sources.length).toBeGreaterThan(500))
   for (const [name, rule] of Object.entries(rules))
     test(`keeps ${name}`, () => expect(sources.flatMap((source) => rule(source))).toEqual([]))

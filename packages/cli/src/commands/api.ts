@@ -1,4 +1,4 @@
-import { parseJson } from '@svc/contract'
+import { parseJson } from '@svc/contract/json'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { callRoute, nextPage, onlyOnce } from '../api.ts'

@@ -1,5 +1,5 @@
 /** The client's configuration: the active host, added hosts, and a token per origin. The server writes the same format at its first start. */
-import { isRecord, parseJson } from '@svc/contract'
+import { isRecord, parseJson } from '@svc/contract/json'
 import { alreadyRemoved, lockTakenMeanwhile } from '../ignore.ts'
 import { replacePrivateFile } from './private-file.ts'
 import { constants } from 'node:fs'

@@ -1,5 +1,5 @@
 /** `.svc/link.json`: the project of a folder. It may come from an untrusted repository, so it grants nothing. */
-import { isRecord, parseJson } from '@svc/contract'
+import { isRecord, parseJson } from '@svc/contract/json'
 import { folderNotEmpty } from '../ignore.ts'
 import { lstat, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'

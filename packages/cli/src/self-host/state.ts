@@ -1,5 +1,5 @@
 /** The server that `svc self-host` started. A process id alone may belong to another program by now. */
-import { parseJson } from '@svc/contract'
+import { parseJson } from '@svc/contract/json'
 import { replacePrivateFile } from '../config/private-file.ts'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

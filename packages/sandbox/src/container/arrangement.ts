@@ -27,12 +27,7 @@ interface ContainerParts {
 const megabyte = 1024 * 1024
 
 export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Record<string, unknown> {
-  const { diskBytesMax, memoryBytesMax } = spec.limits
-  // Each writable folder is a tmpfs with its own size; the memory limit bounds all of them together. The work tree
-  // may use the whole disk limit, the others half of it.
-  const half = Math.floor(diskBytesMax / 2)
-  const tmpfs = (size: number, mode: string, exec = 'exec') => `rw,${exec},nosuid,nodev,size=${size},mode=${mode}`
-  const memory = memoryBytesMax + diskBytesMax + half + 64 * megabyte
+  const memory = memoryOf(spec)
   return {
     Image: parts.image,
     Labels: parts.labels,
@@ -77,16 +72,7 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       ShmSize: 64 * megabyte,
       // The engine's own limit of open files applies: raising it fails on some machines.
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-      Tmpfs: {
-        [workspaceDir]: tmpfs(diskBytesMax, '0755'),
-        '/opt/svc': tmpfs(64 * megabyte, '0755'),
-        [runtimeHome]: tmpfs(half, '0700'),
-        // Only the daemon creates files here, and none is executable.
-        [attachmentsDir]: tmpfs(half, '0755', 'noexec'),
-        '/tmp': tmpfs(half, '1777'),
-        '/var/tmp': tmpfs(16 * megabyte, '1777'),
-        '/root': tmpfs(megabyte, '0700'),
-      },
+      Tmpfs: writableFolders(spec),
       Binds: [
         `${parts.runFolder}:${runDir}:rw`,
         ...(spec.relaySocket === null ? [] : [`${spec.relaySocket}:${runDir}/${relaySocketName}:rw`]),
@@ -97,6 +83,29 @@ export function containerConfig(spec: SandboxSpec, parts: ContainerParts): Recor
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
       RestartPolicy: { Name: 'no' },
     },
+  }
+}
+
+/** The memory limit bounds the processes and all writable folders together. */
+function memoryOf({ limits }: SandboxSpec): number {
+  return limits.memoryBytesMax + limits.diskBytesMax + halfOf(limits.diskBytesMax) + 64 * megabyte
+}
+
+const halfOf = (bytes: number) => Math.floor(bytes / 2)
+
+/** Each is a tmpfs with its own size: the work tree may use the whole disk limit, the others half of it. */
+function writableFolders({ limits: { diskBytesMax } }: SandboxSpec): Record<string, string> {
+  const half = halfOf(diskBytesMax)
+  const tmpfs = (size: number, mode: string, exec = 'exec') => `rw,${exec},nosuid,nodev,size=${size},mode=${mode}`
+  return {
+    [workspaceDir]: tmpfs(diskBytesMax, '0755'),
+    '/opt/svc': tmpfs(64 * megabyte, '0755'),
+    [runtimeHome]: tmpfs(half, '0700'),
+    // Only the daemon creates files here, and none is executable.
+    [attachmentsDir]: tmpfs(half, '0755', 'noexec'),
+    '/tmp': tmpfs(half, '1777'),
+    '/var/tmp': tmpfs(16 * megabyte, '1777'),
+    '/root': tmpfs(megabyte, '0700'),
   }
 }
 

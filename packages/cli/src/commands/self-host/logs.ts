@@ -1,4 +1,4 @@
-import { parseJson } from '@svc/contract'
+import { parseJson } from '@svc/contract/json'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { command } from '../../arguments/command.ts'

