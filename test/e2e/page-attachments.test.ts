@@ -73,7 +73,7 @@ test.skipIf(!browserPath)(
       { name: 'not-this.txt', mimeType: 'text/plain', buffer: Buffer.from('no') },
     ])
     await chosen.getByText('not-this.txt').waitFor()
-    await page.getByRole('button', { name: 'Start', exact: true }).click({ force: true })
+    await page.getByRole('button', { name: 'Start session', exact: true }).click({ force: true })
     await page.getByText('Describe the task for the attached files').waitFor()
     await page.getByRole('button', { name: 'Remove not-this.txt' }).click()
     await task.fill(script(`ls ${files}/*`))
@@ -82,7 +82,7 @@ test.skipIf(!browserPath)(
     await expectItFits(page)
     expect(await axeViolations(page)).toEqual([])
     await page.screenshot({ path: join(pictures, 'attach-new-session-1280.png') })
-    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.getByRole('button', { name: 'Start session', exact: true }).click()
     await page.waitForURL(/\/sessions\/[0-9a-f-]{36}$/)
     const sessionId = page.url().split('/').at(-1)!
 

@@ -22,7 +22,7 @@ test.skipIf(!browserPath)(
     const deletes = async (slug: string) => {
       await page.goto(`${server.url}/projects/${slug}/settings`)
       await page.getByText('You can restore the project from the Projects page for thirty').waitFor()
-      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByRole('button', { name: 'Delete project', exact: true }).click()
       await page.getByText(/The project can be restored until \d{4}-\d\d-\d\d\./).waitFor()
       expect(await axeViolations(page)).toEqual([])
       await page.screenshot({ path: join(pictures, 'delete-project-light-1280.png') })

@@ -226,7 +226,7 @@ test(
     await git(other, 'commit', '--quiet', '-am', 'Another way')
     const refused = await server.svc(['sessions', 'recover', id, '--project', project], { cwd: other })
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain('conflicts with what is here: a.txt')
+    expect(refused.stderr).toContain('conflicts with this work tree: a.txt')
     expect(await git(other, 'status', '--porcelain')).toBe('')
     // And what is saved nowhere is never overwritten.
     const third = await clone('in-the-way')

@@ -55,7 +55,7 @@ export function NewProjectPage() {
         <Form onSubmit={() => refusal === null && !make.isPending && make.mutate()}>
           <Input
             label="Repository URL"
-            hint="Leave empty to let svc host a new repository."
+            hint="Leave empty for a new repository on this server."
             placeholder="https://git.example.com/team/app.git"
             autoComplete="off"
             value={address}

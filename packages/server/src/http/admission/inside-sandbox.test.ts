@@ -128,7 +128,7 @@ test('an agent cannot lock the owner out: 104 tries inside a sandbox count nowhe
 test('a cookie of the dashboard opens nothing inside a sandbox', async () => {
   const cookie = (await startDashboardSession(app.deps, app.owner.user_id)).split(';')[0]!
   const answer = await send('GET', `/v1/projects/${projectId}`, { cookie })
-  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('cookie of the dashboard')])
+  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Dashboard cookies are not accepted')])
 })
 
 test('git, models, tools and the agent’s own project answer', async () => {
