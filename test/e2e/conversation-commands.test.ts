@@ -180,7 +180,7 @@ test('a stopped session is read, refuses a shell, and a prompt that is refused s
 
   const screen = await terminal()
   screen.type('svc sessions shell Helper; echo "ended with $?"\r')
-  expect(await screen.waitFor('ended with 1')).toContain('The session is stopped, so there is no sandbox')
+  expect(await screen.waitFor('ended with 1')).toContain('The session is stopped, so it has no sandbox to open')
   screen.type('clear; svc sessions shell Helper < /dev/null; echo "ended with $?"\r')
   expect(await screen.waitFor('ended with 2')).toContain('A shell needs a terminal')
 })

@@ -127,7 +127,7 @@ const table: { [Name in keyof typeof paths]: (planted: Planted) => Look[] } = {
   usage: () => [{ at: '/account/usage', reads: poison }],
   profile: () => [{ at: '/account/profile', reads: poison }],
   // What an owner set, and no text of an agent.
-  modelSettings: () => [{ at: '/settings/model', reads: /The model is set in the environment/ }],
+  modelSettings: () => [{ at: '/settings/model', reads: /environment sets the model/ }],
 }
 
 test.skipIf(!browserPath)(

@@ -96,7 +96,7 @@ test('it is refused without a token, to an agent, from another page, and where n
   expect((await knock({ authorization: 'Bearer svc_pat_nonsense' })).status).toBe(401)
   const stopped = await knock(own)
   expect(stopped.status).toBe(409)
-  expect(await stopped.text()).toContain('there is no sandbox to look into')
+  expect(await stopped.text()).toContain('so it has no sandbox')
   expect((await knock(own, path.replace(sessionId, crypto.randomUUID()))).status).toBe(404)
   const [cookie] = await story.page.context().cookies()
   const asBrowser = { cookie: `${cookie!.name}=${cookie!.value}` }
