@@ -44,7 +44,7 @@ test(
       const ran = await run([program, 'server'], { env: environment(dir, { SVC_PORT: String(taken.port) }) })
       expect(ran.code).toBe(1)
       expect(lines(ran.stderr)).toHaveLength(1)
-      expect(ran.stderr).toContain('is taken')
+      expect(ran.stderr).toContain('is in use')
       expect(await readdir(dir)).toEqual([])
     }),
   minute,

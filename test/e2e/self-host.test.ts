@@ -145,7 +145,7 @@ test('the first start on a terminal asks for a model, again when the answer does
     await run([program, 'self-host', 'stop'], { env: { ...env, ...own }, cwd: dir })
     await using again = await start()
     expect(await again.exited()).toBe(0)
-    expect(await again.all()).toContain('The server runs')
+    expect(await again.all()).toContain('The server is running')
     expect(again.raw).not.toContain('Which model server')
   } finally {
     await run([program, 'self-host', 'stop'], { env: { ...env, ...own }, cwd: dir })

@@ -35,6 +35,8 @@ export const entries: Record<string, 'none' | 'session' | 'own token'> = {
   '/link-chat': 'none',
   '/metrics': 'none',
   '/assets/*': 'none',
+  '/docs': 'none',
+  '/docs/*': 'none',
 }
 
 /** The body for each route of `ofSession`. */

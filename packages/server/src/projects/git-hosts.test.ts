@@ -227,7 +227,7 @@ describe.skipIf(findSshd() === null)('a repository over ssh', () => {
     const wrong: [object, string][] = [
       [{ repo_url: address(), git_token: locked }, 'passphrase'],
       [{ repo_url: address(), git_token: 'ghp_token' }, 'needs a private key'],
-      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'goes with an ssh:// address'],
+      [{ repo_url: 'https://127.0.0.1:1/x.git', git_token: keys.privateKey }, 'requires an ssh:// address'],
     ]
     for (const [body, words] of wrong) {
       const refused = await create(app, body)

@@ -49,7 +49,7 @@ test('a PostgreSQL that is killed, twice, is there again at the same address wit
       await delay(20)
     }
   }
-  expect(said.filter((message) => message.includes('ended by itself')).length).toBe(2)
+  expect(said.filter((message) => message.includes('ended unexpectedly')).length).toBe(2)
   // Also during a restart.
   process.kill(await pidNow(), 'SIGKILL')
   await kept.stop()

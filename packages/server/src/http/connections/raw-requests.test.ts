@@ -184,7 +184,7 @@ test('before the server is ready every request is told so, with when to come bac
 
 test('a port that is taken is said in one line, with what to do', async () => {
   const second = new Listener({ fromSandbox: false })
-  await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(/taken by another program.*SVC_PORT/)
+  await expect(second.onPort('127.0.0.1', port)).rejects.toThrow(/in use by another program.*SVC_PORT/)
 })
 
 test.each([0, 1, 2, 5])(
