@@ -151,10 +151,10 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     await place('killed', commits[0]!)
     for (let n = 0; n < 10; n++) {
       const landing = land('killed', n)
-      if (n % 2 === 0) for (const pid of await updaters()) process.kill(pid, 'SIGKILL')
+      if (n % 2 === 0) for (const pid of await updaters()) killIfThere(pid)
       expect(await landing).toEqual({ kind: 'landed' })
       expect(await repo.tip('killed')).toBe(commits[n + 1]!)
-      if (n % 2 === 1) for (const pid of await updaters()) process.kill(pid, 'SIGKILL')
+      if (n % 2 === 1) for (const pid of await updaters()) killIfThere(pid)
     }
   }, 120_000)
 
@@ -177,3 +177,12 @@ describe.skipIf(process.platform !== 'linux')('moving a branch by a git that sta
     expect(left.filter((path) => existsSync(path))).toEqual([])
   }, 120_000)
 })
+
+/** The update may have ended since its process was found. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
