@@ -92,7 +92,8 @@ test(
       secret = added.stdout.trim()
       const pinged = await svc('webhooks', 'ping', '--wait')
       expect([pinged.code, pinged.stdout]).toEqual([0, expect.stringMatching(/accepted ping: 204/)])
-      expect(heard.at(-1)).toMatchObject({ event: 'ping', isSigned: true })
+      // Events of the project may arrive besides.
+      expect(heard).toContainEqual(expect.objectContaining({ event: 'ping', isSigned: true }))
       status = 500
       const refused = await svc('webhooks', 'ping', '--wait')
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('did not accept it')])

@@ -238,7 +238,8 @@ describe('a conversation', () => {
     await screen.waitFor('Ctrl-C again leaves')
     screen.type(keys.ctrlC)
     expect(await screen.exited()).toBe(1)
-    expect(await agent.all(screen)).toMatchSnapshot()
+    // The terminal's echo of the second key may come too late to be shown.
+    expect((await agent.all(screen)).replace('\n^C\n', '\n')).toMatchSnapshot()
   })
 
   test('a turn that fails says why, and asks again', async () => {
