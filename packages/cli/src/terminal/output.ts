@@ -51,6 +51,9 @@ export function createOutput(io: Streams, options: OutputOptions) {
     return true
   }
 
+  const line = (...pieces: Piece[]) => toStdout(`${data.line(pieces)}\n`)
+  const document = (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`))
+
   /** Aligned under headers on a terminal; tab-separated without headers in a pipe. */
   function tableText<Row>(
     rows: readonly Row[],
@@ -71,14 +74,16 @@ export function createOutput(io: Streams, options: OutputOptions) {
     terminal,
     colour: data.colour,
 
-    line: (...pieces: Piece[]) => toStdout(`${data.line(pieces)}\n`),
+    line,
     block: (text: string) => toStdout(`${safeBlock(text).replace(/\n+$/, '')}\n`),
     /** Text as it grows, without line breaks. */
     grow: (text: string) => toStdout(safeBlock(text)),
     /** The bytes of a file, for a pipe. */
     raw: toStdout,
-    document: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`)),
+    document,
     documentLine: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value)}\n`)),
+    /** The end of a command: its document for a program, one line with a check mark for a person. */
+    done: (value: unknown, ...pieces: Piece[]) => (options.json ? document(value) : line(green('✓ '), ...pieces)),
     /** Resolves when every filtered document is written; throws the filter's error. */
     written: () => filtering,
 

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { resolveAccountId } from '../members/account.ts'
 import { planFlag } from './plan.ts'
 
@@ -19,13 +18,8 @@ export const edit = command({
     if (name === undefined && plan === undefined)
       throw new UsageError('Nothing to change: pass --name or --plan', { next: ['svc accounts edit --name <name>'] })
     const accountId = await resolveAccountId(ctx, args.account)
-    const account = await reply(
-      (await ctx.api()).PATCH('/v1/accounts/{accountId}', {
-        params: { path: { accountId } },
-        body: { ...(name === undefined ? {} : { name }), ...(plan === undefined ? {} : { plan }) },
-      }),
-    )
-    if (ctx.out.json) return ctx.out.document(account)
-    ctx.out.line(green('✓ '), bold(account.name), ` has the plan ${account.plan}`)
+    const api = await ctx.api()
+    const account = await api.patch('/v1/accounts/{accountId}', { path: { accountId }, body: { name, plan } })
+    ctx.out.done(account, bold(account.name), ` has the plan ${account.plan}`)
   },
 })

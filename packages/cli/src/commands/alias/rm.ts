@@ -1,7 +1,7 @@
 import { command } from '../../arguments/command.ts'
 import { changeConfig } from '../../config/config-file.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const rm = command({
   summary: 'Remove an alias',
@@ -12,7 +12,6 @@ export const rm = command({
     if (!Object.hasOwn((await ctx.config()).aliases ?? {}, name))
       throw new Refusal('not_found', `There is no alias ${JSON.stringify(name)}`, { next: ['svc alias ls'] })
     await changeConfig(ctx.configPath(), ({ aliases = {} }) => delete aliases[name])
-    if (ctx.out.json) return ctx.out.document({ removed: name })
-    ctx.out.line(green('✓ '), 'Removed ', bold(name))
+    ctx.out.done({ removed: name }, 'Removed ', bold(name))
   },
 })

@@ -3,7 +3,7 @@ import { catalogue, lookUp } from '../../arguments/catalogue.ts'
 import { command } from '../../arguments/command.ts'
 import { changeConfig } from '../../config/config-file.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const set = command({
   summary: 'Define an alias for a command',
@@ -24,7 +24,6 @@ export const set = command({
       throw new UsageError(`${JSON.stringify(words[0] ?? '')} is not a command`, { next: ['svc --help'] })
     const expansion = args.expansion.replace(/^svc /, '')
     await changeConfig(ctx.configPath(), (config) => ((config.aliases ??= {})[name] = expansion))
-    if (ctx.out.json) return ctx.out.document({ name, expansion })
-    ctx.out.line(green('✓ '), bold(`svc ${name}`), ` is svc ${expansion}`)
+    ctx.out.done({ name, expansion }, bold(`svc ${name}`), ` is svc ${expansion}`)
   },
 })

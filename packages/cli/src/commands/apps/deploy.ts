@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { recordDeployEvent } from './watch.ts'
 import { appArg } from './labels.ts'
@@ -13,12 +12,8 @@ export const deploy = command({
   flags: { wait: { kind: 'switch', summary: 'Wait until it serves; fail with the reason if it does not' } },
   examples: ['svc apps deploy site', 'svc apps deploy site --wait'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const asked = await reply(
-      api.POST('/v1/projects/{projectId}/apps/{slug}/deploy', {
-        params: { path: { projectId, slug: args.app }, header: onlyOnce(ctx.io) },
-      }),
-    )
-    await recordDeployEvent(ctx, api, projectId, asked, flags.wait === true)
+    const project = await ctx.project()
+    const asked = await project.post('/apps/{slug}/deploy', { path: { slug: args.app }, once: true })
+    await recordDeployEvent(ctx, project, asked, flags.wait === true)
   },
 })

@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { recordDeployEvent } from './watch.ts'
@@ -18,14 +17,13 @@ export const rollback = command({
   examples: ['svc apps rollback site', 'svc apps rollback site --to 3 --wait'],
   async run(ctx, { args, flags }) {
     const to = deployOf(flags.to)
-    const { api, projectId } = await ctx.project()
-    const asked = await reply(
-      api.POST('/v1/projects/{projectId}/apps/{slug}/rollback', {
-        params: { path: { projectId, slug: args.app }, header: onlyOnce(ctx.io) },
-        body: to === undefined ? {} : { deploy: to },
-      }),
-    )
-    await recordDeployEvent(ctx, api, projectId, asked, flags.wait === true)
+    const project = await ctx.project()
+    const asked = await project.post('/apps/{slug}/rollback', {
+      path: { slug: args.app },
+      once: true,
+      body: to === undefined ? {} : { deploy: to },
+    })
+    await recordDeployEvent(ctx, project, asked, flags.wait === true)
   },
 })
 

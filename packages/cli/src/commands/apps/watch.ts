@@ -1,12 +1,11 @@
 /** Follows a deploy to its end and reports its progress on stderr. */
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { duration } from '../../terminal/time.ts'
 import type { App, AppDeploy } from '../../api-types.ts'
 import { shortCommit } from './labels.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 const lookEveryMs = 500
 /** A build may take a quarter of an hour, and may wait for others. */
@@ -18,7 +17,7 @@ interface Asked {
 }
 
 /** Reports the requested deploy. With `wait`, resolves when it serves and throws when it fails. */
-export async function recordDeployEvent(ctx: Context, api: ApiClient, projectId: string, asked: Asked, wait: boolean) {
+export async function recordDeployEvent(ctx: Context, project: ProjectClient, asked: Asked, wait: boolean) {
   const { out } = ctx
   const { slug } = asked.app
   if (!wait) {
@@ -27,18 +26,17 @@ export async function recordDeployEvent(ctx: Context, api: ApiClient, projectId:
     out.line(green('✓ '), 'Deploy ', bold(`#${number}`), ` of ${slug} at ${shortCommit(commit_sha)} is queued`)
     return out.note(`Follow it: ${ctx.next(`svc apps logs ${slug} --follow`)}`)
   }
-  const app = await untilOver(ctx, api, projectId, asked)
+  const app = await untilOver(ctx, project, asked)
   const deploy = app.deploys.find(({ deploy_id }) => deploy_id === asked.deploy.deploy_id) ?? asked.deploy
-  if (out.json) return out.document({ app, deploy })
-  out.line(green('✓ '), 'Deploy ', bold(`#${deploy.number}`), ` of ${slug} serves at ${app.url}`)
+  out.done({ app, deploy }, 'Deploy ', bold(`#${deploy.number}`), ` of ${slug} serves at ${app.url}`)
 }
 
-async function untilOver(ctx: Context, api: ApiClient, projectId: string, { app, deploy }: Asked): Promise<App> {
+async function untilOver(ctx: Context, project: ProjectClient, { app, deploy }: Asked): Promise<App> {
   const { io, out } = ctx
   const began = io.now()
-  const path = { projectId, slug: app.slug }
+  const path = { slug: app.slug }
   while (io.now() - began < waitMaxMs) {
-    const found = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}', { params: { path } }))
+    const found = await project.get('/apps/{slug}', { path })
     const now = found.deploys.find(({ deploy_id }) => deploy_id === deploy.deploy_id)
     if (now?.status === 'running' || now?.status === 'restarting') return found
     if (now === undefined || now.ended_at !== null)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 
 export const ls = command({
@@ -6,7 +5,7 @@ export const ls = command({
   scope: 'host',
   examples: ['svc browsers ls', 'svc browsers ls --json'],
   async run(ctx) {
-    const found = await reply((await ctx.api()).GET('/v1/accounts/dashboard-sessions'))
+    const found = await (await ctx.api()).get('/v1/accounts/dashboard-sessions')
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.length === 0) return out.note('You are not signed in to any browser.')

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { findOne } from '../../arguments/find-one.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const revoke = command({
   summary: 'Sign a browser out',
@@ -10,16 +9,13 @@ export const revoke = command({
   examples: ['svc browsers revoke 8f3a1c20', 'svc browsers revoke 8f3a1c20 --json'],
   async run(ctx, { args }) {
     const api = await ctx.api()
-    const all = await reply(api.GET('/v1/accounts/dashboard-sessions'))
+    const all = await api.get('/v1/accounts/dashboard-sessions')
     const { dashboard_session_id: dashboardSessionId, user_agent: userAgent } = findOne(all, args.id, {
       what: ['browser session', 'browser sessions'],
       id: (session) => session.dashboard_session_id,
       next: ['svc browsers ls'],
     })
-    await reply(
-      api.DELETE('/v1/accounts/dashboard-sessions/{dashboardSessionId}', { params: { path: { dashboardSessionId } } }),
-    )
-    if (ctx.out.json) return ctx.out.document({ revoked: dashboardSessionId })
-    ctx.out.line(green('✓ '), 'Signed out ', bold(userAgent ?? dashboardSessionId.slice(0, 8)))
+    await api.delete('/v1/accounts/dashboard-sessions/{dashboardSessionId}', { path: { dashboardSessionId } })
+    ctx.out.done({ revoked: dashboardSessionId }, 'Signed out ', bold(userAgent ?? dashboardSessionId.slice(0, 8)))
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
@@ -9,12 +8,10 @@ export const show = command({
   args: { channel: channelArg },
   examples: ['svc channels show', 'svc channels show dev --json'],
   async run(ctx, { args }) {
-    const at = await ctx.project()
-    const { api, projectId } = at
-    const { channel_id: channelId } = await findChannel(ctx, at, { named: args.channel, command: 'show' })
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/channels/{channelId}', { params: { path: { projectId, channelId } } }),
-    )
+    const project = await ctx.project()
+
+    const { channel_id: channelId } = await findChannel(ctx, project, { named: args.channel, command: 'show' })
+    const found = await project.get('/channels/{channelId}', { path: { channelId } })
     const { out } = ctx
     if (out.json) return out.document(found)
     out.fields([

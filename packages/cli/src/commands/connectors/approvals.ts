@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { argumentsLine } from './labels.ts'
 
@@ -11,18 +10,13 @@ export const approvals = command({
   },
   examples: ['svc connectors approvals', 'svc connectors approvals --all --json'],
   async run(ctx, { flags }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/connector-approvals', {
-        params: {
-          path: { projectId },
-          query: {
-            status: flags.all ? 'all' : 'pending',
-            ...(flags.session === undefined ? {} : { session_id: flags.session }),
-          },
-        },
-      }),
-    )
+    const project = await ctx.project()
+    const found = await project.get('/connector-approvals', {
+      query: {
+        status: flags.all ? 'all' : 'pending',
+        session_id: flags.session,
+      },
+    })
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.approvals.length === 0) return out.note('No calls wait for approval.')

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'
 import { warnOfErrors } from '../triggers/labels.ts'
@@ -9,8 +8,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc connectors ls', 'svc connectors ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/connectors', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/connectors')
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.connectors.length === 0) out.note('No connectors yet. Define them as [[connectors]] in svc.toml.')

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { policyOfAll, policyLabel, slugArg, stateOf } from './labels.ts'
@@ -9,10 +8,8 @@ export const show = command({
   args: { slug: slugArg },
   examples: ['svc connectors show tracker', 'svc connectors show tracker --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/connectors/{slug}', { params: { path: { projectId, slug: args.slug } } }),
-    )
+    const project = await ctx.project()
+    const found = await project.get('/connectors/{slug}', { path: { slug: args.slug } })
     const { out } = ctx
     if (out.json) return out.document(found)
     const { auth } = found

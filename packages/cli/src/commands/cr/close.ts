@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import { bold } from '../../terminal/output.ts'
+import { crArg, changeRequestAt } from './find.ts'
 
 export const close = command({
   summary: 'Close a change request without merging it',
@@ -9,13 +8,9 @@ export const close = command({
   args: { cr: crArg },
   examples: ['svc cr close 3', "svc cr close '#3' --json"],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const { cr_id: crId } = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const cr = await reply(
-      api.POST('/v1/projects/{projectId}/change-requests/{crId}/close', { params: { path: { projectId, crId } } }),
-    )
-    if (ctx.out.json) return ctx.out.document(cr)
-    ctx.out.line(green('✓ '), 'Closed ', bold(`#${cr.number} ${cr.title}`))
+    const { at } = await changeRequestAt(ctx, args.cr)
+    const cr = await at.post('/close')
+    ctx.out.done(cr, 'Closed ', bold(`#${cr.number} ${cr.title}`))
     ctx.out.note(`The branch ${cr.head_ref} stays. ${ctx.next(`svc cr reopen ${cr.number}`)} reopens it.`)
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -23,14 +22,12 @@ export const events = command({
   examples: ['svc events', 'svc events --follow', 'svc events --follow --after 41 --json'],
   async run(ctx, { flags }) {
     const after = idOf(flags.after)
-    const { api, projectId } = await ctx.project()
-    if (flags.follow) return tell(ctx, follow(ctx, api, { projectId, after }), flags.limit ?? null)
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/events', {
-        params: { path: { projectId }, query: { limit: flags.limit ?? 100, ...(after === null ? {} : { after }) } },
-        headers: { Accept: 'application/json' },
-      }),
-    )
+    const project = await ctx.project()
+    if (flags.follow) return tell(ctx, follow(ctx, project, after), flags.limit ?? null)
+    const found = await project.get('/events', {
+      query: { limit: flags.limit ?? 100, after: after ?? undefined },
+      headers: { Accept: 'application/json' },
+    })
     const { out } = ctx
     if (out.json) return out.document(found)
     if (after !== null && after < found.forgotten) out.warn(`Events up to ${found.forgotten} are no longer stored.`)

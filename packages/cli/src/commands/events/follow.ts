@@ -1,9 +1,8 @@
-import type { ApiClient } from '@svc/contract/api'
-import { replyStream } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { endlessEvents } from '../../event-stream.ts'
 import type { ProjectEvent } from '../../api-types.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 /** The server no longer has the events after `id`, or the id belongs to another project. */
 interface Reset {
@@ -13,8 +12,8 @@ interface Reset {
 
 export async function* follow(
   { io, out }: Context,
-  api: ApiClient,
-  { projectId, after }: { projectId: string; after: number | null },
+  project: ProjectClient,
+  after: number | null,
 ): AsyncGenerator<ProjectEvent | Reset> {
   const { signal } = io
   const told = endlessEvents(
@@ -23,15 +22,7 @@ export async function* follow(
       of: 'the project',
       after: after === null ? null : String(after),
       signal,
-      open: (headers) =>
-        replyStream(
-          api.GET('/v1/projects/{projectId}/events', {
-            params: { path: { projectId } },
-            headers,
-            parseAs: 'stream',
-            signal,
-          }),
-        ),
+      open: (headers) => project.stream('/events', { headers, signal }),
     },
   )
   let hasBegun = false

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { cyan } from '../../terminal/output.ts'
 import { placeArg, placeOf } from './place.ts'
@@ -9,9 +8,9 @@ export const ls = command({
   args: { place: { ...placeArg, summary: 'branch:folder, or a folder on the default branch', optional: true } },
   examples: ['svc file ls', 'svc file ls greeting:src --json name,size'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     const query = placeOf(args.place ?? '')
-    const found = await reply(api.GET('/v1/projects/{projectId}/tree', { params: { path: { projectId }, query } }))
+    const found = await project.get('/tree', { query })
     const { out } = ctx
     if (out.json) return out.document(found.entries)
     if (found.entries.length === 0) return out.note('The folder is empty.')

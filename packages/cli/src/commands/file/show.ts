@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
 import { page } from '../../terminal/pager.ts'
@@ -12,10 +11,8 @@ export const show = command({
   args: { place: placeArg },
   examples: ['svc file show src/main.ts', 'svc file show greeting:page.html'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const file = await reply(
-      api.GET('/v1/projects/{projectId}/file', { params: { path: { projectId }, query: placeOf(args.place) } }),
-    )
+    const project = await ctx.project()
+    const file = await project.get('/file', { query: placeOf(args.place) })
     const { out } = ctx
     if (out.json) return out.document(file)
     if (file.encoding !== 'utf-8')

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 
 export const ls = command({
@@ -7,7 +6,7 @@ export const ls = command({
   examples: ['svc models ls', 'svc sessions new --model <name> --prompt "Fix the failing test"'],
   async run(ctx) {
     const { out } = ctx
-    const found = await reply((await ctx.api()).GET('/v1/models'))
+    const found = await (await ctx.api()).get('/v1/models')
     if (out.json) return out.document(found)
     out.table(found.models, [
       { title: 'MODEL', of: (model) => model.id, shrink: true },

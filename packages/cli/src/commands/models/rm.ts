@@ -1,7 +1,5 @@
-import { reply } from '../../api.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
-import { green } from '../../terminal/output.ts'
 
 export const rm = command({
   summary: 'Remove the saved model server and its key (for owners of this server)',
@@ -14,8 +12,7 @@ export const rm = command({
       yes: flags.yes,
       corrected: 'svc models rm --yes',
     })
-    const done = await reply((await ctx.api()).DELETE('/v1/models/upstream'))
-    if (ctx.out.json) return ctx.out.document(done)
-    ctx.out.line(green('✓ '), 'The model server is removed')
+    const done = await (await ctx.api()).delete('/v1/models/upstream')
+    ctx.out.done(done, 'The model server is removed')
   },
 })

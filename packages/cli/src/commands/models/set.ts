@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
 
 export const set = command({
@@ -32,12 +31,10 @@ export const set = command({
       url: args.url,
       shape: flags.anthropic ? ('anthropic' as const) : ('openai' as const),
       models,
-      ...(key === undefined ? {} : { key }),
+      key,
     }
-    const saved = await reply((await ctx.api()).PUT('/v1/models/upstream', { body }))
-    const { out } = ctx
-    if (out.json) return out.document(saved)
-    out.line(green('✓ '), 'Agents use ', bold(models[0]!), ` at ${saved.url}`)
-    out.note(ctx.next('svc models ls'))
+    const saved = await (await ctx.api()).put('/v1/models/upstream', { body })
+    ctx.out.done(saved, 'Agents use ', bold(models[0]!), ` at ${saved.url}`)
+    ctx.out.note(ctx.next('svc models ls'))
   },
 })

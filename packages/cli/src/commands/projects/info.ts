@@ -3,7 +3,7 @@ import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
 import { bold } from '../../terminal/output.ts'
-import { getProject, resolveProject } from './find.ts'
+import { projectNamed } from './find.ts'
 
 export const info = command({
   summary: 'Show a project',
@@ -14,11 +14,7 @@ export const info = command({
   flags: { web: webFlag },
   examples: ['svc projects info', 'svc projects info my-app --json'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
-    const project =
-      args.project === undefined
-        ? await getProject(api, await ctx.projectId())
-        : await resolveProject(api, args.project)
+    const project = await projectNamed(ctx, args.project)
     if (flags.web) return openPage(ctx, projectPage(project.slug))
     if (ctx.out.json) ctx.out.document(project)
     else printProject(ctx, project)

@@ -1,4 +1,3 @@
-import { replyWarned } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -16,12 +15,10 @@ export const set = command({
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, `the value of ${pair.name}`)
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     const items = []
     for (const body of pairs) {
-      const { data: item, warnings } = await replyWarned(
-        api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body }),
-      )
+      const { data: item, warnings } = await project.warned.post('/secrets', { body })
       items.push(item)
       for (const warning of warnings) ctx.out.warn(warning)
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
 
@@ -8,9 +7,9 @@ export const unset = command({
   args: { names: { summary: 'Names of the secrets', names: 'secret', many: true } },
   examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     for (const name of args.names) {
-      await reply(api.DELETE('/v1/projects/{projectId}/secrets/{name}', { params: { path: { projectId, name } } }))
+      await project.delete('/secrets/{name}', { path: { name } })
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Removed ', bold(name))
     }
     if (ctx.out.json) ctx.out.document({ removed: args.names })

@@ -8,10 +8,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc settings ls', 'svc settings ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const project = await getProject(api, projectId)
     const { out } = ctx
-    const { name, default_branch, settings } = project
+    const { name, default_branch, settings } = await getProject(await ctx.project())
     if (out.json) return out.document({ name, default_branch, ...settings })
     const rows = Object.entries({ name, default_branch, ...settings })
     out.table(rows, [

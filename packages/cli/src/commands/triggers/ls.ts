@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green } from '../../terminal/output.ts'
 import { warnOfErrors, when } from './labels.ts'
@@ -8,8 +7,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc triggers ls', 'svc triggers ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/triggers')
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.triggers.length === 0) out.note('No triggers yet. Define them as [[triggers]] in svc.toml.')

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { shortId } from './find.ts'
 import { stateOf } from './options.ts'
@@ -8,8 +7,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc webhooks ls', 'svc webhooks ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/webhooks')
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.webhooks.length === 0) return out.note(`No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`)

@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
@@ -10,15 +9,10 @@ export const ping = command({
   flags: { wait: { kind: 'switch', summary: 'Wait until the receiver accepts it; fail if it does not' } },
   examples: ['svc webhooks ping', 'svc webhooks ping 0a1b2c3d --wait'],
   async run(ctx, { args, flags }) {
-    const at = await ctx.project()
-    const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'ping' })
-    const path = { projectId: at.projectId, webhookId: webhook.webhook_id }
-    const delivery = await reply(
-      at.api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/ping', {
-        params: { path },
-        headers: onlyOnce(ctx.io),
-      }),
-    )
-    await tellSent(ctx, at, { webhook, delivery, wait: flags.wait })
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'ping' })
+    const path = { webhookId: webhook.webhook_id }
+    const delivery = await project.post('/webhooks/{webhookId}/ping', { path, once: true })
+    await tellSent(ctx, project, { webhook, delivery, wait: flags.wait })
   },
 })

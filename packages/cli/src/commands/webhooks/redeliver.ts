@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { findDelivery, findWebhook, webhookArg } from './find.ts'
 import { tellSent } from './sent.ts'
@@ -12,19 +11,14 @@ export const redeliver = command({
   },
   examples: ['svc webhooks redeliver 4e5f6a7b', 'svc webhooks redeliver 4e5f6a7b 0a1b2c3d --json'],
   async run(ctx, { args }) {
-    const at = await ctx.project()
-    const webhook = await findWebhook(ctx, at, {
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, {
       named: args.webhook,
       command: `redeliver ${args.delivery}`,
     })
-    const { delivery_id: deliveryId } = await findDelivery(at, { webhook, named: args.delivery })
-    const path = { projectId: at.projectId, webhookId: webhook.webhook_id, deliveryId }
-    const delivery = await reply(
-      at.api.POST('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', {
-        params: { path },
-        headers: onlyOnce(ctx.io),
-      }),
-    )
-    await tellSent(ctx, at, { webhook, delivery, wait: false })
+    const { delivery_id: deliveryId } = await findDelivery(project, { webhook, named: args.delivery })
+    const path = { webhookId: webhook.webhook_id, deliveryId }
+    const delivery = await project.post('/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { path, once: true })
+    await tellSent(ctx, project, { webhook, delivery, wait: false })
   },
 })

@@ -1,11 +1,10 @@
 /** Reports the result of a requested delivery. */
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../api.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import type { Webhook, WebhookDelivery } from '../../api-types.ts'
 import { shortId } from './find.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 const lookEveryMs = 250
 /** A receiver has ten seconds, and other deliveries may be ahead. */
@@ -21,11 +20,11 @@ interface Asked {
 /** With `wait`, resolves when the receiver accepts it and throws when the attempt fails. */
 export async function tellSent(
   ctx: Context,
-  at: { api: ApiClient; projectId: string },
+  project: ProjectClient,
   { webhook, delivery, wait }: Asked,
 ): Promise<void> {
   const { out } = ctx
-  const sent = wait ? await untilTried(ctx, at, { webhook, delivery }) : delivery
+  const sent = wait ? await untilTried(ctx, project, { webhook, delivery }) : delivery
   if (out.json) return out.document(sent)
   const name = sent.event_id === null ? sent.event_type : `${sent.event_type} ${sent.event_id}`
   if (wait) return out.line(green('✓ '), bold(webhook.url), ` accepted ${name}: ${sent.http_status}, ${sent.ms} ms`)
@@ -35,18 +34,17 @@ export async function tellSent(
 
 async function untilTried(
   { io, out }: Context,
-  { api, projectId }: { api: ApiClient; projectId: string },
+  project: ProjectClient,
   { webhook, delivery }: Omit<Asked, 'wait'>,
 ): Promise<WebhookDelivery> {
   const { webhook_id: webhookId } = webhook
   const next = [`svc webhooks show ${shortId(webhook)}`]
   const began = io.now()
   while (io.now() - began < waitMaxMs) {
-    const { deliveries } = await reply(
-      api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
-        params: { path: { projectId, webhookId }, query: { limit: newest } },
-      }),
-    )
+    const { deliveries } = await project.get('/webhooks/{webhookId}/deliveries', {
+      path: { webhookId },
+      query: { limit: newest },
+    })
     const found = deliveries.find(({ delivery_id: id }) => id === delivery.delivery_id)
     const wasTried = found !== undefined && found.attempts > delivery.attempts
     if (found?.status === 'delivered') return found
