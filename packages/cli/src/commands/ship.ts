@@ -1,3 +1,4 @@
+import type { ChangeRequest, Project } from '@svc/sdk'
 import { chosenAccountId } from './members/account.ts'
 import { basename } from 'node:path'
 import { command } from '../arguments/command.ts'
@@ -6,11 +7,9 @@ import { Refusal } from '../errors.ts'
 import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../git/gateway.ts'
 import { currentBranch, git } from '../git/git.ts'
 import { bold, green } from '../terminal/output.ts'
-import type { ChangeRequest, Project } from '../api-types.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import { shortSha } from './cr/labels.ts'
-import { getProject } from './projects/find.ts'
 import { linkFolder } from './projects/link.ts'
 import type { ProjectClient } from '../requests.ts'
 
@@ -112,7 +111,7 @@ async function projectHere(
 ): Promise<{ its: ProjectClient; project: Project; isNew: boolean }> {
   if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
     const chosen = await ctx.project()
-    return { its: chosen, project: await getProject(chosen), isNew: false }
+    return { its: chosen, project: await chosen.get(''), isNew: false }
   }
   const api = await ctx.api()
   const name = basename(top).trim().slice(0, 100) || 'project'

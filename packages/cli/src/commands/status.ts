@@ -1,9 +1,9 @@
+import type { ChangeRequest, MergePreview, Project, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { bold, dim, green, type Piece, red, yellow } from '../terminal/output.ts'
-import type { ChangeRequest, MergePreview, Project, Session } from '../api-types.ts'
-import { allProjects, getProject } from './projects/find.ts'
+import { allProjects } from './projects/find.ts'
 import { isStarting, shortId } from './sessions/labels.ts'
 import type { Client, ProjectClient } from '../requests.ts'
 
@@ -24,7 +24,7 @@ export const status = command({
   async run(ctx) {
     const chosen = await ctx.chosenProject()
     const api = await ctx.api()
-    const all = chosen ? [await getProject(api.project(await ctx.projectId()))] : await allProjects(api)
+    const all = chosen ? [await api.project(await ctx.projectId()).get('')] : await allProjects(api)
     const projects = all.slice(0, projectsMax)
     const found = await inTurns(projects, atOnce, (project) => look(api, project))
     const { out } = ctx

@@ -1,3 +1,4 @@
+import type { ChangeRequest, Project, Session } from '@svc/sdk'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,11 +14,9 @@ import { bold, cyan, yellow } from '../terminal/output.ts'
 import { printConversation } from '../conversation/print.ts'
 import { quote } from '../arguments/shell-word.ts'
 import { watchStart } from '../conversation/start-phases.ts'
-import type { ChangeRequest, Project, Session } from '../api-types.ts'
 import { getDiff, printPatch } from './cr/review/diff.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
-import { getProject } from './projects/find.ts'
 import type { Client, ProjectClient } from '../requests.ts'
 
 const projectName = 'svc-tour'
@@ -78,7 +77,7 @@ async function showEverything(ctx: Context, api: Client, project: Project, yes: 
   const merge = yes || (await ask(ctx, `Merge #${cr.number} into ${cr.base_ref}?`)) === true
   const merged = merge ? await mergeChangeRequest(its.changeRequest(cr.cr_id), cr, undefined) : null
   if (out.json) {
-    const now = await getProject(its)
+    const now = await its.get('')
     return out.document({
       project: now,
       session,

@@ -5,7 +5,6 @@ import type { Context } from '../context.ts'
 import { meaning, ownKeys } from '../commands/settings/keys.ts'
 import { allMembers, resolveAccountId } from '../commands/members/account.ts'
 import { allTokens } from '../commands/tokens/find.ts'
-import { getProject } from '../commands/projects/find.ts'
 import { knownHosts } from '../config/hosts.ts'
 
 interface Offer {
@@ -77,7 +76,7 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
   },
   async setting(ctx) {
     const project = await ctx.project()
-    const { settings } = await getProject(project)
+    const { settings } = await project.get('')
     return [...ownKeys, ...Object.keys(settings)].map((key) => ({ value: `${key}=`, about: meaning[key] ?? '' }))
   },
 }

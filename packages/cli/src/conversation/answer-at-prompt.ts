@@ -1,8 +1,8 @@
 /** Asks the user the agent's questions: an answer is the number of an option, or text. */
+import type { Question } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import type { Context } from '../context.ts'
 import { bold, dim, green, red, yellow } from '../terminal/output.ts'
-import type { Question } from '../api-types.ts'
 import { titleOf } from './print.ts'
 import type { SessionClient } from '../requests.ts'
 

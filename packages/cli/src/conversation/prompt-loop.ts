@@ -1,4 +1,5 @@
 /** The interactive conversation: a line is a prompt, and the answer follows below. */
+import type { Question } from '@svc/sdk'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { abortOnInterrupt } from './abort-on-interrupt.ts'
@@ -9,7 +10,6 @@ import { QuestionPrompts } from './answer-at-prompt.ts'
 import { red } from '../terminal/output.ts'
 import { type Printer, printConversation } from './print.ts'
 import { watchConversation } from './watch.ts'
-import type { Question } from '../api-types.ts'
 import type { SessionClient } from '../requests.ts'
 
 /** The number of messages shown at the start. */

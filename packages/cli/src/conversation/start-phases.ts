@@ -1,5 +1,5 @@
 /** Follows the start of a session and reports its phases on stderr. */
-import type { Phase, Session } from '../api-types.ts'
+import type { StartPhase as Phase, Session } from '@svc/sdk'
 import { shortId } from '../commands/sessions/labels.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'

@@ -1,6 +1,6 @@
 /** One turn of a conversation, read from the event stream until the agent waits again. */
+import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { Message, Question, Session, SessionEvent } from '../api-types.ts'
 import type { NewAttachment } from './attachments.ts'
 import { Refusal } from '../errors.ts'
 import { streamedEvents } from '../event-stream.ts'

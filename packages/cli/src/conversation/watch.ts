@@ -1,11 +1,11 @@
 /** Prints the last messages of a conversation, then each new one. */
+import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
 import { uuid } from '../arguments/find-one.ts'
 import type { Context } from '../context.ts'
 import { filesOf } from './turn.ts'
 import { Refusal } from '../errors.ts'
 import { endlessEvents } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
-import type { Message, Question, Session, SessionEvent } from '../api-types.ts'
 import type { SessionClient } from '../requests.ts'
 
 export interface WatchListener extends MessageListener {

@@ -1,9 +1,9 @@
+import type { AppDeploy, AppLog } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../terminal/output.ts'
-import type { AppDeploy, AppLog } from '../../api-types.ts'
 import { appArg, shortCommit } from './labels.ts'
 import type { ProjectClient } from '../../requests.ts'
 

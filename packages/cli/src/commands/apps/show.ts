@@ -26,9 +26,7 @@ export const show = command({
       ['port', String(app.port)],
       ['secrets', app.secrets.length === 0 ? null : app.secrets.join(', ')],
     ])
-    if (app.deploys.length === 0) return
-    out.line('')
-    out.table(app.deploys, [
+    out.section(app.deploys, [
       { title: 'DEPLOY', of: (deploy) => `#${deploy.number}` },
       { title: 'STATE', of: (deploy) => statePiece(deploy.status) },
       { title: 'COMMIT', of: (deploy) => shortCommit(deploy.commit_sha) },

@@ -12,9 +12,7 @@ export const ls = command({
     const project = await ctx.project()
     const { data, cursor } = await project.page('/branches', { query: { limit } })
     const { out } = ctx
-    if (out.json) return out.document(data)
-    if (data.branches.length === 0) return out.note('The repository has no branches yet.')
-    out.table(data.branches, [
+    out.list(data, data.branches, 'The repository has no branches yet.', [
       { title: 'BRANCH', of: (branch) => branch.name, shrink: true },
       { title: 'HEAD', of: (branch) => (out.terminal ? shortSha(branch.sha) : branch.sha) },
       { title: '', of: (branch) => (branch.is_default ? dim('default') : '') },

@@ -1,8 +1,8 @@
+import type { Channel } from '@svc/sdk'
 import { findOne } from '../../arguments/find-one.ts'
 import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Channel } from '../../api-types.ts'
 import type { ProjectClient } from '../../requests.ts'
 
 export const channelArg = {

@@ -11,25 +11,22 @@ export const ls = command({
     const project = await ctx.project()
     const found = await project.get('/channels')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.channels.length === 0) out.note(`No channels yet. Connect one: ${ctx.next('svc channels connect')}`)
-    else
-      out.table(found.channels, [
-        { title: 'CHANNEL', of: placeOf },
-        { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
-        { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },
-        { title: 'AGENT', of: (channel) => channel.agent ?? 'default' },
-        {
-          title: 'STATE',
-          of: (channel) =>
-            channel.error !== null
-              ? red(channel.error)
-              : channel.waiting > 0
-                ? yellow(`${channel.waiting} waiting`)
-                : green('connected'),
-          shrink: true,
-        },
-      ])
+    out.list(found, found.channels, `No channels yet. Connect one: ${ctx.next('svc channels connect')}`, [
+      { title: 'CHANNEL', of: placeOf },
+      { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
+      { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },
+      { title: 'AGENT', of: (channel) => channel.agent ?? 'default' },
+      {
+        title: 'STATE',
+        of: (channel) =>
+          channel.error !== null
+            ? red(channel.error)
+            : channel.waiting > 0
+              ? yellow(`${channel.waiting} waiting`)
+              : green('connected'),
+        shrink: true,
+      },
+    ])
     warnOfErrors(out, found.errors)
   },
 })

@@ -18,9 +18,7 @@ export const approvals = command({
       },
     })
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.approvals.length === 0) return out.note('No calls wait for approval.')
-    out.table(found.approvals, [
+    out.list(found, found.approvals, 'No calls wait for approval.', [
       { title: 'ID', of: (approval) => approval.approval_id.slice(0, 8) },
       { title: 'STATE', of: (approval) => approval.status },
       { title: 'TOOL', of: (approval) => `${approval.slug}/${approval.tool}` },
@@ -28,6 +26,7 @@ export const approvals = command({
       { title: 'ASKED', of: (approval) => out.time(approval.created_at) },
       { title: 'WITH', of: argumentsLine, shrink: true },
     ])
-    if (!flags.all) out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
+    if (!flags.all && found.approvals.length > 0)
+      out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
   },
 })

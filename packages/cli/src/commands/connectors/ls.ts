@@ -11,17 +11,14 @@ export const ls = command({
     const project = await ctx.project()
     const found = await project.get('/connectors')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.connectors.length === 0) out.note('No connectors yet. Define them as [[connectors]] in svc.toml.')
-    else
-      out.table(found.connectors, [
-        { title: 'SLUG', of: (connector) => connector.slug },
-        { title: 'TYPE', of: (connector) => connector.type },
-        { title: 'STATE', of: stateOf },
-        { title: 'TOOLS', of: (connector) => String(connector.tools.length) },
-        { title: 'POLICY', of: policyOfAll },
-        { title: 'WHY', of: (connector) => (connector.error === null ? dim('') : connector.error), shrink: true },
-      ])
+    out.list(found, found.connectors, 'No connectors yet. Define them as [[connectors]] in svc.toml.', [
+      { title: 'SLUG', of: (connector) => connector.slug },
+      { title: 'TYPE', of: (connector) => connector.type },
+      { title: 'STATE', of: stateOf },
+      { title: 'TOOLS', of: (connector) => String(connector.tools.length) },
+      { title: 'POLICY', of: policyOfAll },
+      { title: 'WHY', of: (connector) => (connector.error === null ? dim('') : connector.error), shrink: true },
+    ])
     warnOfErrors(out, found.errors)
     if (found.approvals_pending > 0)
       out.note(`${found.approvals_pending} calls wait for approval: ${ctx.next('svc connectors approvals')}`)

@@ -18,24 +18,19 @@ export const show = command({
       ['type', found.type],
       ['url', found.url],
       ['state', stateOf(found)],
-      ...(found.error === null ? [] : ([['why', found.error]] as const)),
-      ...(found.hint === null ? [] : ([['what to do', found.hint]] as const)),
+      ['why', found.error],
+      ['what to do', found.hint],
       ['credential', auth === null ? dim('none') : `${auth.secret_env ?? 'none'}, as ${auth.header ?? auth.type}`],
       ['asked', found.checked_at === null ? dim('not yet') : out.time(found.checked_at)],
       ['policy', policyOfAll(found)],
     ])
-    if (found.tools.length > 0) {
-      out.line('')
-      out.table(found.tools, [
-        { title: 'TOOL', of: (tool) => tool.name },
-        { title: 'POLICY', of: (tool) => policyLabel(tool.policy) },
-        { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
-        { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
-      ])
-    }
-    if (found.calls.length === 0) return
-    out.line('')
-    out.table(found.calls, [
+    out.section(found.tools, [
+      { title: 'TOOL', of: (tool) => tool.name },
+      { title: 'POLICY', of: (tool) => policyLabel(tool.policy) },
+      { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
+      { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
+    ])
+    out.section(found.calls, [
       { title: 'CALLED', of: (call) => out.time(call.at) },
       { title: 'TOOL', of: (call) => call.tool },
       {

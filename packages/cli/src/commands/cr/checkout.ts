@@ -1,3 +1,4 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
@@ -5,7 +6,6 @@ import { branchesThere, fetchBranch, gatewayOf, repositoryHere, says } from '../
 import { currentBranch, git } from '../../git/git.ts'
 import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import type { ChangeRequest } from '../../api-types.ts'
 import { crArg, changeRequestAt } from './find.ts'
 import { shortSha } from './labels.ts'
 

@@ -1,5 +1,5 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { ChangeRequest } from '../../api-types.ts'
 import type { Arg } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -7,7 +7,7 @@ import { currentBranch } from '../../git/git.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import { pushFirst } from './unpushed-head.ts'
 import { uuid } from '../../arguments/find-one.ts'
-import { getProject, resolveProjectId } from '../projects/find.ts'
+import { resolveProjectId } from '../projects/find.ts'
 import type { ProjectClient } from '../../requests.ts'
 
 export const crArg = {
@@ -93,7 +93,7 @@ async function ofBranch(ctx: Context, branch: string, project: ProjectClient): P
     })
   const found = open[0] ?? all[0]
   if (found !== undefined) return found
-  if ((await getProject(project)).default_branch === branch)
+  if ((await project.get('')).default_branch === branch)
     throw new Refusal('not_found', `${branch} is the default branch, which has no change request`, {
       hint: '@ means the change request of the current branch. Switch to its head branch, or give its number.',
       next: ['svc cr ls'],
@@ -101,7 +101,7 @@ async function ofBranch(ctx: Context, branch: string, project: ProjectClient): P
   const propose = `svc cr open --head ${quote(branch)} --title '<text>'`
   const unpushed = (await isOnService(project, branch)) ? null : await pushFirst(ctx, branch)
   throw new Refusal('not_found', `No change request has the head branch ${branch}`, {
-    ...(unpushed === null ? {} : { hint: unpushed.hint }),
+    hint: unpushed?.hint,
     next: [...(unpushed === null ? [propose] : unpushed.next), 'svc cr ls --status all'],
   })
 }

@@ -1,5 +1,5 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { ChangeRequest } from '../../api-types.ts'
 import { ask } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'

@@ -1,4 +1,4 @@
-import type { ChangeRequest } from '../../api-types.ts'
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage } from '../../browser/dashboard.ts'

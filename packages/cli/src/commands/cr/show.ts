@@ -1,5 +1,5 @@
+import type { ChangeRequest, MergePreview } from '@svc/sdk'
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest, MergePreview } from '../../api-types.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { projectPage, openPage, webFlag } from '../../browser/dashboard.ts'

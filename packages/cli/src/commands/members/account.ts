@@ -1,9 +1,9 @@
 /** Resolves the account and the members that a command works on. */
+import type { Account, Member } from '@svc/sdk'
 import type { Context } from '../../context.ts'
 import type { Flag } from '../../arguments/command.ts'
 import { allPages, pageSize } from '../../pages.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import type { Account, Member } from '../../api-types.ts'
 import { findOne, matching, uuid } from '../../arguments/find-one.ts'
 import type { Client } from '../../requests.ts'
 

@@ -1,26 +1,22 @@
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { findOne, matching, uuid } from '../../arguments/find-one.ts'
 import type { Context } from '../../context.ts'
 import { allPages } from '../../pages.ts'
 import { closest } from '@svc/contract/schemas/closest'
-import type { Client, ProjectClient } from '../../requests.ts'
+import type { Client } from '../../requests.ts'
 
 export async function resolveProjectId(api: Client, named: string): Promise<string> {
   return uuid.test(named) ? named.toLowerCase() : (await findBySlug(api, named)).project_id
 }
 
 export async function resolveProject(api: Client, named: string): Promise<Project> {
-  return uuid.test(named) ? getProject(api.project(named)) : findBySlug(api, named)
-}
-
-export function getProject(project: ProjectClient): Promise<Project> {
-  return project.get('')
+  return uuid.test(named) ? api.project(named).get('') : findBySlug(api, named)
 }
 
 /** The named project, otherwise the chosen one. */
 export async function projectNamed(ctx: Context, named: string | undefined): Promise<Project> {
   const api = await ctx.api()
-  return named === undefined ? getProject(api.project(await ctx.projectId())) : resolveProject(api, named)
+  return named === undefined ? api.project(await ctx.projectId()).get('') : resolveProject(api, named)
 }
 
 /** A deleted project by its id or former slug; null when the caller can restore none. */

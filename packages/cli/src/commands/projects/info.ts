@@ -1,4 +1,4 @@
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
@@ -30,8 +30,8 @@ export function printProject({ out }: Pick<Context, 'out'>, project: Project): v
     ['agents merge', project.settings.agent_merge],
     ['manifest gate', project.settings.manifest_gate],
     ['config dir', project.config_dir],
-    ...(project.ssh_public_key === null ? [] : [['public key', project.ssh_public_key] as [string, string]]),
-    ...(project.settings.git_host === 'auto' ? [] : [['git host', project.settings.git_host] as [string, string]]),
+    ['public key', project.ssh_public_key],
+    ['git host', project.settings.git_host === 'auto' ? null : project.settings.git_host],
     ['created', out.time(project.created_at)],
     ['id', project.project_id],
   ])

@@ -1,4 +1,4 @@
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { pick } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'

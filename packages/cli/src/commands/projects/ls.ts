@@ -1,7 +1,7 @@
+import type { Project } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import { green } from '../../terminal/output.ts'
-import type { Project } from '../../api-types.ts'
 
 export const ls = command({
   summary: 'List the projects you can see, newest first',

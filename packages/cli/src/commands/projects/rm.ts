@@ -1,8 +1,8 @@
+import type { Project, ProjectDeletion } from '@svc/sdk'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
-import type { Project, ProjectDeletion } from '../../api-types.ts'
 import { findDeleted, resolveProject } from './find.ts'
 
 export const rm = command({

@@ -1,4 +1,4 @@
-import type { Session } from '../../api-types.ts'
+import type { Session } from '@svc/sdk'
 import type { Context } from '../../context.ts'
 import { allPages } from '../../pages.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'

@@ -1,4 +1,4 @@
-import type { Phase, Session, UnfinishedWork } from '../../api-types.ts'
+import type { StartPhase as Phase, Session, UnfinishedWork } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'

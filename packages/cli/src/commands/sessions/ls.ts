@@ -1,4 +1,4 @@
-import type { Session } from '../../api-types.ts'
+import type { Session } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { limitFlag } from '../../arguments/limit.ts'

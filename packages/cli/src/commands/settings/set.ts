@@ -1,10 +1,9 @@
+import type { Project } from '@svc/sdk'
 import { bytesOf } from '@svc/contract/schemas/quotas'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { getProject } from '../projects/find.ts'
-import type { Project } from '../../api-types.ts'
 import { isOwnKey, isQuota, requireKey, shownValue } from './keys.ts'
 
 export const set = command({
@@ -18,7 +17,7 @@ export const set = command({
   async run(ctx, { args }) {
     const pairs = args.pairs.map(splitPair)
     const project = await ctx.project()
-    const before = await getProject(project)
+    const before = await project.get('')
     for (const { key } of pairs) requireKey(before, key)
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')

@@ -1,6 +1,6 @@
+import type { Token } from '@svc/sdk'
 import type { Flag } from '../../arguments/command.ts'
 import { allPages } from '../../pages.ts'
-import type { Token } from '../../api-types.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { resolveProjectId } from '../projects/find.ts'
 import type { Client } from '../../requests.ts'
@@ -33,8 +33,4 @@ export async function findToken(api: Client, projectId: string | null, named: st
     hint: uuid.test(named) ? 'It may be revoked already.' : undefined,
     next: ['svc tokens ls'],
   })
-}
-
-export function whoAmI(api: Client) {
-  return api.get('/v1/token')
 }

@@ -2,7 +2,7 @@ import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import { findToken, projectFlag, projectOf, whoAmI } from './find.ts'
+import { findToken, projectFlag, projectOf } from './find.ts'
 
 export const revoke = command({
   summary: 'Revoke a token; the next request with it fails',
@@ -15,7 +15,7 @@ export const revoke = command({
     const api = await ctx.api()
     const projectId = await projectOf(api, flags.project)
     const { token_id: tokenId, name } = await findToken(api, projectId, args.token)
-    if ((await whoAmI(api)).token_id === tokenId)
+    if ((await api.get('/v1/token')).token_id === tokenId)
       await confirm(ctx, {
         question: `${name} is the token in use: revoking it signs out this client. Revoke it?`,
         yes: flags.yes,

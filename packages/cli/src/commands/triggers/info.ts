@@ -17,21 +17,15 @@ export const info = command({
       ['state', found.enabled ? green('enabled') : dim('disabled')],
       ['when', when(found)],
       ['agent', found.agent ?? dim('the default')],
-      ...(found.model === null ? [] : ([['model', found.model]] as const)),
-      ...(found.webhook_url === null
-        ? []
-        : ([
-            ['url', found.webhook_url],
-            ['signed with', found.secret_env ?? ''],
-          ] as const)),
+      ['model', found.model],
+      ['url', found.webhook_url],
+      ['signed with', found.webhook_url === null ? null : (found.secret_env ?? '')],
       ['last fired', found.last_fired_at === null ? dim('never') : out.time(found.last_fired_at)],
       ['next', found.next_fire_at === null ? dim('none') : out.time(found.next_fire_at)],
       ['prompt', found.prompt],
     ])
-    if (found.slots.length === 0) return
-    out.line('')
     const colour = { fired: green, failed: red, skipped: red, claimed: yellow }
-    out.table(found.slots, [
+    out.section(found.slots, [
       { title: 'DUE', of: (slot) => out.time(slot.due_at) },
       { title: 'BY', of: (slot) => slot.kind },
       { title: 'STATE', of: (slot) => colour[slot.status](slot.status === 'claimed' ? 'waits' : slot.status) },

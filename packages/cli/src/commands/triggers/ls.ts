@@ -10,19 +10,16 @@ export const ls = command({
     const project = await ctx.project()
     const found = await project.get('/triggers')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.triggers.length === 0) out.note('No triggers yet. Define them as [[triggers]] in svc.toml.')
-    else
-      out.table(found.triggers, [
-        { title: 'SLUG', of: (trigger) => trigger.slug },
-        { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },
-        { title: 'WHEN', of: when, shrink: true },
-        {
-          title: 'LAST FIRED',
-          of: (trigger) => (trigger.last_fired_at === null ? dim('never') : out.time(trigger.last_fired_at)),
-        },
-        { title: 'NEXT', of: (trigger) => (trigger.next_fire_at === null ? '' : out.time(trigger.next_fire_at)) },
-      ])
+    out.list(found, found.triggers, 'No triggers yet. Define them as [[triggers]] in svc.toml.', [
+      { title: 'SLUG', of: (trigger) => trigger.slug },
+      { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },
+      { title: 'WHEN', of: when, shrink: true },
+      {
+        title: 'LAST FIRED',
+        of: (trigger) => (trigger.last_fired_at === null ? dim('never') : out.time(trigger.last_fired_at)),
+      },
+      { title: 'NEXT', of: (trigger) => (trigger.next_fire_at === null ? '' : out.time(trigger.next_fire_at)) },
+    ])
     warnOfErrors(out, found.errors)
   },
 })

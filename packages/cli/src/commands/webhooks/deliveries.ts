@@ -19,10 +19,12 @@ export const deliveries = command({
       query: { limit },
     })
     const { out } = ctx
-    if (out.json) return out.document(data)
-    if (data.deliveries.length === 0)
-      return out.note(`No deliveries yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`)
-    out.table(data.deliveries, deliveryColumns(out))
+    out.list(
+      data,
+      data.deliveries,
+      `No deliveries yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`,
+      deliveryColumns(out),
+    )
     if (cursor !== null && limit < 1000) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },
 })

@@ -1,8 +1,8 @@
+import type { Webhook, WebhookDelivery } from '@svc/sdk'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Webhook, WebhookDelivery } from '../../api-types.ts'
 import type { ProjectClient } from '../../requests.ts'
 
 export const webhookArg = {

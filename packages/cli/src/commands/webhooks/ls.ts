@@ -9,11 +9,8 @@ export const ls = command({
   async run(ctx) {
     const project = await ctx.project()
     const found = await project.get('/webhooks')
-    const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.webhooks.length === 0) return out.note(`No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`)
-    out.table(found.webhooks, [
-      { title: 'ID', of: (webhook) => (out.terminal ? shortId(webhook) : webhook.webhook_id) },
+    ctx.out.list(found, found.webhooks, `No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`, [
+      { title: 'ID', of: (webhook) => (ctx.out.terminal ? shortId(webhook) : webhook.webhook_id) },
       { title: 'STATE', of: stateOf },
       { title: 'URL', of: (webhook) => webhook.url, shrink: true },
       { title: 'EVENTS', of: (webhook) => webhook.events.join(','), shrink: true },

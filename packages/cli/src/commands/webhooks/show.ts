@@ -19,10 +19,7 @@ export const show = command({
     const { out } = ctx
     if (out.json) return out.document({ ...webhook, deliveries })
     printWebhook(out, webhook)
-    if (deliveries.length > 0) {
-      out.line('')
-      out.table(deliveries, deliveryColumns(out))
-    }
+    out.section(deliveries, deliveryColumns(out))
     if (webhook.state === 'paused')
       out.note(
         `To continue where it stopped: ${ctx.next(`svc webhooks edit ${webhook.webhook_id.slice(0, 8)} --resume`)}`,

@@ -1,9 +1,9 @@
 /** Reads and labels the checks of a change request. */
+import type { ChangeRequestChecks as Checks } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import type { Context } from '../../../context.ts'
 import { cyan, dim, green, type Piece, red, yellow } from '../../../terminal/output.ts'
 import { duration } from '../../../terminal/time.ts'
-import type { Checks } from '../../../api-types.ts'
 import type { ChangeRequestClient } from '../../../requests.ts'
 
 export type Check = Checks['checks'][number]

@@ -1,9 +1,9 @@
+import type { Review } from '@svc/sdk'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { Refusal, UsageError } from '../../../errors.ts'
 import { bold, dim } from '../../../terminal/output.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
-import type { Review } from '../../../api-types.ts'
 import { crArg, changeRequestAt } from '../find.ts'
 
 const bodyFlag = {

@@ -20,12 +20,8 @@ export const verify = command({
         ['kind', found.kind],
         ['commit', found.expected.commit],
         ['tree', found.expected.tree],
-        ...(found.verified
-          ? []
-          : ([
-              ['got commit', found.got.commit],
-              ['got tree', found.got.tree],
-            ] as const)),
+        ['got commit', found.verified ? null : found.got.commit],
+        ['got tree', found.verified ? null : found.got.tree],
         ['git', found.git_version],
       ])
     }

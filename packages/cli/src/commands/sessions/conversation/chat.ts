@@ -1,4 +1,4 @@
-import type { Session } from '../../../api-types.ts'
+import type { Session } from '@svc/sdk'
 import { abortOnInterrupt } from '../../../conversation/abort-on-interrupt.ts'
 import { pick } from '../../../terminal/ask.ts'
 import { attachFlag, readAttachments } from '../../../conversation/attachments.ts'

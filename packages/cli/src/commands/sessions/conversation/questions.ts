@@ -1,4 +1,4 @@
-import type { Question } from '../../../api-types.ts'
+import type { Question } from '@svc/sdk'
 import { findOne } from '../../../arguments/find-one.ts'
 import { command } from '../../../arguments/command.ts'
 import { Refusal } from '../../../errors.ts'

@@ -1,8 +1,8 @@
 /** The messages, prompts and questions of a session in order of time, each with its author. */
+import type { Message, Prompt, Question, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
 import { filesOf } from '../../../conversation/turn.ts'
 import { allPages } from '../../../pages.ts'
-import type { Message, Prompt, Question, Session } from '../../../api-types.ts'
 import { allMembers } from '../../members/account.ts'
 import type { Client, SessionClient } from '../../../requests.ts'
 

@@ -1,9 +1,9 @@
+import type { Session } from '@svc/sdk'
 import type { paths } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
 import type { Context } from '../../../context.ts'
 import { Guided } from '../../../errors.ts'
 import { ago } from '../../../terminal/time.ts'
-import type { Session } from '../../../api-types.ts'
 import { shortId } from '../labels.ts'
 import type { ProjectClient } from '../../../requests.ts'
 

@@ -1,10 +1,46 @@
-/** Reports the result of a requested delivery. */
+import type { Webhook, WebhookDelivery } from '@svc/sdk'
+import { command } from '../../arguments/command.ts'
+import { findDelivery, findWebhook, shortId, webhookArg } from './find.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
-import type { Webhook, WebhookDelivery } from '../../api-types.ts'
-import { shortId } from './find.ts'
 import type { ProjectClient } from '../../requests.ts'
+
+export const ping = command({
+  summary: 'Send a ping to a webhook, even if it is paused',
+  scope: 'project',
+  args: { webhook: webhookArg },
+  flags: { wait: { kind: 'switch', summary: 'Wait until the receiver accepts it; fail if it does not' } },
+  examples: ['svc webhooks ping', 'svc webhooks ping 0a1b2c3d --wait'],
+  async run(ctx, { args, flags }) {
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'ping' })
+    const path = { webhookId: webhook.webhook_id }
+    const delivery = await project.post('/webhooks/{webhookId}/ping', { path, once: true })
+    await tellSent(ctx, project, { webhook, delivery, wait: flags.wait })
+  },
+})
+
+export const redeliver = command({
+  summary: 'Send a delivery again with the same id; a waiting one is sent at once',
+  scope: 'project',
+  args: {
+    delivery: { summary: 'Id of the delivery, or its first characters', hint: 'svc webhooks deliveries lists them.' },
+    webhook: webhookArg,
+  },
+  examples: ['svc webhooks redeliver 4e5f6a7b', 'svc webhooks redeliver 4e5f6a7b 0a1b2c3d --json'],
+  async run(ctx, { args }) {
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, {
+      named: args.webhook,
+      command: `redeliver ${args.delivery}`,
+    })
+    const { delivery_id: deliveryId } = await findDelivery(project, { webhook, named: args.delivery })
+    const path = { webhookId: webhook.webhook_id, deliveryId }
+    const delivery = await project.post('/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver', { path, once: true })
+    await tellSent(ctx, project, { webhook, delivery, wait: false })
+  },
+})
 
 const lookEveryMs = 250
 /** A receiver has ten seconds, and other deliveries may be ahead. */
