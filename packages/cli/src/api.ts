@@ -3,15 +3,14 @@ import * as sdk from '@svc/sdk'
 import { version } from './config/build-values.ts'
 import { Refusal } from './errors.ts'
 import type { Io } from './io.ts'
-
-export { nextPage } from '@svc/sdk'
+import type { Client, ProjectClient, Sent } from './requests.ts'
 
 export function connect(
-  io: Pick<Io, 'signal' | 'sleep'>,
+  io: Pick<Io, 'signal' | 'sleep' | 'newId'>,
   host: { name: string; base: string },
   token: string | null,
   notice?: sdk.SlowNotice,
-): sdk.SvcClient {
+): Client {
   const api = sdk.createSvcClient({
     baseUrl: host.base,
     token,
@@ -20,17 +19,61 @@ export function connect(
     sleep: (ms) => io.sleep(ms),
     ...(notice === undefined ? {} : { notice }),
   })
-  api.use({ onError: ({ error }) => guided(error) })
-  return api
+  const below = <T>(prefix: string, known: object, more: object) =>
+    ({ ...requests(api, io, prefix, known), ...more }) as unknown as T
+  const client = below<Client>(
+    '',
+    {},
+    {
+      route: (method: string, path: string, options: Options = {}) =>
+        sdk.callRoute(api, method, path, withHeaders(io, options)).catch(rethrowGuided),
+      project(projectId: string) {
+        const prefix = '/v1/projects/{projectId}'
+        const project = below<ProjectClient>(
+          prefix,
+          { projectId },
+          {
+            id: projectId,
+            api: client,
+            session: (sessionId: string) =>
+              below(`${prefix}/sessions/{sessionId}`, { projectId, sessionId }, { id: sessionId, project }),
+            changeRequest: (crId: string) => below(`${prefix}/change-requests/{crId}`, { projectId, crId }, {}),
+          },
+        )
+        return project
+      },
+    },
+  )
+  return client
 }
 
-export const onlyOnce = (io: Pick<Io, 'newId'>) => sdk.onlyOnce(() => io.newId())
+type Options = Sent & { path?: object; query?: object; body?: object }
 
-export const reply: typeof sdk.reply = (call) => sdk.reply(call).catch(rethrowGuided)
-export const replyStream: typeof sdk.replyStream = (call) => sdk.replyStream(call).catch(rethrowGuided)
-export const replyWarned: typeof sdk.replyWarned = (call) => sdk.replyWarned(call).catch(rethrowGuided)
-export const replyPage: typeof sdk.replyPage = (call) => sdk.replyPage(call).catch(rethrowGuided)
-export const callRoute: typeof sdk.callRoute = (...args) => sdk.callRoute(...args).catch(rethrowGuided)
+/** The functions behind a client; `requests.ts` has their types. */
+function requests(api: sdk.SvcClient, io: Pick<Io, 'newId'>, prefix: string, known: object) {
+  const request = api.request as unknown as (method: string, path: string, init: object) => Promise<sdk.Answer<object>>
+  const by =
+    <T>(method: string, take: (answer: Promise<sdk.Answer<object>>) => Promise<T>, how: object = {}) =>
+    (path: string, { path: named, query, ...rest }: Options = {}) => {
+      const params = { path: { ...known, ...named }, query }
+      return take(request(method, prefix + path, { params, ...withHeaders(io, rest), ...how })).catch(rethrowGuided)
+    }
+  const { reply, replyPage, replyStream, replyWarned } = sdk
+  return {
+    get: by('get', reply),
+    post: by('post', reply),
+    put: by('put', reply),
+    patch: by('patch', reply),
+    delete: by('delete', reply),
+    page: by('get', replyPage),
+    stream: by('get', replyStream, { parseAs: 'stream' }),
+    warned: { post: by('post', replyWarned), patch: by('patch', replyWarned) },
+  }
+}
+
+function withHeaders({ newId }: Pick<Io, 'newId'>, { once, headers, ...rest }: Options) {
+  return { ...rest, headers: { ...headers, ...(once ? sdk.onlyOnce(newId) : {}) } }
+}
 
 function rethrowGuided(error: unknown): never {
   throw guided(error)

@@ -1,5 +1,4 @@
 /** The context of a command. Each part is loaded on first use, so a command pays only for what it needs. */
-import type { ApiClient } from '@svc/contract/api'
 import type { Globals } from './arguments/command.ts'
 import { type Config, configPath, isOpenToOthers, readConfig } from './config/config-file.ts'
 import { Refusal } from './errors.ts'
@@ -9,6 +8,7 @@ import type { Io } from './io.ts'
 import { findLink, type Link } from './config/link-file.ts'
 import { createOutput, type Output } from './terminal/output.ts'
 import { inProject, quote } from './arguments/shell-word.ts'
+import type { Client, ProjectClient } from './requests.ts'
 
 export interface Context {
   io: Io
@@ -19,13 +19,13 @@ export interface Context {
   link(): Promise<Link | null>
   host(): Promise<ChosenHost>
   /** Prints the host, and connects with its token. */
-  api(): Promise<ApiClient>
+  api(): Promise<Client>
   /** The project's id: `--project`, SVC_PROJECT_ID, the link file, then the remotes of the git repository. */
   projectId(): Promise<string>
   /** Whether a project is named or this folder is linked. */
   chosenProject(): Promise<boolean>
-  /** Both, in the order in which they are printed. */
-  project(): Promise<{ api: ApiClient; projectId: string }>
+  /** The client of that project. */
+  project(): Promise<ProjectClient>
   /** A suggested command with the flags it needs here. */
   next(command: string): string
   /** Whether a user can answer a prompt. */
@@ -57,13 +57,13 @@ export function createContext(io: Io, globals: Globals, filter: Filter | null = 
       // Report a missing project before any request.
       await projectNamed(ctx)
       const api = await ctx.api()
-      return { api, projectId: await ctx.projectId() }
+      return api.project(await ctx.projectId())
     },
   }
   return ctx
 }
 
-async function openApi(ctx: Context): Promise<ApiClient> {
+async function openApi(ctx: Context): Promise<Client> {
   const host = await ctx.host()
   const config = await ctx.config()
   const token = tokenFor(host, { env: ctx.io.env, config })

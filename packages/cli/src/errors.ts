@@ -2,21 +2,28 @@
 import type { ServiceError } from '@svc/contract/errors'
 
 interface Guidance {
-  hint?: string
+  hint?: string | null | undefined
   next?: readonly string[]
+  lines?: readonly string[]
   cause?: unknown
 }
 
-/** The command line is invalid. */
-export class UsageError extends Error {
+/** An error that says what to do. */
+class AdvisedError extends Error {
   readonly hint: string | null
   readonly next: readonly string[]
-  constructor(message: string, guidance: Guidance = {}) {
-    super(message, { cause: guidance.cause })
-    this.name = 'UsageError'
-    this.hint = guidance.hint ?? null
-    this.next = guidance.next ?? []
+  readonly lines: readonly string[]
+  constructor(message: string, { hint = null, next = [], lines = [], cause }: Guidance = {}) {
+    super(message, { cause })
+    this.hint = hint
+    this.next = next
+    this.lines = lines
   }
+}
+
+/** The command line is invalid. */
+export class UsageError extends AdvisedError {
+  override readonly name = 'UsageError'
 }
 
 type RefusalCode =
@@ -57,40 +64,24 @@ type RefusalCode =
   | 'in_the_way'
 
 /** The client cannot continue; the service refused nothing. */
-export class Refusal extends Error {
+export class Refusal extends AdvisedError {
+  override readonly name = 'Refusal'
   readonly code: RefusalCode
-  readonly hint: string | null
-  readonly next: readonly string[]
   readonly detail: Record<string, unknown>
-  readonly lines: readonly string[]
-  constructor(
-    code: RefusalCode,
-    message: string,
-    guidance: Guidance & { detail?: Record<string, unknown>; lines?: readonly string[] } = {},
-  ) {
-    super(message, { cause: guidance.cause })
-    this.name = 'Refusal'
+  constructor(code: RefusalCode, message: string, guidance: Guidance & { detail?: Record<string, unknown> } = {}) {
+    super(message, guidance)
     this.code = code
-    this.hint = guidance.hint ?? null
-    this.next = guidance.next ?? []
     this.detail = guidance.detail ?? {}
-    this.lines = guidance.lines ?? []
   }
 }
 
 /** A refusal of the service with guidance that only the client knows. */
-export class Guided extends Error {
+export class Guided extends AdvisedError {
+  override readonly name = 'Guided'
   readonly refusal: ServiceError
-  readonly hint: string
-  readonly next: readonly string[]
-  readonly lines: readonly string[]
-  constructor(refusal: ServiceError, guidance: { hint: string; next: readonly string[]; lines?: readonly string[] }) {
-    super(refusal.message, { cause: refusal })
-    this.name = 'Guided'
+  constructor(refusal: ServiceError, guidance: Guidance) {
+    super(refusal.message, { ...guidance, cause: refusal })
     this.refusal = refusal
-    this.hint = guidance.hint
-    this.next = guidance.next
-    this.lines = guidance.lines ?? []
   }
 }
 

@@ -1,5 +1,6 @@
 /** The client's view of its process. Tests pass their own. */
 import type { Writable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 
 export interface Sink {
   write(text: string): void
@@ -92,17 +93,4 @@ function sink(stream: NodeJS.WriteStream): WrittenSink {
   }
 }
 
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-}
+export const sleep = (ms: number, signal: AbortSignal): Promise<void> => setTimeout(ms, undefined, { signal })

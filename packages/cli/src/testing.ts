@@ -1,4 +1,5 @@
 /** Runs commands against a real HTTP server whose responses are validated by the contract's schemas, so that the two cannot drift apart. */
+import type { AuditEvent as AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from '@svc/sdk'
 import { aUsage, modelAnswers, settings } from './testing/usage.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,6 @@ import { at, ids, now, sha } from './testing/ids.ts'
 import { aChangeRequest } from './testing/change-request.ts'
 import { type Io, sleep } from './io.ts'
 import { type ExitCode, run } from './run.ts'
-import type { AuditRow, ChangeRequest, Member, Project, Session, SessionEvent, Token } from './api-types.ts'
 
 export { ids, now, sha }
 export { aChangeRequest }

@@ -15,25 +15,18 @@ export function onlyOnce(newId: () => string = () => crypto.randomUUID()): { 'Id
 
 /** The body of a successful answer. Throws the ServiceError of any other. */
 export async function reply<T>(call: Promise<Answer<T>>): Promise<T> {
-  const { data, error, response } = await parsed(call)
-  if (response.ok && typeof data === 'object' && data !== null) return data
-  if (response.ok) throw notOurs(response)
-  throw errorOf(response, error)
+  return (await accepted(call, isObject<T>)).data
 }
 
 /** The body of an event stream, a patch or a file. */
 export async function replyStream(call: Promise<Answer<unknown>>): Promise<ReadableStream<Uint8Array>> {
-  const { data, error, response } = await parsed(call)
-  if (response.ok && data instanceof ReadableStream) return data
-  if (response.ok) throw notOurs(response)
-  throw errorOf(response, error)
+  return (await accepted(call, (data) => data instanceof ReadableStream)).data
 }
 
 /** The body, and the warnings about what the service did all the same. */
 export async function replyWarned<T>(call: Promise<Answer<T>>): Promise<{ data: T; warnings: string[] }> {
-  const answer = call.then((value) => value)
-  const data = await reply(answer)
-  return { data, warnings: warningsIn((await answer).response.headers.get('svc-warnings')) }
+  const { data, response } = await accepted(call, isObject<T>)
+  return { data, warnings: warningsIn(response.headers.get('svc-warnings')) }
 }
 
 function warningsIn(header: string | null): string[] {
@@ -47,9 +40,8 @@ function warningsIn(header: string | null): string[] {
 
 /** One page of a list, and the cursor of the next page; null on the last one. */
 export async function replyPage<T>(call: Promise<Answer<T>>): Promise<{ data: T; cursor: string | null }> {
-  const answer = call.then((value) => value)
-  const data = await reply(answer)
-  const next = nextPage((await answer).response)
+  const { data, response } = await accepted(call, isObject<T>)
+  const next = nextPage(response)
   return { data, cursor: next === null ? null : new URL(next, 'http://localhost').searchParams.get('cursor') }
 }
 
@@ -71,11 +63,22 @@ export async function callRoute(
   return { text: data ?? '', response }
 }
 
-async function parsed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
-  try {
-    return await call
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw new TransportError('bad_answer', 'The answer is not JSON', { address: '', cause: error })
-  }
+/** A successful answer, if its body is one that `fits`. */
+async function accepted<T, Data extends T>(
+  call: Promise<Answer<T>>,
+  fits: (data: T | undefined) => data is Data,
+): Promise<{ data: Data; response: Response }> {
+  const { data, error, response } = await call.catch(notJson)
+  if (!response.ok) throw errorOf(response, error)
+  if (!fits(data)) throw notOurs(response)
+  return { data, response }
+}
+
+function isObject<T>(data: T | undefined): data is T {
+  return typeof data === 'object' && data !== null
+}
+
+function notJson(error: unknown): never {
+  if (!(error instanceof SyntaxError)) throw error
+  throw new TransportError('bad_answer', 'The answer is not JSON', { address: '', cause: error })
 }

@@ -1,7 +1,7 @@
 /** Rules for every command. */
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
-import { all, elsewhere, good } from '../testing/calls.ts'
+import { all, elsewhere, given, good } from '../testing/calls.ts'
 import { type Answers, aSession, ids, startService, svc, temporaryFolder, token } from '../testing.ts'
 
 function call(name: string, args = good[name]!.args) {
@@ -11,6 +11,7 @@ const env = { SVC_PROJECT_ID: ids.project }
 
 test('every command has a good call here', () => {
   expect(Object.keys(good).sort()).toEqual(all.map(([name]) => name).sort())
+  expect(Object.keys(given).filter((name) => !(name in good))).toEqual([])
 })
 
 describe.each(all)('svc %s', (name, leaf) => {

@@ -38,7 +38,7 @@ export function findOne<T>(items: readonly T[], given: string, kind: Kind<T>): T
       hint: `Give at least ${prefixMin} characters.`,
       next,
     })
-  throw new Refusal('not_found', `No ${one} matches ${shown}`, { ...(hint === undefined ? {} : { hint }), next })
+  throw new Refusal('not_found', `No ${one} matches ${shown}`, { hint, next })
 }
 
 /** A whole id wins over a name, and a name over the start of an id. */

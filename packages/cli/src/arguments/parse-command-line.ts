@@ -133,7 +133,7 @@ function takeArgs(command: string, given: readonly string[], args: Args): Parsed
     const value = arg.many ? left.splice(0) : left.shift()
     if ((value === undefined || value.length === 0) && !arg.optional)
       throw new UsageError(`Missing <${name}>`, {
-        ...(arg.hint === undefined ? {} : { hint: arg.hint }),
+        hint: arg.hint,
         next: [`${command} <${name}>`, `${command} --help`],
       })
     values[name] = value

@@ -6,7 +6,7 @@
 import { expiresSoon } from '../ignore.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { connect, reply } from '../api.ts'
+import { connect } from '../api.ts'
 import { openBrowser } from './open.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
@@ -20,7 +20,7 @@ const waitMs = 10 * 60_000
 export async function loginByBrowser(ctx: Context, host: ChosenHost, options: { open: boolean }): Promise<string> {
   const { io, out } = ctx
   // Fail before opening a page that does not exist.
-  await reply(connect(io, host, null).GET('/v1/health'))
+  await connect(io, host, null).get('/v1/health')
   const verifier = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
   const state = randomBytes(24).toString('base64url')
@@ -81,14 +81,12 @@ async function exchange(
   input: { code: string; verifier: string; name: string },
 ): Promise<string> {
   const { code, verifier, name } = input
-  const passing = await reply(connect(io, host, null).POST('/v1/cli-logins/redeem', { body: { code, verifier } }))
-  const minted = await reply(connect(io, host, passing.secret_key).POST('/v1/accounts/tokens', { body: { name } }))
+  const passing = await connect(io, host, null).post('/v1/cli-logins/redeem', { body: { code, verifier } })
+  const minted = await connect(io, host, passing.secret_key).post('/v1/accounts/tokens', { body: { name } })
   await endPassing({ io }, host, minted.secret_key, passing.token_id)
   return minted.secret_key
 }
 
 async function endPassing({ io }: Pick<Context, 'io'>, host: ChosenHost, token: string, tokenId: string) {
-  await connect(io, host, token)
-    .DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } })
-    .catch(expiresSoon)
+  await connect(io, host, token).delete('/v1/accounts/tokens/{tokenId}', { path: { tokenId } }).catch(expiresSoon)
 }

@@ -1,11 +1,12 @@
+import { nextPage } from '@svc/sdk'
 import { parseJson } from '@svc/contract/json'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { callRoute, nextPage, onlyOnce } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal, UsageError } from '../errors.ts'
 import { readStdin } from '../terminal/read-stdin.ts'
+import type { Client } from '../requests.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const pagesMax = 1000
@@ -44,14 +45,13 @@ export const api = command({
     const body = flags.input === undefined ? fields : { ...(await inputOf(ctx, flags.input)), ...fields }
     const path = await pathOf(ctx, args.route)
     const client = await ctx.api()
-    const headers = method === 'POST' ? onlyOnce(ctx.io) : {}
     if (method !== 'GET') {
-      const { text } = await callRoute(client, method, path, { headers, ...(hasBody ? { body } : {}) })
+      const { text } = await client.route(method, path, { once: method === 'POST', ...(hasBody ? { body } : {}) })
       return print(ctx, text)
     }
     const query = new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]))
     const first = query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
-    if (!flags.paginate) return print(ctx, (await callRoute(client, 'GET', first, { headers })).text)
+    if (!flags.paginate) return print(ctx, (await client.route('GET', first)).text)
     ctx.out.document(await allPages(client, first))
   },
 })
@@ -118,12 +118,12 @@ function print({ out }: Context, text: string): void {
 }
 
 /** Concatenates lists, bare or wrapped in an object; other documents have no pages. */
-async function allPages(client: Parameters<typeof callRoute>[0], first: string): Promise<unknown> {
+async function allPages(client: Client, first: string): Promise<unknown> {
   const pages: unknown[] = []
   for (let path: string | null = first; path !== null;) {
-    const { text, response } = await callRoute(client, 'GET', path, { headers: {} })
-    pages.push(parseJson(text))
-    path = nextPage(response)
+    const page = await client.route('GET', path)
+    pages.push(parseJson(page.text))
+    path = nextPage(page.response)
     if (pages.length === pagesMax && path !== null)
       throw new Refusal('not_available', `The list has more than ${pagesMax} pages`)
   }

@@ -1,12 +1,11 @@
-import type { ApiClient } from '@svc/contract/api'
-import { replyPage } from '../api.ts'
+import type { AuditEvent as AuditRow, Member } from '@svc/sdk'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { limitFlag } from '../arguments/limit.ts'
 import { type Column, dim } from '../terminal/output.ts'
-import type { AuditRow, Member } from '../api-types.ts'
 import { accountFlag, allMembers, findMember, resolveAccountId } from './members/account.ts'
 import { resolveProjectId } from './projects/find.ts'
+import type { Client } from '../requests.ts'
 
 const pageSize = 1000
 const limitMax = 100_000
@@ -30,7 +29,7 @@ export const audit = command({
     const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
     const query = {
-      ...(flags.action === undefined ? {} : { action: flags.action }),
+      action: flags.action,
       ...(flags.project === undefined ? {} : { project_id: await resolveProjectId(api, flags.project) }),
       ...(flags.member === undefined
         ? {}
@@ -48,7 +47,7 @@ export const audit = command({
 })
 
 async function readAudit(
-  api: ApiClient,
+  api: Client,
   accountId: string,
   query: { action?: string; project_id?: string; actor_user_id?: string },
   limit: number,
@@ -58,11 +57,12 @@ async function readAudit(
   do {
     const page: { limit: number; cursor?: string } = {
       limit: Math.min(pageSize, limit - rows.length),
-      ...(cursor === null ? {} : { cursor }),
+      cursor: cursor ?? undefined,
     }
-    const next: { data: AuditRow[]; cursor: string | null } = await replyPage(
-      api.GET('/v1/accounts/{accountId}/audit', { params: { path: { accountId }, query: { ...query, ...page } } }),
-    )
+    const next: { data: AuditRow[]; cursor: string | null } = await api.page('/v1/accounts/{accountId}/audit', {
+      path: { accountId },
+      query: { ...query, ...page },
+    })
     rows.push(...next.data)
     cursor = next.cursor
   } while (cursor !== null && rows.length < limit)

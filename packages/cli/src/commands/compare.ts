@@ -1,4 +1,3 @@
-import { reply } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import { UsageError } from '../errors.ts'
 import { bold, dim } from '../terminal/output.ts'
@@ -18,9 +17,9 @@ export const compare = command({
         next: ['svc compare main..<head>'],
       })
     const base = parts.length === 2 && parts[0] !== '' ? parts[0] : undefined
-    const { api, projectId } = await ctx.project()
-    const query = { head, ...(base === undefined ? {} : { base }) }
-    const found = await reply(api.GET('/v1/projects/{projectId}/compare', { params: { path: { projectId }, query } }))
+    const project = await ctx.project()
+    const query = { head, base }
+    const found = await project.get('/compare', { query })
     const { out } = ctx
     if (out.json) return out.document(found)
     out.line(bold(`${found.base_ref}..${found.head_ref}`), `  ${found.ahead} ahead, ${found.behind} behind`)

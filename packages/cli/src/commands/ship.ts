@@ -1,19 +1,17 @@
+import type { ChangeRequest, Project } from '@svc/sdk'
 import { chosenAccountId } from './members/account.ts'
 import { basename } from 'node:path'
-import type { ApiClient } from '@svc/contract/api'
-import { onlyOnce, reply } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { branchesThere, fetchBranch, type Gateway, gatewayOf, repositoryHere, says } from '../git/gateway.ts'
 import { currentBranch, git } from '../git/git.ts'
 import { bold, green } from '../terminal/output.ts'
-import type { ChangeRequest, Project } from '../api-types.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
 import { shortSha } from './cr/labels.ts'
-import { getProject } from './projects/find.ts'
 import { linkFolder } from './projects/link.ts'
+import type { ProjectClient } from '../requests.ts'
 
 const titleMax = 256
 const subjectsMax = 50
@@ -33,7 +31,7 @@ export const ship = command({
   examples: ['svc ship', 'svc ship --no-merge --title "Add a greeting"'],
   async run(ctx, { flags }) {
     const local = await localCommits(ctx)
-    const { api, project, isNew } = await projectHere(ctx, local)
+    const { its, project, isNew } = await projectHere(ctx, local)
     const gateway = await gatewayOf(ctx, project.project_id)
     const place = { top: local.top, gateway }
     const tips = await branchesThere(ctx, place)
@@ -51,12 +49,14 @@ export const ship = command({
       return ctx.out.note(`Next: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
     }
     const subjects = await newCommits(ctx, { ...place, project, sha: local.sha, tip: tips.get(project.default_branch) })
-    const who = await reply(api.GET('/v1/token'))
+    const who = await its.api.get('/v1/token')
     const ref = who.session_id ?? `ship-${local.sha.slice(0, 7)}`
     await push(ctx, place, local.sha, ref)
-    const cr = await proposal(ctx, api, { project, ref, session: who.session_id, title: flags.title, subjects })
+    const cr = await proposal(its, { project, ref, session: who.session_id, title: flags.title, subjects })
     const merged =
-      flags['no-merge'] || who.session_id !== null ? null : await mergeChangeRequest(ctx, api, cr, undefined)
+      flags['no-merge'] || who.session_id !== null
+        ? null
+        : await mergeChangeRequest(its.changeRequest(cr.cr_id), cr, undefined)
     if (ctx.out.json)
       return ctx.out.document({
         ...shipped,
@@ -108,23 +108,18 @@ async function localCommits(ctx: Context): Promise<Local> {
 async function projectHere(
   ctx: Context,
   { top, branch }: Local,
-): Promise<{ api: ApiClient; project: Project; isNew: boolean }> {
+): Promise<{ its: ProjectClient; project: Project; isNew: boolean }> {
   if (ctx.globals.project !== undefined || ctx.io.env.SVC_PROJECT_ID || (await ctx.link()) !== null) {
-    const { api, projectId } = await ctx.project()
-    return { api, project: await getProject(api, projectId), isNew: false }
+    const chosen = await ctx.project()
+    return { its: chosen, project: await chosen.get(''), isNew: false }
   }
   const api = await ctx.api()
   const name = basename(top).trim().slice(0, 100) || 'project'
   const account_id = await chosenAccountId(ctx)
-  const project = await reply(
-    api.POST('/v1/projects', {
-      headers: onlyOnce(ctx.io),
-      body: { name, default_branch: branch, ...(account_id === undefined ? {} : { account_id }) },
-    }),
-  )
+  const project = await api.post('/v1/projects', { once: true, body: { name, default_branch: branch, account_id } })
   const path = await linkFolder(ctx, project, top)
   ctx.out.progress('Created the project ', bold(project.slug), `, linked by ${path}`)
-  return { api, project, isNew: true }
+  return { its: api.project(project.project_id), project, isNew: true }
 }
 
 interface Place {
@@ -167,8 +162,7 @@ async function newCommits(
 
 /** Reuses the open change request of an interrupted run, or opens one. */
 async function proposal(
-  ctx: Context,
-  api: ApiClient,
+  its: ProjectClient,
   input: {
     project: Project
     ref: string
@@ -178,21 +172,18 @@ async function proposal(
   },
 ): Promise<ChangeRequest> {
   const { project, ref, session, subjects } = input
-  const { project_id: projectId, default_branch: base } = project
-  const open = await changeRequestsOfHead(api, projectId, ref, 'open')
+  const { default_branch: base } = project
+  const open = await changeRequestsOfHead(its, ref, 'open')
   const found = open.find((cr) => cr.base_ref === base)
   if (found !== undefined) return found
-  return reply(
-    api.POST('/v1/projects/{projectId}/change-requests', {
-      params: { path: { projectId } },
-      headers: onlyOnce(ctx.io),
-      body: {
-        title: input.title ?? (subjects[0]!.trim().slice(0, titleMax) || ref),
-        head_ref: ref,
-        base_ref: base,
-        ...(subjects.length > 1 ? { description: subjects.map((subject) => `- ${subject}`).join('\n') } : {}),
-        ...(session === null ? {} : { session_id: session }),
-      },
-    }),
-  )
+  return its.post('/change-requests', {
+    once: true,
+    body: {
+      title: input.title ?? (subjects[0]!.trim().slice(0, titleMax) || ref),
+      head_ref: ref,
+      base_ref: base,
+      description: subjects.length > 1 ? subjects.map((subject) => `- ${subject}`).join('\n') : undefined,
+      session_id: session ?? undefined,
+    },
+  })
 }

@@ -1,12 +1,11 @@
-import type { ApiClient } from '@svc/contract/api'
+import type { ChangeRequest, MergePreview, Project, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import { reply } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { bold, dim, green, type Piece, red, yellow } from '../terminal/output.ts'
-import type { ChangeRequest, MergePreview, Project, Session } from '../api-types.ts'
-import { allProjects, getProject } from './projects/find.ts'
+import { allProjects } from './projects/find.ts'
 import { isStarting, shortId } from './sessions/labels.ts'
+import type { Client, ProjectClient } from '../requests.ts'
 
 /** The state of one project; reads a limited number of items and counts the rest. */
 const previewsMax = 50
@@ -25,7 +24,7 @@ export const status = command({
   async run(ctx) {
     const chosen = await ctx.chosenProject()
     const api = await ctx.api()
-    const all = chosen ? [await getProject(api, await ctx.projectId())] : await allProjects(api)
+    const all = chosen ? [await api.project(await ctx.projectId()).get('')] : await allProjects(api)
     const projects = all.slice(0, projectsMax)
     const found = await inTurns(projects, atOnce, (project) => look(api, project))
     const { out } = ctx
@@ -55,24 +54,19 @@ interface Found {
   more: number
 }
 
-async function look(api: ApiClient, project: Project): Promise<Found> {
-  const { project_id: projectId } = project
-  const path = { projectId }
+async function look(api: Client, project: Project): Promise<Found> {
+  const its = api.project(project.project_id)
   const sessions = (status: 'failed' | 'running' | 'provisioning') =>
-    reply(api.GET('/v1/projects/{projectId}/sessions', { params: { path, query: { status, limit: sessionsMax } } }))
+    its.get('/sessions', { query: { status, limit: sessionsMax } })
   const [open, failed, running, starting] = await Promise.all([
-    openChangeRequests(api, projectId),
+    openChangeRequests(its),
     sessions('failed'),
     sessions('running'),
     sessions('provisioning'),
   ])
   const looked = await inTurns(open.slice(0, previewsMax), atOnce, async (cr) => ({
     cr,
-    preview: await reply(
-      api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
-        params: { path: { projectId, crId: cr.cr_id } },
-      }),
-    ),
+    preview: await its.get('/change-requests/{crId}/merge-preview', { path: { crId: cr.cr_id } }),
   }))
   return {
     project,
@@ -89,10 +83,9 @@ async function look(api: ApiClient, project: Project): Promise<Found> {
 const isAsking = (session: Session) => session.waiting_for === 'person'
 
 /** A viewer may read sessions but not change requests: print less instead of an error. */
-async function openChangeRequests(api: ApiClient, projectId: string): Promise<ChangeRequest[]> {
+async function openChangeRequests(project: ProjectClient): Promise<ChangeRequest[]> {
   try {
-    const params = { path: { projectId }, query: { status: 'open' as const, limit: 1000 } }
-    return (await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))).change_requests
+    return (await project.get('/change-requests', { query: { status: 'open', limit: 1000 } })).change_requests
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'forbidden') return []
     throw error

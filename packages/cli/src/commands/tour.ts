@@ -1,9 +1,8 @@
+import type { ChangeRequest, Project, Session } from '@svc/sdk'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ApiClient } from '@svc/contract/api'
 import { scriptedModelName } from '@svc/contract/schemas/model-names'
-import { onlyOnce, reply } from '../api.ts'
 import { ask } from '../terminal/ask.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
@@ -15,11 +14,10 @@ import { bold, cyan, yellow } from '../terminal/output.ts'
 import { printConversation } from '../conversation/print.ts'
 import { quote } from '../arguments/shell-word.ts'
 import { watchStart } from '../conversation/start-phases.ts'
-import type { ChangeRequest, Project, Session } from '../api-types.ts'
 import { getDiff, printPatch } from './cr/review/diff.ts'
 import { changeRequestsOfHead } from './cr/find.ts'
 import { mergeChangeRequest, printMerge } from './cr/merge.ts'
-import { getProject } from './projects/find.ts'
+import type { Client, ProjectClient } from '../requests.ts'
 
 const projectName = 'svc-tour'
 const tourPrompt = 'Add a greeting to the page, commit it, push it and open a change request.'
@@ -35,40 +33,41 @@ export const tour = command({
   flags: { yes: { kind: 'switch', summary: 'Merge at the end without asking' } },
   examples: ['svc tour', 'svc tour --yes'],
   async run(ctx, { flags }) {
-    const { out } = ctx
     const api = await ctx.api()
     await sayWhatAnswers(ctx, api)
 
     step(ctx, 1, 'A project with a small web page')
-    const project = await reply(api.POST('/v1/projects', { headers: onlyOnce(ctx.io), body: { name: projectName } }))
+    const project = await api.post('/v1/projects', { once: true, body: { name: projectName } })
     // Every suggested command from here on, also in an error, must name the project.
     ctx.globals.project = project.slug
     try {
       await showEverything(ctx, api, project, flags.yes)
     } finally {
       // On failure, remove nothing: the user may want to look at it.
-      out.note('Remove everything, including the repository:')
-      out.note('  $ ', `svc projects rm ${quote(project.slug)} --purge`)
+      ctx.out.note('Remove everything, including the repository:')
+      ctx.out.note('  $ ', `svc projects rm ${quote(project.slug)} --purge`)
     }
   },
 })
 
-async function showEverything(ctx: Context, api: ApiClient, project: Project, yes: boolean): Promise<void> {
+async function showEverything(ctx: Context, api: Client, project: Project, yes: boolean): Promise<void> {
   const { out } = ctx
   await pushFirstCommit(ctx, project)
   out.note(`${project.slug}: README.md and index.html on ${project.default_branch}`)
 
   step(ctx, 2, `A session: "${tourPrompt}"`)
-  const session = await startSession(ctx, api, project)
+  const its = api.project(project.project_id)
+  const body = { name: 'tour', initial_prompt: tourPrompt, model: scriptedModelName }
+  const at = its.session((await its.post('/sessions', { once: true, body })).session_id)
+  const session = await watchStart(ctx, at)
 
   step(ctx, 3, 'The conversation (scripted model, no AI: shows the real path)')
-  const where = { projectId: project.project_id, sessionId: session.session_id }
   // With --json stdout holds one document, so leave out the conversation.
-  await followTurn(ctx.io, api, where, null, out.json ? {} : printConversation(ctx))
+  await followTurn(ctx.io, at, null, out.json ? {} : printConversation(ctx))
 
   step(ctx, 4, 'The change request it opened')
-  const cr = await waitForChangeRequest(ctx, api, session)
-  const diff = await getDiff(api, cr)
+  const cr = await waitForChangeRequest(ctx, its, session)
+  const diff = await getDiff(its.changeRequest(cr.cr_id))
   if (!out.json) {
     out.line(bold(`#${cr.number} ${cr.title}`))
     await printPatch(ctx, diff.patch, { paged: false })
@@ -76,9 +75,9 @@ async function showEverything(ctx: Context, api: ApiClient, project: Project, ye
 
   step(ctx, 5, 'Your decision: only a merge reaches the default branch')
   const merge = yes || (await ask(ctx, `Merge #${cr.number} into ${cr.base_ref}?`)) === true
-  const merged = merge ? await mergeChangeRequest(ctx, api, cr, undefined) : null
+  const merged = merge ? await mergeChangeRequest(its.changeRequest(cr.cr_id), cr, undefined) : null
   if (out.json) {
-    const now = await getProject(api, project.project_id)
+    const now = await its.get('')
     return out.document({
       project: now,
       session,
@@ -100,8 +99,8 @@ function step({ out }: Context, number: number, text: string): void {
 }
 
 /** The tour's answers are scripted, and it says so. */
-async function sayWhatAnswers({ out }: Context, api: ApiClient): Promise<void> {
-  const ready = await reply(api.GET('/v1/ready'))
+async function sayWhatAnswers({ out }: Context, api: Client): Promise<void> {
+  const ready = await api.get('/v1/ready')
   if (!ready.sandbox.ready)
     throw new Refusal('not_available', 'This server cannot start sandboxes', {
       hint: ready.sandbox.problem ?? 'Its operator must configure a sandbox driver.',
@@ -137,21 +136,14 @@ async function pushFirstCommit(ctx: Context, project: Project): Promise<void> {
   }
 }
 
-async function startSession(ctx: Context, api: ApiClient, project: Project): Promise<Session> {
-  const session = await reply(
-    api.POST('/v1/projects/{projectId}/sessions', {
-      params: { path: { projectId: project.project_id } },
-      headers: onlyOnce(ctx.io),
-      body: { name: 'tour', initial_prompt: tourPrompt, model: scriptedModelName },
-    }),
-  )
-  return watchStart(ctx, api, session)
-}
-
-async function waitForChangeRequest({ io, out }: Context, api: ApiClient, session: Session): Promise<ChangeRequest> {
+async function waitForChangeRequest(
+  { io, out }: Context,
+  project: ProjectClient,
+  session: Session,
+): Promise<ChangeRequest> {
   const began = io.now()
   while (io.now() - began < crWaitMs) {
-    const [found] = await changeRequestsOfHead(api, session.project_id, session.branch_name, 'open')
+    const [found] = await changeRequestsOfHead(project, session.branch_name, 'open')
     if (found !== undefined) return found
     out.passing('waiting for the change request…')
     await io.sleep(lookEveryMs)

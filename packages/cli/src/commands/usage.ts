@@ -1,10 +1,9 @@
+import type { ProjectUsage, Usage } from '@svc/sdk'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { reply } from '../api.ts'
 import { command } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { bold, green } from '../terminal/output.ts'
-import type { ProjectUsage, Usage } from '../api-types.ts'
 import { accountFlag, resolveAccountId } from './members/account.ts'
 import { resolveProjectId } from './projects/find.ts'
 import { resolveSessionId } from './sessions/find.ts'
@@ -32,9 +31,7 @@ export const usage = command({
       const model_tokens_per_month = flags.cap === 'none' ? null : wholeNumber('--cap', flags.cap, 0, 1_000_000_000_000)
       const accountId = await resolveAccountId(ctx, flags.account)
       const path = { accountId }
-      const set = await reply(
-        api.PATCH('/v1/accounts/{accountId}/usage', { params: { path }, body: { model_tokens_per_month } }),
-      )
+      const set = await api.patch('/v1/accounts/{accountId}/usage', { path, body: { model_tokens_per_month } })
       if (ctx.out.json) return ctx.out.document(set)
       const now =
         model_tokens_per_month === null ? 'without a cap' : `capped at ${count(model_tokens_per_month)} tokens a month`
@@ -61,14 +58,13 @@ async function read(
     throw new UsageError('--session requires --project', { next: ['svc usage --project <id> --session <id>'] })
   if (named === undefined) {
     const accountId = await resolveAccountId(ctx, flags.account)
-    return reply(api.GET('/v1/accounts/{accountId}/usage', { params: { path: { accountId }, query } }))
+    return api.get('/v1/accounts/{accountId}/usage', { path: { accountId }, query })
   }
-  const projectId = await resolveProjectId(api, named)
+  const project = api.project(await resolveProjectId(api, named))
   const sessionId = flags.session ?? (isInSandbox && flags.project === undefined ? env.SVC_SESSION_ID : undefined)
-  if (sessionId === undefined)
-    return reply(api.GET('/v1/projects/{projectId}/usage', { params: { path: { projectId }, query } }))
-  const path = { projectId, sessionId: await resolveSessionId(api, projectId, sessionId) }
-  return reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/usage', { params: { path, query } }))
+  if (sessionId === undefined) return project.get('/usage', { query })
+  const path = { sessionId: await resolveSessionId(project, sessionId) }
+  return project.get('/sessions/{sessionId}/usage', { path, query })
 }
 
 function show({ out }: Context, { from, to, models, totals, caps }: Usage): void {

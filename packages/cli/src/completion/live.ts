@@ -1,12 +1,10 @@
 /** Candidates read from the server, newest first. */
 import { projectEventTypes } from '@svc/contract/schemas/event-types'
-import { reply } from '../api.ts'
 import type { Named } from '../arguments/command.ts'
 import type { Context } from '../context.ts'
 import { meaning, ownKeys } from '../commands/settings/keys.ts'
 import { allMembers, resolveAccountId } from '../commands/members/account.ts'
 import { allTokens } from '../commands/tokens/find.ts'
-import { getProject } from '../commands/projects/find.ts'
 import { knownHosts } from '../config/hosts.ts'
 
 interface Offer {
@@ -18,34 +16,32 @@ const most = 200
 
 export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: Context) => Promise<Offer[]>> = {
   async cr(ctx) {
-    const { api, projectId } = await ctx.project()
-    const params = { path: { projectId }, query: { status: 'all' as const, limit: most } }
-    const found = await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))
+    const project = await ctx.project()
+    const found = await project.get('/change-requests', { query: { status: 'all', limit: most } })
     return found.change_requests.map((cr) => ({
       value: String(cr.number),
       about: cr.status === 'open' ? cr.title : `${cr.title} (${cr.status})`,
     }))
   },
   async session(ctx) {
-    const { api, projectId } = await ctx.project()
-    const params = { path: { projectId }, query: { limit: most } }
-    const found = await reply(api.GET('/v1/projects/{projectId}/sessions', { params }))
+    const project = await ctx.project()
+    const found = await project.get('/sessions', { query: { limit: most } })
     return found.map((session) => ({
       value: session.session_id.slice(0, 8),
       about: `${session.name} (${session.status})`,
     }))
   },
   async app(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/apps', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/apps')
     return found.apps.map((app) => ({ value: app.slug, about: app.state }))
   },
   async project(ctx) {
-    const found = await reply((await ctx.api()).GET('/v1/projects', { params: { query: { limit: most } } }))
+    const found = await (await ctx.api()).get('/v1/projects', { query: { limit: most } })
     return found.map((project) => ({ value: project.slug, about: project.managed ? 'managed' : project.repo_url }))
   },
   async model(ctx) {
-    const found = await reply((await ctx.api()).GET('/v1/models'))
+    const found = await (await ctx.api()).get('/v1/models')
     return found.models.map((model) => ({ value: model.id, about: model.default ? 'the default' : '' }))
   },
   async host(ctx) {
@@ -54,8 +50,8 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
       .map((host) => ({ value: host.name, about: host.base! }))
   },
   async secret(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/secrets')
     return found.items.map((item) => ({ value: item.name, about: '' }))
   },
   async member(ctx) {
@@ -70,8 +66,8 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
     return tokens.slice(0, most).map((token) => ({ value: token.token_id.slice(0, 8), about: token.name }))
   },
   async webhook(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/webhooks')
     return found.webhooks.map((webhook) => ({ value: webhook.webhook_id.slice(0, 8), about: webhook.url }))
   },
   async event() {
@@ -79,8 +75,8 @@ export const offers: Record<Exclude<Named, 'file' | 'command' | 'shell'>, (ctx: 
     return [...nouns, ...projectEventTypes].map((value) => ({ value, about: '' }))
   },
   async setting(ctx) {
-    const { api, projectId } = await ctx.project()
-    const { settings } = await getProject(api, projectId)
+    const project = await ctx.project()
+    const { settings } = await project.get('')
     return [...ownKeys, ...Object.keys(settings)].map((key) => ({ value: `${key}=`, about: meaning[key] ?? '' }))
   },
 }

@@ -89,7 +89,7 @@ export function findHost(hosts: readonly Host[], name: string): Host {
     hosts.map((host) => host.name),
   )
   throw new Refusal('unknown_host', `No host is named ${JSON.stringify(name)}`, {
-    ...(meant === null ? {} : { hint: `Did you mean ${meant}?` }),
+    hint: meant === null ? null : `Did you mean ${meant}?`,
     next: ['svc hosts ls', `svc hosts add ${hostName.test(name) ? name : '<name>'} --url <url>`],
   })
 }

@@ -1,13 +1,11 @@
-import type { ApiClient } from '@svc/contract/api'
 import type { Context } from '../context.ts'
-import { abortTurn, type Where } from './turn.ts'
 import { red } from '../terminal/output.ts'
+import type { SessionClient } from '../requests.ts'
 
 /** Ctrl-C aborts the running turn. Returns a function that stops this. */
 export function abortOnInterrupt(
   { io, out }: Pick<Context, 'io' | 'out'>,
-  api: ApiClient,
-  where: Where,
+  at: SessionClient,
   printer: { interrupted(): void },
 ): () => void {
   const release = io.onInterrupt(() => {
@@ -15,7 +13,7 @@ export function abortOnInterrupt(
     release()
     printer.interrupted()
     out.progress('Aborting… Ctrl-C again leaves.')
-    void abortTurn(api, where).catch((error: Error) => {
+    void at.post('/abort').catch((error: Error) => {
       if (!io.signal.aborted) out.progress(red('error: '), error.message)
     })
   })

@@ -1,10 +1,10 @@
 /** Asks the user the agent's questions: an answer is the number of an option, or text. */
-import type { ApiClient } from '@svc/contract/api'
+import type { Question } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import { reply } from '../api.ts'
 import type { Context } from '../context.ts'
 import { bold, dim, green, red, yellow } from '../terminal/output.ts'
-import type { Question } from '../api-types.ts'
+import { titleOf } from './print.ts'
+import type { SessionClient } from '../requests.ts'
 
 export interface Lines {
   /** Null when the user leaves or the question is withdrawn. */
@@ -16,23 +16,16 @@ export class QuestionPrompts {
   readonly left: Promise<void>
   readonly #leave: () => void
   readonly #ctx: Pick<Context, 'out'>
-  readonly #api: ApiClient
-  readonly #where: { projectId: string; sessionId: string }
+  readonly #at: SessionClient
   readonly #lines: Lines
   readonly #open = new Map<string, Question>()
   readonly #answered = new Set<string>()
   #asking: Promise<void> | null = null
   #current: string | null = null
 
-  constructor(
-    ctx: Pick<Context, 'out'>,
-    api: ApiClient,
-    where: { projectId: string; sessionId: string },
-    lines: Lines,
-  ) {
+  constructor(ctx: Pick<Context, 'out'>, at: SessionClient, lines: Lines) {
     this.#ctx = ctx
-    this.#api = api
-    this.#where = where
+    this.#at = at
     this.#lines = lines
     const { promise, resolve } = Promise.withResolvers<void>()
     this.left = promise
@@ -53,11 +46,7 @@ export class QuestionPrompts {
 
   /** Questions from before the conversation was opened. */
   async askOpen(): Promise<void> {
-    const { questions } = await reply(
-      this.#api.GET('/v1/projects/{projectId}/sessions/{sessionId}/questions', {
-        params: { path: this.#where, query: { status: 'open' } },
-      }),
-    )
+    const { questions } = await this.#at.get('/questions', { query: { status: 'open' } })
     for (const question of questions.toReversed()) this.take(question)
     await this.#asking
   }
@@ -84,9 +73,9 @@ export class QuestionPrompts {
 
   async #ask(question: Question): Promise<boolean> {
     const { out } = this.#ctx
-    const { question_id: id, kind, title, detail, options } = question
+    const { question_id: id, kind, detail, options } = question
     out.clearPassing()
-    out.progress(yellow('? '), bold(kind === 'permission' ? `The agent asks for permission: ${title}` : title))
+    out.progress(yellow('? '), bold(titleOf(question)))
     if (detail !== '') for (const line of detail.split('\n')) out.progress(dim(`  ${line}`))
     for (const [i, { label }] of options.entries()) out.progress(`  ${i + 1}  ${label}`)
     const what =
@@ -100,12 +89,7 @@ export class QuestionPrompts {
       }
       const answer = answerOf(question, line.trim())
       if (answer === null) continue
-      await reply(
-        this.#api.POST('/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
-          params: { path: { ...this.#where, questionId: id } },
-          body: { answer },
-        }),
-      )
+      await this.#at.post('/questions/{questionId}/answer', { path: { questionId: id }, body: { answer } })
       const label = options.find(({ value }) => value === answer)?.label
       if (label !== undefined) out.progress(green('  ✓ '), label)
       return this.#done(question)

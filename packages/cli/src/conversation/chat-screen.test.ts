@@ -1,9 +1,9 @@
 /** A conversation in a real terminal with a scripted agent. */
+import type { Message, MessagePart, Question, Session, SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aQuestion } from '../testing/question.ts'
 import { aSession, ids, type Received, type Service, startService, token } from '../testing.ts'
 import { keys, Screen } from '../testing/screen.ts'
-import type { Message, MessagePart, Question, Session, SessionEvent } from '../api-types.ts'
 
 const at = '2026-11-21T12:00:00.000Z'
 const turn = (status: 'busy' | 'idle' | 'error', error: string | null = null): SessionEvent => ({

@@ -1,5 +1,5 @@
+import type { Message, MessagePart } from '@svc/sdk'
 /** Finds the new part of a message that is sent repeatedly as it grows. */
-import type { Message, MessagePart } from '../api-types.ts'
 
 export type ToolPart = Extract<MessagePart, { type: 'tool' }>
 

@@ -1,10 +1,10 @@
+import type { Question, Session } from '@svc/sdk'
 import type { Context } from '../context.ts'
 import type { ToolPart } from './message-changes.ts'
 import type { Listener } from './turn.ts'
 import type { WatchListener } from './watch.ts'
 import { type Piece, bold, cut, dim, green, red, yellow } from '../terminal/output.ts'
 import { safe, safeBlock } from '../terminal/safe.ts'
-import type { Question, Session } from '../api-types.ts'
 
 export interface Printer extends Listener, WatchListener {
   /** Starts the next output on a new line, also after the `^C` that a terminal shows. */

@@ -1,7 +1,7 @@
 /** The interactive conversation: a line is a prompt, and the answer follows below. */
+import type { Question } from '@svc/sdk'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import type { ApiClient } from '@svc/contract/api'
 import { abortOnInterrupt } from './abort-on-interrupt.ts'
 import type { Context } from '../context.ts'
 import { followTurn, type NewPrompt } from './turn.ts'
@@ -10,22 +10,21 @@ import { QuestionPrompts } from './answer-at-prompt.ts'
 import { red } from '../terminal/output.ts'
 import { type Printer, printConversation } from './print.ts'
 import { watchConversation } from './watch.ts'
-import type { Question } from '../api-types.ts'
+import type { SessionClient } from '../requests.ts'
 
 /** The number of messages shown at the start. */
 const messagesFirst = 10
 
 export async function converse(
   ctx: Context,
-  api: ApiClient,
-  where: { projectId: string; sessionId: string },
+  at: SessionClient,
   /** The error of the last turn, if the messages do not show it. */
   lastFailure: string | null,
   attached: Omit<NewPrompt, 'text'>,
 ): Promise<void> {
   const { io, out } = ctx
   const lines = new PromptLines(ctx)
-  const questions = new QuestionPrompts(ctx, api, where, lines)
+  const questions = new QuestionPrompts(ctx, at, lines)
   let hasLeft = false
   let files = attached
   const leaving = new AbortController()
@@ -37,7 +36,7 @@ export async function converse(
   const question = (asked: Question) => questions.take(asked)
   /** Ctrl-C aborts the running turn. A failed or aborted turn does not end the conversation. */
   const during = async (printer: Printer, turn: (printer: Printer) => Promise<void>): Promise<void> => {
-    const release = abortOnInterrupt(ctx, api, where, printer)
+    const release = abortOnInterrupt(ctx, at, printer)
     try {
       await turn({ ...printer, question })
     } catch (error) {
@@ -62,7 +61,7 @@ export async function converse(
         hasSaid = true
         printer.prompt?.(text)
       }
-      return watchConversation(ctx, api, where, options, { ...printer, prompt, failed })
+      return watchConversation(ctx, at, options, { ...printer, prompt, failed })
     })
     if (hasSaid) out.progress('')
     if (lastFailure !== null && lastFailure !== shownFailure) out.progress(red('The last turn failed: '), lastFailure)
@@ -73,7 +72,7 @@ export async function converse(
       if (prompt === null) break
       await during(printConversation(ctx), async (printer) => {
         const sent = { text: prompt, ...files }
-        await followTurn({ newId: io.newId, sleep: io.sleep, signal }, api, where, sent, printer)
+        await followTurn({ newId: io.newId, sleep: io.sleep, signal }, at, sent, printer)
         files = {}
       })
       if (!hasLeft) out.progress('')
@@ -81,7 +80,7 @@ export async function converse(
   } finally {
     lines.close()
   }
-  out.note(`The session keeps running: ${ctx.next(`svc sessions chat ${where.sessionId.slice(0, 8)}`)}`)
+  out.note(`The session keeps running: ${ctx.next(`svc sessions chat ${at.id.slice(0, 8)}`)}`)
 }
 
 async function readPrompt(lines: PromptLines): Promise<string | null> {

@@ -1,25 +1,23 @@
 /** Follows the start of a session and reports its phases on stderr. */
-import type { ApiClient } from '@svc/contract/api'
-import type { Phase, Session } from '../api-types.ts'
-import { reply } from '../api.ts'
-import { getSession } from '../commands/sessions/find.ts'
+import type { StartPhase as Phase, Session } from '@svc/sdk'
 import { shortId } from '../commands/sessions/labels.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { dim, green, red } from '../terminal/output.ts'
 import { duration } from '../terminal/time.ts'
+import type { SessionClient } from '../requests.ts'
 
 const lookEveryMs = 250
 const waitMaxMs = 15 * 60_000
 const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 
 /** Resolves when the session runs; throws when it fails. On Ctrl-C, prints how to return to it. */
-export async function watchStart(ctx: Context, api: ApiClient, started: Session): Promise<Session> {
+export async function watchStart(ctx: Context, at: SessionClient): Promise<Session> {
   try {
-    return await untilRunning(ctx, api, started)
+    return await untilRunning(ctx, at)
   } catch (error) {
     if (!ctx.io.signal.aborted) throw error
-    const id = shortId(started.session_id, true)
+    const id = shortId(at.id, true)
     throw new Refusal('cancelled', 'Interrupted. The session keeps starting', {
       next: [`svc sessions chat ${id}`, `svc sessions stop ${id}`],
       cause: error,
@@ -27,15 +25,12 @@ export async function watchStart(ctx: Context, api: ApiClient, started: Session)
   }
 }
 
-async function untilRunning(ctx: Context, api: ApiClient, started: Session): Promise<Session> {
+async function untilRunning(ctx: Context, at: SessionClient): Promise<Session> {
   const { io, out } = ctx
   const began = io.now()
   let said = 0
   for (let tick = 0; io.now() - began < waitMaxMs; tick++) {
-    const [session, phases] = await Promise.all([
-      getSession(api, started.project_id, started.session_id),
-      getPhases(api, started),
-    ])
+    const [session, phases] = await Promise.all([at.get(''), getPhases(at)])
     // Phases can overlap; print each once it has ended, in order.
     for (; said < phases.length && (phases[said]!.ms !== null || phases[said]!.error !== null); said++) {
       sayPhase(ctx, phases[said]!)
@@ -54,13 +49,11 @@ async function untilRunning(ctx: Context, api: ApiClient, started: Session): Pro
     )
     await io.sleep(lookEveryMs)
   }
-  throw new Refusal('timed_out', 'The session did not start', { next: [`svc sessions info ${started.session_id}`] })
+  throw new Refusal('timed_out', 'The session did not start', { next: [`svc sessions info ${at.id}`] })
 }
 
-export async function getPhases(api: ApiClient, session: Pick<Session, 'project_id' | 'session_id'>): Promise<Phase[]> {
-  const path = { projectId: session.project_id, sessionId: session.session_id }
-  const found = await reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/timeline', { params: { path } }))
-  return found.phases
+export async function getPhases(at: SessionClient): Promise<Phase[]> {
+  return (await at.get('/timeline')).phases
 }
 
 function sayPhase({ out }: Context, phase: Phase): void {

@@ -1,13 +1,12 @@
 /** One turn of a conversation, read from the event stream until the agent waits again. */
-import type { ApiClient } from '@svc/contract/api'
+import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { Message, Question, Session, SessionEvent } from '../api-types.ts'
-import { onlyOnce, reply, replyStream } from '../api.ts'
 import type { NewAttachment } from './attachments.ts'
 import { Refusal } from '../errors.ts'
 import { streamedEvents } from '../event-stream.ts'
 import type { Io } from '../io.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
+import type { SessionClient } from '../requests.ts'
 
 const reconnectsMax = 5
 
@@ -24,32 +23,29 @@ export interface NewPrompt {
   attachments?: NewAttachment[]
 }
 
-export interface Where {
-  projectId: string
-  sessionId: string
-}
-
 /**
  * Sends `prompt` and follows its turn; without one, follows the session's first turn. Opens the stream first, so that
  * a fast answer is not missed.
  */
 export async function followTurn(
   io: Pick<Io, 'newId' | 'signal' | 'sleep'>,
-  api: ApiClient,
-  where: Where,
+  at: SessionClient,
   prompt: NewPrompt | null,
   listener: Listener,
 ): Promise<void> {
   const [known, before] =
-    prompt === null ? [new Set<string>(), null] : await Promise.all([knownMessages(api, where), sessionNow(api, where)])
+    prompt === null ? [new Set<string>(), null] : await Promise.all([knownMessages(at), at.get('')])
   const turn = new Turn({ known, before, prompted: prompt !== null }, listener)
   let prompted = prompt === null
   for (let failures = 0; ;) {
     const closing = new AbortController()
     try {
-      const stream = await openEvents(api, where, AbortSignal.any([io.signal, closing.signal]))
+      const stream = await at.stream('/events', {
+        headers: { Accept: 'text/event-stream' },
+        signal: AbortSignal.any([io.signal, closing.signal]),
+      })
       if (!prompted) {
-        const sent = await sendPrompt(io, api, where, prompt!)
+        const sent = await at.post('/prompt', { once: true, body: prompt! })
         if (sent.status === 'failed') throw promptFailed(sent.error?.message ?? null)
         turn.promptId = sent.prompt_id
         prompted = true
@@ -58,7 +54,7 @@ export async function followTurn(
         failures = 0
         listener.event?.(event)
         if (turn.take(event)) return
-        if (turn.isStopped) await requireStarted(api, where)
+        if (turn.isStopped) await requireStarted(at)
         turn.isStopped = false
       }
     } catch (error) {
@@ -166,52 +162,21 @@ class Turn {
   }
 }
 
-async function knownMessages(api: ApiClient, where: Where): Promise<Set<string>> {
-  const found = await reply(
-    api.GET('/v1/projects/{projectId}/sessions/{sessionId}/transcript', { params: { path: where } }),
-  )
-  return new Set(found.messages.map((message) => message.message_id))
+async function knownMessages(at: SessionClient): Promise<Set<string>> {
+  const { messages } = await at.get('/transcript')
+  return new Set(messages.map((message) => message.message_id))
 }
 
-function sessionNow(api: ApiClient, where: Where): Promise<Session> {
-  return reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path: where } }))
-}
-
-async function requireStarted(api: ApiClient, where: Where): Promise<void> {
-  if ((await sessionNow(api, where)).status !== 'stopped') return
+async function requireStarted(at: SessionClient): Promise<void> {
+  if ((await at.get('')).status !== 'stopped') return
   throw new Refusal('session_stopped', 'The session stopped before the agent answered', {
-    detail: { session_id: where.sessionId },
-    next: [`svc sessions info ${where.sessionId}`, `svc sessions restart ${where.sessionId}`],
+    detail: { session_id: at.id },
+    next: [`svc sessions info ${at.id}`, `svc sessions restart ${at.id}`],
   })
 }
 
 const promptFailed = (reason: string | null) =>
   new Refusal('prompt_failed', reason ?? 'The agent did not accept the prompt')
-
-function sendPrompt(io: Pick<Io, 'newId'>, api: ApiClient, where: Where, body: NewPrompt) {
-  return reply(
-    api.POST('/v1/projects/{projectId}/sessions/{sessionId}/prompt', {
-      params: { path: where },
-      headers: onlyOnce(io),
-      body,
-    }),
-  )
-}
-
-export function abortTurn(api: ApiClient, where: Where) {
-  return reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/abort', { params: { path: where } }))
-}
-
-function openEvents(api: ApiClient, where: Where, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  return replyStream(
-    api.GET('/v1/projects/{projectId}/sessions/{sessionId}/events', {
-      params: { path: where },
-      headers: { Accept: 'text/event-stream' },
-      parseAs: 'stream',
-      signal,
-    }),
-  )
-}
 
 async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<SessionEvent> {
   for await (const { data } of streamedEvents(stream, 'the session')) yield JSON.parse(data) as SessionEvent

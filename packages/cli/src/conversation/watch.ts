@@ -1,13 +1,12 @@
 /** Prints the last messages of a conversation, then each new one. */
-import type { ApiClient } from '@svc/contract/api'
-import { replyStream } from '../api.ts'
+import type { Message, Question, Session, SessionEvent } from '@svc/sdk'
 import { uuid } from '../arguments/find-one.ts'
 import type { Context } from '../context.ts'
-import { filesOf, type Where } from './turn.ts'
+import { filesOf } from './turn.ts'
 import { Refusal } from '../errors.ts'
 import { endlessEvents } from '../event-stream.ts'
 import { MessageChanges, type MessageListener } from './message-changes.ts'
-import type { Message, Question, Session, SessionEvent } from '../api-types.ts'
+import type { SessionClient } from '../requests.ts'
 
 export interface WatchListener extends MessageListener {
   event?(event: SessionEvent): void
@@ -30,8 +29,7 @@ interface WatchOptions {
 
 export async function watchConversation(
   ctx: Pick<Context, 'io' | 'out'>,
-  api: ApiClient,
-  where: Where,
+  at: SessionClient,
   { messages, untilIdle, signal }: WatchOptions,
   listener: WatchListener,
 ): Promise<void> {
@@ -41,15 +39,7 @@ export async function watchConversation(
     of: 'the session',
     after: null,
     signal: ends,
-    open: (headers) =>
-      replyStream(
-        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/events', {
-          params: { path: where, query: { messages } },
-          headers,
-          parseAs: 'stream',
-          signal: ends,
-        }),
-      ),
+    open: (headers) => at.stream('/events', { query: { messages }, headers, signal: ends }),
   })
   const said = new Said(listener, untilIdle)
   try {

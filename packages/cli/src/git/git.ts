@@ -27,7 +27,7 @@ export async function git(
         const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
         reject(
           new Refusal('git_failed', missing ? 'git is not installed' : `git ${args[0]} failed`, {
-            ...(missing ? {} : { hint: stderr.trim().split('\n').slice(-5).join(' · ') }),
+            hint: missing ? null : stderr.trim().split('\n').slice(-5).join(' · '),
             cause: error,
           }),
         )

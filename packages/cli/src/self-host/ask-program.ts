@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { serverCommand, serverEnvironment } from './launch.ts'
+import { reasonIn, serverCommand, serverEnvironment } from './launch.ts'
 
 const run = promisify(execFile)
 
@@ -21,7 +21,6 @@ export async function askServerProgram<T>(
   } catch (error) {
     if (error instanceof Refusal) throw error
     const said = String((error as { stderr?: string }).stderr ?? '').trim()
-    const reason = said.split('\n').findLast((line) => line.startsWith('svc server: '))
-    throw new Refusal('not_available', reason?.slice('svc server: '.length) ?? (said || otherwise), { cause: error })
+    throw new Refusal('not_available', reasonIn(said) ?? (said || otherwise), { cause: error })
   }
 }

@@ -2,14 +2,14 @@
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import type { ApiClient } from '@svc/contract/api'
 import { modelQuestionName } from '@svc/contract/daemon/owner-socket'
 import { ServiceError } from '@svc/contract/errors'
-import { connect, reply } from '../api.ts'
+import { connect } from '../api.ts'
 import { readConfig } from '../config/config-file.ts'
 import type { Context } from '../context.ts'
 import { askModel, type GivenModel } from './ask-model.ts'
 import type { ServerState } from './state.ts'
+import type { Client } from '../requests.ts'
 
 /** Returns the name of the chosen model, or null. A skipped question is not asked again. */
 export async function askFirstModel(ctx: Context, server: ServerState): Promise<string | null> {
@@ -18,14 +18,14 @@ export async function askFirstModel(ctx: Context, server: ServerState): Promise<
   // Another user owns this server and sets its model.
   if (token === undefined || (await exists(asked))) return null
   const api = connect(ctx.io, { name: 'selfhost', base: server.url }, token)
-  if ((await reply(api.GET('/v1/models'))).models.length > 0) return null
+  if ((await api.get('/v1/models')).models.length > 0) return null
   const given = await untilTaken(ctx, api)
   if (given === 'interrupted') return null
   await writeFile(asked, 'svc asked for the model of this server.\n', { mode: 0o600 })
   return given?.models[0] ?? null
 }
 
-async function untilTaken({ io }: Context, api: ApiClient): Promise<GivenModel | null | 'interrupted'> {
+async function untilTaken({ io }: Context, api: Client): Promise<GivenModel | null | 'interrupted'> {
   const streams = { input: io.stdin as Readable, output: io.stderr.stream as Writable, signal: io.signal }
   for (let problem: string | null = null; ;) {
     const given = await askModel({ problem, ...streams })
@@ -33,7 +33,7 @@ async function untilTaken({ io }: Context, api: ApiClient): Promise<GivenModel |
     const { url, models, key } = given
     const body = { url, models, shape: 'openai' as const, ...(key === null ? {} : { key }) }
     try {
-      await reply(api.PUT('/v1/models/upstream', { body }))
+      await api.put('/v1/models/upstream', { body })
       return given
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error

@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { fingerprints, readSettings } from './settings.ts'
-import { bornAt, isAlive, rememberServer, selfHostFile, type ServerState } from './state.ts'
+import { bornAt, isAlive, isZombie, rememberServer, selfHostFile, type ServerState } from './state.ts'
 
 /** The first start creates a database. */
 const readyMs = 120_000
@@ -140,24 +140,20 @@ async function untilReady(
   }
 }
 
-/** A dead child stays in the process table until this process ends. */
-async function isZombie(pid: number): Promise<boolean> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  return text !== null && text.slice(text.lastIndexOf(')') + 2).startsWith('Z')
-}
-
 function phase(said: string): string {
   if (/Preparing the database/.test(said)) return 'creating the database'
   if (/Waiting for the earlier PostgreSQL/.test(said)) return 'waiting for the previous database to stop'
   return 'starting the server'
 }
 
+/** The last line in which the server says why it ended. */
+export function reasonIn(said: string): string | undefined {
+  const line = said.split('\n').findLast((text) => text.startsWith('svc server: '))
+  return line?.slice('svc server: '.length)
+}
+
 function ended(said: string, log: string): Refusal {
-  const reason = said
-    .trim()
-    .split('\n')
-    .findLast((text) => text.startsWith('svc server: '))
-  return new Refusal('not_available', reason?.slice('svc server: '.length) ?? 'The server ended during its start', {
+  return new Refusal('not_available', reasonIn(said) ?? 'The server ended during its start', {
     hint: `Its log is ${log}.`,
     next: ['svc self-host logs', 'svc self-host env ls'],
   })

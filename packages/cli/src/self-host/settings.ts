@@ -129,7 +129,7 @@ export function parseAssignments(words: readonly string[]): Record<string, strin
     if (!Object.hasOwn(settings, name)) {
       const meant = closest(name, Object.keys(settings))
       throw new UsageError(`The server has no setting ${JSON.stringify(name)}`, {
-        ...(meant === null ? {} : { hint: `Did you mean ${meant}?` }),
+        hint: meant === null ? null : `Did you mean ${meant}?`,
         next: ['svc self-host env ls'],
       })
     }

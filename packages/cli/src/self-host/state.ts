@@ -50,9 +50,18 @@ export function isAlive(pid: number): boolean {
 }
 
 export async function bornAt(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  // The name in the second field may hold anything, so count the fields from its end.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
+  return (await statOf(pid))[19] ?? null
+}
+
+/** A dead child stays in the process table until this process ends. */
+export async function isZombie(pid: number): Promise<boolean> {
+  return (await statOf(pid))[0] === 'Z'
+}
+
+/** The fields after the name, which may hold anything, so they are counted from its end. */
+async function statOf(pid: number): Promise<string[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 function parse(text: string): ServerState | null {

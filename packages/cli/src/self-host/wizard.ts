@@ -1,27 +1,14 @@
 /** The three questions of the first start. Each answer is a setting of the server; all can be asked again or set by hand. */
-import type { Readable } from 'node:stream'
 import type { Context } from '../context.ts'
-import { Refusal } from '../errors.ts'
+import { prompt } from '../terminal/ask.ts'
 
 export async function askSettings(ctx: Context): Promise<Record<string, string | null>> {
-  const prompts = await import('@clack/prompts')
-  const streams = { input: ctx.io.stdin as Readable, output: ctx.io.stderr.stream, signal: ctx.io.signal }
-  const answered = <T>(answer: T): Exclude<T, symbol> => {
-    if (prompts.isCancel(answer)) throw new Refusal('cancelled', 'Cancelled: nothing changed')
-    return answer as Exclude<T, symbol>
-  }
   const text = async (message: string, initialValue = '') =>
-    answered(
-      await prompts.text({
-        message,
-        initialValue,
-        withGuide: false,
-        validate: notEmpty,
-        ...streams,
-      }),
+    (
+      await prompt(ctx, (prompts, shared) => prompts.text({ message, initialValue, validate: notEmpty, ...shared }))
     ).trim()
-  const choose = async (message: string, options: { value: string; label: string; hint?: string }[]) =>
-    answered(await prompts.select({ message, options, withGuide: false, ...streams }))
+  const choose = (message: string, options: { value: string; label: string; hint?: string }[]) =>
+    prompt(ctx, (prompts, shared) => prompts.select({ message, options, ...shared }))
   const apps = await choose('1/3  Where should apps be deployed?', [
     { value: 'local', label: 'This machine', hint: 'each app in its own sandbox' },
     { value: 'none', label: 'Nothing' },
@@ -34,14 +21,10 @@ export async function askSettings(ctx: Context): Promise<Record<string, string |
   const given: Record<string, string | null> = {}
   if (host === 'token') {
     given.SVC_GIT_HOST = await text('Name of the host', 'github.com')
-    given.SVC_GIT_HOST_TOKEN = answered(
-      await prompts.password({
-        message: 'The token',
-        withGuide: false,
-        validate: notEmpty,
-        ...streams,
-      }),
-    ).trim()
+    const token = prompt(ctx, (prompts, shared) =>
+      prompts.password({ message: 'The token', validate: notEmpty, ...shared }),
+    )
+    given.SVC_GIT_HOST_TOKEN = (await token).trim()
   } else if (host === 'app') {
     given.SVC_GITHUB_APP_ID = await text('Id of the App')
     given.SVC_GITHUB_APP_PRIVATE_KEY_FILE = await text('File of its private key (PEM)')

@@ -19,15 +19,7 @@ export async function confirm(
 
 export async function ask(ctx: Context, question: string): Promise<boolean | null> {
   if (!ctx.interactive) return null
-  const prompts = await import('@clack/prompts')
-  const answer = await prompts.confirm({
-    message: safe(question),
-    initialValue: false,
-    withGuide: false,
-    ...streams(ctx),
-  })
-  if (prompts.isCancel(answer)) throw cancelled()
-  return answer
+  return prompt(ctx, ({ confirm }, shared) => confirm({ message: safe(question), initialValue: false, ...shared }))
 }
 
 /** A picker with arrow keys and a filter. `corrected` is the command that needs no picker. */
@@ -41,19 +33,14 @@ export async function pick<T>(
   },
 ): Promise<T> {
   requireTerminal(ctx, 'A picker needs a terminal.', options)
-  const prompts = await import('@clack/prompts')
-  const answer = await prompts.autocomplete<number>({
-    message: safe(options.question),
-    options: options.choices.map((choice, i) => ({
-      value: i,
-      label: safe(choice.label),
-      ...(choice.hint === undefined ? {} : { hint: safe(choice.hint) }),
-    })),
-    maxItems: 12,
-    withGuide: false,
-    ...streams(ctx),
-  })
-  if (prompts.isCancel(answer)) throw cancelled()
+  const choices = options.choices.map(({ label, hint }, i) => ({
+    value: i,
+    label: safe(label),
+    ...(hint === undefined ? {} : { hint: safe(hint) }),
+  }))
+  const answer = await prompt(ctx, ({ autocomplete }, shared) =>
+    autocomplete<number>({ message: safe(options.question), options: choices, maxItems: 12, ...shared }),
+  )
   return options.choices[answer]!.value
 }
 
@@ -63,23 +50,27 @@ export async function askHidden(
   options: { question: string; missing: string; corrected: string },
 ): Promise<string> {
   requireTerminal(ctx, 'A prompt for it needs a terminal.', options)
-  const prompts = await import('@clack/prompts')
-  const answer = await prompts.password({
-    message: safe(options.question),
-    validate: (value) => (value ? undefined : 'The value is empty'),
-    withGuide: false,
-    ...streams(ctx),
-  })
-  if (prompts.isCancel(answer)) throw cancelled()
-  return answer
+  const validate = (value: string | undefined) => (value ? undefined : 'The value is empty')
+  return prompt(ctx, ({ password }, shared) => password({ message: safe(options.question), validate, ...shared }))
 }
 
 function requireTerminal(ctx: Context, hint: string, { missing, corrected }: { missing: string; corrected: string }) {
   if (!ctx.interactive) throw new UsageError(`Missing ${missing}`, { hint, next: [corrected] })
 }
 
-function streams(ctx: Context): { input: Readable; output: Writable; signal: AbortSignal } {
-  return { input: ctx.io.stdin as Readable, output: ctx.io.stderr.stream, signal: ctx.io.signal }
+/** Shows one prompt; throws when the user leaves it. */
+export async function prompt<T>(
+  { io }: Context,
+  show: (
+    prompts: typeof import('@clack/prompts'),
+    shared: { withGuide: false; input: Readable; output: Writable; signal: AbortSignal },
+  ) => Promise<T>,
+): Promise<Exclude<T, symbol>> {
+  const prompts = await import('@clack/prompts')
+  const streams = { input: io.stdin as Readable, output: io.stderr.stream, signal: io.signal }
+  const answer = await show(prompts, { withGuide: false, ...streams })
+  if (prompts.isCancel(answer)) throw cancelled()
+  return answer as Exclude<T, symbol>
 }
 
 function cancelled(): Refusal {

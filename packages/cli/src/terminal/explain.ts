@@ -49,10 +49,7 @@ function problem(
   return { error, code, hint: guidance.hint ?? null, next: guidance.next ?? [], detail, lines }
 }
 
-function explainService(
-  error: ServiceError,
-  added: { hint?: string; next?: readonly string[]; lines?: readonly string[] },
-): Problem {
+function explainService(error: ServiceError, added: Partial<Pick<Guided, 'hint' | 'next' | 'lines'>>): Problem {
   const known = adviceFor(error)
   return problem(
     error.message,
@@ -64,7 +61,7 @@ function explainService(
 }
 
 /** Prefers the client's own hints over the service's. */
-function adviceFor(error: ServiceError): { hint?: string; next?: readonly string[] } {
+function adviceFor(error: ServiceError): { hint?: string | null; next?: readonly string[] } {
   switch (error.code) {
     case 'unauthenticated':
       return {
@@ -81,12 +78,12 @@ function adviceFor(error: ServiceError): { hint?: string; next?: readonly string
     case 'agent_not_found':
       return { hint: 'Agents are files on the default branch: .svc/runtime/agents/<agent>.md.' }
     case 'no_model':
-      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models set --help'] }
+      return { hint: error.hint, next: ['svc models set --help'] }
     case 'model_not_found':
-      return { ...(error.hint === null ? {} : { hint: error.hint }), next: ['svc models ls'] }
+      return { hint: error.hint, next: ['svc models ls'] }
     case 'repository_refused':
       // The address itself was refused, so no credential helps.
-      if (error.detail.issues !== undefined) return error.hint == null ? {} : { hint: error.hint }
+      if (error.detail.issues !== undefined) return { hint: error.hint }
       return {
         hint: error.hint ?? 'Use a credential with write access.',
         next: ['svc projects create --repo <url> --git-token -'],

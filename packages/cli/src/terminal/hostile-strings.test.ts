@@ -1,4 +1,5 @@
 /** Every foreign string in every command, on its way to a terminal. */
+import type { Message } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +19,6 @@ import {
 import { all, elsewhere, good } from '../testing/calls.ts'
 import { makeEmulator } from '../testing/emulator.ts'
 import { aQuestion } from '../testing/question.ts'
-import type { Message } from '../api-types.ts'
 
 const codes = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => String.fromCharCode(from + n))

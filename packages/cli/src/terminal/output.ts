@@ -51,6 +51,11 @@ export function createOutput(io: Streams, options: OutputOptions) {
     return true
   }
 
+  const line = (...pieces: Piece[]) => toStdout(`${data.line(pieces)}\n`)
+  const note = (...pieces: Piece[]) =>
+    toStderr(...pieces.map((piece) => (typeof piece === 'string' ? dim(piece) : piece)))
+  const document = (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`))
+
   /** Aligned under headers on a terminal; tab-separated without headers in a pipe. */
   function tableText<Row>(
     rows: readonly Row[],
@@ -71,14 +76,26 @@ export function createOutput(io: Streams, options: OutputOptions) {
     terminal,
     colour: data.colour,
 
-    line: (...pieces: Piece[]) => toStdout(`${data.line(pieces)}\n`),
+    line,
     block: (text: string) => toStdout(`${safeBlock(text).replace(/\n+$/, '')}\n`),
     /** Text as it grows, without line breaks. */
     grow: (text: string) => toStdout(safeBlock(text)),
     /** The bytes of a file, for a pipe. */
     raw: toStdout,
-    document: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value, 2)}\n`)),
+    document,
     documentLine: (value: unknown) => (filtered(value) ? undefined : toStdout(`${safeJson(value)}\n`)),
+    /** The end of a command: its document for a program, one line with a check mark for a person. */
+    done: (value: unknown, ...pieces: Piece[]) => (options.json ? document(value) : line(green('✓ '), ...pieces)),
+    /** The end of a list: its document for a program, a table for a person, or the note about an empty one. */
+    list<Row>(value: unknown, rows: readonly Row[], empty: string, columns: readonly Column<Row>[]) {
+      if (options.json) document(value)
+      else if (rows.length === 0) note(empty)
+      else toStdout(tableText(rows, columns))
+    },
+    /** A table below other output; nothing without rows. */
+    section<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
+      if (rows.length > 0) toStdout(`\n${tableText(rows, columns)}`)
+    },
     /** Resolves when every filtered document is written; throws the filter's error. */
     written: () => filtering,
 
@@ -98,7 +115,7 @@ export function createOutput(io: Streams, options: OutputOptions) {
     /** Relative for a person, exact for a program. */
     time: (iso: string) => (terminal ? ago(iso, io.now()) : iso),
 
-    note: (...pieces: Piece[]) => toStderr(...pieces.map((piece) => (typeof piece === 'string' ? dim(piece) : piece))),
+    note,
     progress: toStderr,
     /** Warnings are also printed for programs. */
     warn(text: string) {

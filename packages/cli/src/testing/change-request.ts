@@ -1,5 +1,5 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { at, ids, sha } from './ids.ts'
-import type { ChangeRequest } from '../api-types.ts'
 
 export const aChangeRequest = (changes: Partial<ChangeRequest> = {}): ChangeRequest => ({
   cr_id: ids.cr,

@@ -1,4 +1,4 @@
-import type { Channel, ChannelLink } from '../api-types.ts'
+import type { Channel, ChannelLink } from '@svc/sdk'
 
 const at = '2026-11-21T11:00:00.000Z'
 const account = '11111111-1111-4111-8111-111111111111'

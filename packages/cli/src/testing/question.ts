@@ -1,4 +1,4 @@
-import type { Question } from '../api-types.ts'
+import type { Question } from '@svc/sdk'
 
 export const aQuestion = (changes: Partial<Question> = {}): Question => ({
   question_id: '99999999-9999-4999-8999-999999999999',

@@ -1,4 +1,4 @@
-import type { Project, Usage } from '../api-types.ts'
+import type { Project, Usage } from '@svc/sdk'
 
 const projectId = '33333333-3333-4333-8333-333333333333'
 const sessionId = '44444444-4444-4444-8444-444444444444'

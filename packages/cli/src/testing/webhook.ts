@@ -1,4 +1,4 @@
-import type { ProjectEvent, Webhook, WebhookDelivery } from '../api-types.ts'
+import type { ProjectEvent, Webhook, WebhookDelivery } from '@svc/sdk'
 
 const at = '2026-11-21T11:00:00.000Z'
 const user = '22222222-2222-4222-8222-222222222222'

@@ -1,9 +1,28 @@
-import { reply } from '../../api.ts'
-import { command } from '../../arguments/command.ts'
+import { type Flag, command } from '../../arguments/command.ts'
+import { bold } from '../../terminal/output.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
 import { resolveAccountId } from '../members/account.ts'
-import { planFlag } from './plan.ts'
+
+export const planFlag = {
+  kind: 'choice',
+  summary: 'Limit of live sessions: free 3, pro 50, team 200, selfhost unlimited',
+  choices: ['free', 'pro', 'team', 'selfhost'],
+} as const satisfies Flag
+
+export const create = command({
+  summary: "Create an account that you own (for owners of the server's first account)",
+  scope: 'host',
+  args: { name: { summary: 'Name of the account' } },
+  flags: { plan: planFlag },
+  examples: ['svc accounts create Research', 'svc accounts create Trial --plan free'],
+  async run(ctx, { args, flags }) {
+    const body = { name: args.name, plan: flags.plan }
+    const account = await (await ctx.api()).post('/v1/accounts', { once: true, body })
+    ctx.out.done(account, 'Created ', bold(account.name), ` on the plan ${account.plan}`)
+    ctx.out.note('Next:')
+    ctx.out.note('  $ ', `svc accounts use ${account.account_id}`)
+  },
+})
 
 export const edit = command({
   summary: 'Rename an account, or change its plan',
@@ -19,13 +38,8 @@ export const edit = command({
     if (name === undefined && plan === undefined)
       throw new UsageError('Nothing to change: pass --name or --plan', { next: ['svc accounts edit --name <name>'] })
     const accountId = await resolveAccountId(ctx, args.account)
-    const account = await reply(
-      (await ctx.api()).PATCH('/v1/accounts/{accountId}', {
-        params: { path: { accountId } },
-        body: { ...(name === undefined ? {} : { name }), ...(plan === undefined ? {} : { plan }) },
-      }),
-    )
-    if (ctx.out.json) return ctx.out.document(account)
-    ctx.out.line(green('✓ '), bold(account.name), ` has the plan ${account.plan}`)
+    const api = await ctx.api()
+    const account = await api.patch('/v1/accounts/{accountId}', { path: { accountId }, body: { name, plan } })
+    ctx.out.done(account, bold(account.name), ` has the plan ${account.plan}`)
   },
 })

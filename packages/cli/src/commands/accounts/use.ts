@@ -1,6 +1,6 @@
 import { command } from '../../arguments/command.ts'
 import { changeConfig } from '../../config/config-file.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { findAccount } from '../members/account.ts'
 
 export const use = command({
@@ -15,7 +15,6 @@ export const use = command({
     await changeConfig(ctx.configPath(), (config) => {
       config.accounts = { ...config.accounts, [origin]: account.account_id }
     })
-    if (ctx.out.json) return ctx.out.document(account)
-    ctx.out.line(green('✓ '), 'Using ', bold(account.name))
+    ctx.out.done(account, 'Using ', bold(account.name))
   },
 })

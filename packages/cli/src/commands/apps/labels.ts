@@ -1,5 +1,5 @@
+import type { App, AppDeploy } from '@svc/sdk'
 import { dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
-import type { App, AppDeploy } from '../../api-types.ts'
 
 export const appArg = { summary: 'Slug of the app in svc.toml', names: 'app' } as const
 

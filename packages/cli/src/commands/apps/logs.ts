@@ -1,12 +1,11 @@
-import type { ApiClient } from '@svc/contract/api'
-import { reply, replyStream } from '../../api.ts'
+import type { AppDeploy, AppLog } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { streamedEvents } from '../../event-stream.ts'
 import { dim } from '../../terminal/output.ts'
-import type { AppDeploy, AppLog } from '../../api-types.ts'
 import { appArg, shortCommit } from './labels.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 type Line = AppLog['lines'][number]
 
@@ -33,13 +32,13 @@ export const logs = command({
   },
   examples: ['svc apps logs site', 'svc apps logs site --follow', 'svc apps logs site --deploy 3 --lines 50'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     const where = {
-      path: { projectId, slug: args.app },
-      query: { lines: flags.lines, ...(flags.deploy === undefined ? {} : { deploy: flags.deploy }) },
+      path: { slug: args.app },
+      query: { lines: flags.lines, deploy: flags.deploy },
     }
-    if (flags.follow) return follow(ctx, api, where)
-    const found = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}/logs', { params: where }))
+    if (flags.follow) return follow(ctx, project, where)
+    const found = await project.get('/apps/{slug}/logs', where)
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.deploy === null) return out.note('No deploys yet.')
@@ -50,25 +49,23 @@ export const logs = command({
 })
 
 interface Where {
-  path: { projectId: string; slug: string }
+  path: { slug: string }
   query: { lines: number; deploy?: string }
 }
 
 /** Resumes after a broken connection. */
-async function follow(ctx: Context, api: ApiClient, where: Where): Promise<void> {
+async function follow(ctx: Context, project: ProjectClient, where: Where): Promise<void> {
   const { io } = ctx
   let lastId: string | null = null
   let failures = 0
   for (;;) {
     try {
-      const stream = await replyStream(
-        api.GET('/v1/projects/{projectId}/apps/{slug}/logs', {
-          params: { ...where, query: { ...where.query, follow: '1' } },
-          headers: { Accept: 'text/event-stream', ...(lastId === null ? {} : { 'Last-Event-ID': lastId }) },
-          parseAs: 'stream',
-          signal: io.signal,
-        }),
-      )
+      const stream: ReadableStream<Uint8Array> = await project.stream('/apps/{slug}/logs', {
+        ...where,
+        query: { ...where.query, follow: '1' },
+        headers: { Accept: 'text/event-stream', ...(lastId === null ? {} : { 'Last-Event-ID': lastId }) },
+        signal: io.signal,
+      })
       for await (const { event, data, id } of streamedEvents(stream, 'the log')) {
         failures = 0
         lastId = id ?? lastId

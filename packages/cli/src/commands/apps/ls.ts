@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'
 import { warnOfErrors } from '../triggers/labels.ts'
@@ -9,20 +8,17 @@ export const ls = command({
   scope: 'project',
   examples: ['svc apps ls', 'svc apps ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/apps', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/apps')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.apps.length === 0) out.note('No apps yet. Define them as [[apps]] in svc.toml.')
-    else
-      out.table(found.apps, [
-        { title: 'SLUG', of: (app) => app.slug },
-        { title: 'STATE', of: (app) => statePiece(app.state) },
-        { title: 'COMMIT', of: (app) => (app.live === null ? dim('none') : shortCommit(app.live.commit_sha)) },
-        { title: 'SINCE', of: (app) => (app.live?.ready_at == null ? '' : out.time(app.live.ready_at)) },
-        { title: 'URL', of: (app) => app.url },
-        { title: 'WHY', of: (app) => app.reason ?? '', shrink: true },
-      ])
+    out.list(found, found.apps, 'No apps yet. Define them as [[apps]] in svc.toml.', [
+      { title: 'SLUG', of: (app) => app.slug },
+      { title: 'STATE', of: (app) => statePiece(app.state) },
+      { title: 'COMMIT', of: (app) => (app.live === null ? dim('none') : shortCommit(app.live.commit_sha)) },
+      { title: 'SINCE', of: (app) => (app.live?.ready_at == null ? '' : out.time(app.live.ready_at)) },
+      { title: 'URL', of: (app) => app.url },
+      { title: 'WHY', of: (app) => app.reason ?? '', shrink: true },
+    ])
     warnOfErrors(out, found.errors)
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { openUrl } from '../../browser/dashboard.ts'
 import { command } from '../../arguments/command.ts'
 import { appArg } from './labels.ts'
@@ -12,10 +11,8 @@ export const open = command({
   args: { app: appArg },
   examples: ['svc apps open site', 'svc apps open site --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const { url } = await reply(
-      api.GET('/v1/projects/{projectId}/apps/{slug}/open', { params: { path: { projectId, slug: args.app } } }),
-    )
+    const project = await ctx.project()
+    const { url } = await project.get('/apps/{slug}/open', { path: { slug: args.app } })
     return openUrl(ctx, url)
   },
 })

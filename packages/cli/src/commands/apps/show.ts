@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
 import { dim } from '../../terminal/output.ts'
@@ -11,10 +10,10 @@ export const show = command({
   flags: { web: webFlag },
   examples: ['svc apps show site', 'svc apps show site --json'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    if (flags.web) return openPage(ctx, projectPage(projectId, 'apps'))
-    const path = { projectId, slug: args.app }
-    const app = await reply(api.GET('/v1/projects/{projectId}/apps/{slug}', { params: { path } }))
+    const project = await ctx.project()
+    if (flags.web) return openPage(ctx, projectPage(project.id, 'apps'))
+    const path = { slug: args.app }
+    const app = await project.get('/apps/{slug}', { path })
     const { out } = ctx
     if (out.json) return out.document(app)
     out.fields([
@@ -27,9 +26,7 @@ export const show = command({
       ['port', String(app.port)],
       ['secrets', app.secrets.length === 0 ? null : app.secrets.join(', ')],
     ])
-    if (app.deploys.length === 0) return
-    out.line('')
-    out.table(app.deploys, [
+    out.section(app.deploys, [
       { title: 'DEPLOY', of: (deploy) => `#${deploy.number}` },
       { title: 'STATE', of: (deploy) => statePiece(deploy.status) },
       { title: 'COMMIT', of: (deploy) => shortCommit(deploy.commit_sha) },

@@ -1,6 +1,4 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
-import { green } from '../../terminal/output.ts'
 import { appArg } from './labels.ts'
 
 export const stop = command({
@@ -9,13 +7,9 @@ export const stop = command({
   args: { app: appArg },
   examples: ['svc apps stop site', 'svc apps stop site --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const app = await reply(
-      api.POST('/v1/projects/{projectId}/apps/{slug}/stop', { params: { path: { projectId, slug: args.app } } }),
-    )
-    const { out } = ctx
-    if (out.json) return out.document(app)
-    out.line(green('✓ '), `Stopped ${app.slug}`)
-    out.note(`Start it again: ${ctx.next(`svc apps deploy ${app.slug}`)}`)
+    const project = await ctx.project()
+    const app = await project.post('/apps/{slug}/stop', { path: { slug: args.app } })
+    ctx.out.done(app, `Stopped ${app.slug}`)
+    ctx.out.note(`Start it again: ${ctx.next(`svc apps deploy ${app.slug}`)}`)
   },
 })

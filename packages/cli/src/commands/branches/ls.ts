@@ -1,4 +1,3 @@
-import { replyPage } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import { dim } from '../../terminal/output.ts'
@@ -10,14 +9,10 @@ export const ls = command({
   flags: { limit: limitFlag },
   examples: ['svc branches ls', 'svc branches ls --json name,sha'],
   async run(ctx, { flags: { limit } }) {
-    const { api, projectId } = await ctx.project()
-    const { data, cursor } = await replyPage(
-      api.GET('/v1/projects/{projectId}/branches', { params: { path: { projectId }, query: { limit } } }),
-    )
+    const project = await ctx.project()
+    const { data, cursor } = await project.page('/branches', { query: { limit } })
     const { out } = ctx
-    if (out.json) return out.document(data)
-    if (data.branches.length === 0) return out.note('The repository has no branches yet.')
-    out.table(data.branches, [
+    out.list(data, data.branches, 'The repository has no branches yet.', [
       { title: 'BRANCH', of: (branch) => branch.name, shrink: true },
       { title: 'HEAD', of: (branch) => (out.terminal ? shortSha(branch.sha) : branch.sha) },
       { title: '', of: (branch) => (branch.is_default ? dim('default') : '') },

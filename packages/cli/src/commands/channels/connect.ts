@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { askHidden } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -31,11 +30,9 @@ export const connect = command({
   ],
   async run(ctx, { flags }) {
     const { out } = ctx
-    const at = await ctx.project()
-    const { api, projectId } = at
-    const params = { path: { projectId } }
+    const project = await ctx.project()
     if (flags['app-manifest']) {
-      const { setup } = await reply(api.GET('/v1/projects/{projectId}/channels', { params }))
+      const { setup } = await project.get('/channels')
       const found = setup.find(({ platform }) => platform === (flags.platform ?? 'slack'))
       if (found?.warning) out.warn(found.warning)
       if (out.json) return out.document(found?.app_manifest ?? {})
@@ -49,18 +46,15 @@ export const connect = command({
         next: ['svc channels connect --channel C0123456789', 'svc channels connect --app-manifest'],
       })
     const { token, secret } = await credentials(ctx, flags.credentials)
-    const made = await reply(
-      api.POST('/v1/projects/{projectId}/channels', {
-        params,
-        body: {
-          platform: flags.platform ?? 'slack',
-          bot_token: token,
-          signing_secret: secret,
-          conversation_id: conversation,
-          allow_unlinked: flags['allow-unlinked'],
-        },
-      }),
-    )
+    const made = await project.post('/channels', {
+      body: {
+        platform: flags.platform ?? 'slack',
+        bot_token: token,
+        signing_secret: secret,
+        conversation_id: conversation,
+        allow_unlinked: flags['allow-unlinked'],
+      },
+    })
     if (out.json) return out.document(made)
     out.line(
       green('✓ '),

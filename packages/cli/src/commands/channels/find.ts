@@ -1,10 +1,9 @@
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../api.ts'
+import type { Channel } from '@svc/sdk'
 import { findOne } from '../../arguments/find-one.ts'
 import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Channel } from '../../api-types.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 export const channelArg = {
   summary: 'Name or id of the channel (default: the only one)',
@@ -14,11 +13,11 @@ export const channelArg = {
 /** Without an argument: the only channel, or a picker. */
 export async function findChannel(
   ctx: Context,
-  { api, projectId }: { api: ApiClient; projectId: string },
+  project: ProjectClient,
   input: { named: string | undefined; command: string },
 ): Promise<Channel> {
   const { named, command } = input
-  const { channels } = await reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } } }))
+  const { channels } = await project.get('/channels')
   if (channels.length === 0)
     throw new Refusal('not_found', 'This project has no connected channels', { next: ['svc channels connect'] })
   if (named === undefined) {

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
 
 export const link = command({
@@ -18,7 +17,7 @@ export const link = command({
   async run(ctx, { args, flags }) {
     const api = await ctx.api()
     const body = { code: args.code }
-    const found = await reply(api.POST('/v1/channel-links/claim', { body }))
+    const found = await api.post('/v1/channel-links/claim', { body })
     const { out } = ctx
     const address = (name: string, email: string | null) => (email === null ? name : `${name} <${email}>`)
     const them = `${address(found.chat_user_name, found.chat_user_email)} of ${found.workspace_name}`
@@ -30,9 +29,8 @@ export const link = command({
       yes: flags.yes,
       corrected: `svc channels link ${quote(args.code)} --yes`,
     })
-    const made = await reply(api.POST('/v1/channel-links', { body }))
-    if (out.json) return out.document(made)
-    out.line(green('✓ '), bold(made.chat_user_name), ` of ${made.workspace_name} acts as you`)
+    const made = await api.post('/v1/channel-links', { body })
+    out.done(made, bold(made.chat_user_name), ` of ${made.workspace_name} acts as you`)
     out.note(`To unlink: ${ctx.next('svc channels unlink')}`)
   },
 })

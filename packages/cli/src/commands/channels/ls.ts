@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { green, red, yellow } from '../../terminal/output.ts'
 import { warnOfErrors } from '../triggers/labels.ts'
@@ -9,28 +8,25 @@ export const ls = command({
   scope: 'project',
   examples: ['svc channels ls', 'svc channels ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/channels', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/channels')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.channels.length === 0) out.note(`No channels yet. Connect one: ${ctx.next('svc channels connect')}`)
-    else
-      out.table(found.channels, [
-        { title: 'CHANNEL', of: placeOf },
-        { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
-        { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },
-        { title: 'AGENT', of: (channel) => channel.agent ?? 'default' },
-        {
-          title: 'STATE',
-          of: (channel) =>
-            channel.error !== null
-              ? red(channel.error)
-              : channel.waiting > 0
-                ? yellow(`${channel.waiting} waiting`)
-                : green('connected'),
-          shrink: true,
-        },
-      ])
+    out.list(found, found.channels, `No channels yet. Connect one: ${ctx.next('svc channels connect')}`, [
+      { title: 'CHANNEL', of: placeOf },
+      { title: 'WORKSPACE', of: (channel) => channel.workspace_name },
+      { title: 'ID', of: (channel) => channel.channel_id.slice(0, 8) },
+      { title: 'AGENT', of: (channel) => channel.agent ?? 'default' },
+      {
+        title: 'STATE',
+        of: (channel) =>
+          channel.error !== null
+            ? red(channel.error)
+            : channel.waiting > 0
+              ? yellow(`${channel.waiting} waiting`)
+              : green('connected'),
+        shrink: true,
+      },
+    ])
     warnOfErrors(out, found.errors)
   },
 })

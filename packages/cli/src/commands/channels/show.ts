@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
@@ -9,12 +8,10 @@ export const show = command({
   args: { channel: channelArg },
   examples: ['svc channels show', 'svc channels show dev --json'],
   async run(ctx, { args }) {
-    const at = await ctx.project()
-    const { api, projectId } = at
-    const { channel_id: channelId } = await findChannel(ctx, at, { named: args.channel, command: 'show' })
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/channels/{channelId}', { params: { path: { projectId, channelId } } }),
-    )
+    const project = await ctx.project()
+
+    const { channel_id: channelId } = await findChannel(ctx, project, { named: args.channel, command: 'show' })
+    const found = await project.get('/channels/{channelId}', { path: { channelId } })
     const { out } = ctx
     if (out.json) return out.document(found)
     out.fields([
@@ -25,30 +22,22 @@ export const show = command({
       ['agent', found.agent ?? dim('the default')],
       ['notifies about', found.events.length === 0 ? dim('its own sessions') : found.events.join(', ')],
       ['unlinked users', found.allow_unlinked ? yellow('may start sessions') : 'have no access'],
-      ...(found.shared_externally ? ([['read by', yellow('people outside the workspace, too')]] as const) : []),
+      ['read by', found.shared_externally ? yellow('people outside the workspace, too') : null],
       ['connected', out.time(found.created_at)],
       ['id', found.channel_id],
     ])
-    if (found.links.length > 0) {
-      out.line('')
-      out.table(found.links, [
-        { title: 'LINKED', of: (link) => link.chat_user_name },
-        { title: 'USER', of: (link) => link.user_id.slice(0, 8) },
-        { title: 'SINCE', of: (link) => out.time(link.created_at) },
-      ])
-    }
-    if (found.threads.length > 0) {
-      out.line('')
-      out.table(found.threads.slice(0, 10), [
-        { title: 'THREAD OF', of: (thread) => thread.author },
-        { title: 'SESSION', of: (thread) => thread.session_id?.slice(0, 8) ?? dim('none') },
-        { title: 'BEGAN', of: (thread) => out.time(thread.created_at) },
-      ])
-    }
-    if (found.deliveries.length === 0) return
-    out.line('')
+    out.section(found.links, [
+      { title: 'LINKED', of: (link) => link.chat_user_name },
+      { title: 'USER', of: (link) => link.user_id.slice(0, 8) },
+      { title: 'SINCE', of: (link) => out.time(link.created_at) },
+    ])
+    out.section(found.threads.slice(0, 10), [
+      { title: 'THREAD OF', of: (thread) => thread.author },
+      { title: 'SESSION', of: (thread) => thread.session_id?.slice(0, 8) ?? dim('none') },
+      { title: 'BEGAN', of: (thread) => out.time(thread.created_at) },
+    ])
     const colour = { sent: green, waiting: yellow, failed: red }
-    out.table(found.deliveries.slice(0, 15), [
+    out.section(found.deliveries.slice(0, 15), [
       { title: 'MESSAGE', of: (delivery) => delivery.kind },
       { title: 'STATE', of: (delivery) => colour[delivery.status](delivery.status) },
       { title: 'CHANGED', of: (delivery) => out.time(delivery.updated_at) },

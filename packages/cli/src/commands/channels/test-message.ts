@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { channelArg, findChannel, placeOf } from './find.ts'
 
 export const test = command({
@@ -10,14 +9,9 @@ export const test = command({
   args: { channel: channelArg },
   examples: ['svc channels test', 'svc channels test dev --json'],
   async run(ctx, { args }) {
-    const at = await ctx.project()
-    const channel = await findChannel(ctx, at, { named: args.channel, command: 'test' })
-    const { out } = ctx
-    const went = await reply(
-      at.api.POST('/v1/projects/{projectId}/channels/{channelId}/test', {
-        params: { path: { projectId: at.projectId, channelId: channel.channel_id } },
-      }),
-    )
+    const project = await ctx.project()
+    const channel = await findChannel(ctx, project, { named: args.channel, command: 'test' })
+    const went = await project.post('/channels/{channelId}/test', { path: { channelId: channel.channel_id } })
     if (!went.sent)
       throw new Refusal(
         'not_available',
@@ -30,7 +24,6 @@ export const test = command({
           ],
         },
       )
-    if (out.json) return out.document(went)
-    out.line(green('✓ '), 'Sent a message to ', bold(placeOf(channel)), ` of ${channel.workspace_name}`)
+    ctx.out.done(went, 'Sent a message to ', bold(placeOf(channel)), ` of ${channel.workspace_name}`)
   },
 })

@@ -1,8 +1,7 @@
-import { reply } from '../../api.ts'
 import { pick } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const unlink = command({
   summary: 'Unlink a chat user who acts as you',
@@ -11,7 +10,7 @@ export const unlink = command({
   examples: ['svc channels unlink', 'svc channels unlink Ada --json'],
   async run(ctx, { args }) {
     const api = await ctx.api()
-    const links = await reply(api.GET('/v1/channel-links'))
+    const links = await api.get('/v1/channel-links')
     const fitting = links.filter(
       (link) => args.user === undefined || [link.chat_user_name, link.chat_user_id, link.link_id].includes(args.user),
     )
@@ -34,9 +33,11 @@ export const unlink = command({
             corrected: `svc channels unlink ${fitting[0]!.chat_user_id}`,
             choices: fitting.map((each) => ({ value: each, label: each.chat_user_name, hint: each.workspace_name })),
           })
-    await reply(api.DELETE('/v1/channel-links/{linkId}', { params: { path: { linkId: link.link_id } } }))
-    const { out } = ctx
-    if (out.json) return out.document({ ok: true, link_id: link.link_id })
-    out.line(green('✓ '), bold(link.chat_user_name), ` of ${link.workspace_name} is no longer linked to you`)
+    await api.delete('/v1/channel-links/{linkId}', { path: { linkId: link.link_id } })
+    ctx.out.done(
+      { ok: true, link_id: link.link_id },
+      bold(link.chat_user_name),
+      ` of ${link.workspace_name} is no longer linked to you`,
+    )
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { argumentsLine } from './labels.ts'
 
@@ -11,22 +10,15 @@ export const approvals = command({
   },
   examples: ['svc connectors approvals', 'svc connectors approvals --all --json'],
   async run(ctx, { flags }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/connector-approvals', {
-        params: {
-          path: { projectId },
-          query: {
-            status: flags.all ? 'all' : 'pending',
-            ...(flags.session === undefined ? {} : { session_id: flags.session }),
-          },
-        },
-      }),
-    )
+    const project = await ctx.project()
+    const found = await project.get('/connector-approvals', {
+      query: {
+        status: flags.all ? 'all' : 'pending',
+        session_id: flags.session,
+      },
+    })
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.approvals.length === 0) return out.note('No calls wait for approval.')
-    out.table(found.approvals, [
+    out.list(found, found.approvals, 'No calls wait for approval.', [
       { title: 'ID', of: (approval) => approval.approval_id.slice(0, 8) },
       { title: 'STATE', of: (approval) => approval.status },
       { title: 'TOOL', of: (approval) => `${approval.slug}/${approval.tool}` },
@@ -34,6 +26,7 @@ export const approvals = command({
       { title: 'ASKED', of: (approval) => out.time(approval.created_at) },
       { title: 'WITH', of: argumentsLine, shrink: true },
     ])
-    if (!flags.all) out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
+    if (!flags.all && found.approvals.length > 0)
+      out.note(`Decide: ${ctx.next('svc connectors approve <id>')}, or deny`)
   },
 })

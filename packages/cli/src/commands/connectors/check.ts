@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green, red } from '../../terminal/output.ts'
 import { slugArg } from './labels.ts'
@@ -9,12 +8,8 @@ export const check = command({
   args: { slug: slugArg },
   examples: ['svc connectors check tracker', 'svc connectors check tracker --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.POST('/v1/projects/{projectId}/connectors/{slug}/check', {
-        params: { path: { projectId, slug: args.slug } },
-      }),
-    )
+    const project = await ctx.project()
+    const found = await project.post('/connectors/{slug}/check', { path: { slug: args.slug } })
     const { out } = ctx
     if (out.json) return out.document(found)
     if (found.status === 'ready') return out.line(green('✓ '), bold(found.slug), ` has ${found.tools.length} tools`)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -18,14 +17,12 @@ const deciding = (decision: 'approve' | 'deny', summary: string) =>
     },
     examples: [`svc connectors ${decision} 1c5f09aa`, `svc connectors ${decision} 1c5f09aa --always`],
     async run(ctx, { args, flags }) {
-      const { api, projectId } = await ctx.project()
+      const project = await ctx.project()
       const approvalId = await findApproval(ctx, args.id)
-      const found = await reply(
-        api.POST('/v1/projects/{projectId}/connector-approvals/{approvalId}/decide', {
-          params: { path: { projectId, approvalId } },
-          body: { decision, always: flags.always },
-        }),
-      )
+      const found = await project.post('/connector-approvals/{approvalId}/decide', {
+        path: { approvalId },
+        body: { decision, always: flags.always },
+      })
       const { out } = ctx
       if (out.json) return out.document(found)
       const tool = bold(`${found.slug}/${found.tool}`)
@@ -37,10 +34,8 @@ const deciding = (decision: 'approve' | 'deny', summary: string) =>
 /** A whole id needs no look-up: the server refuses a call that is not waiting. */
 async function findApproval(ctx: Context, given: string): Promise<string> {
   if (uuid.test(given)) return given.toLowerCase()
-  const { api, projectId } = await ctx.project()
-  const { approvals } = await reply(
-    api.GET('/v1/projects/{projectId}/connector-approvals', { params: { path: { projectId }, query: {} } }),
-  )
+  const project = await ctx.project()
+  const { approvals } = await project.get('/connector-approvals', { query: {} })
   const found = findOne(approvals, given, {
     what: ['waiting call', 'waiting calls'],
     id: (approval) => approval.approval_id,

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'
 import { warnOfErrors } from '../triggers/labels.ts'
@@ -9,20 +8,17 @@ export const ls = command({
   scope: 'project',
   examples: ['svc connectors ls', 'svc connectors ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/connectors', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/connectors')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.connectors.length === 0) out.note('No connectors yet. Define them as [[connectors]] in svc.toml.')
-    else
-      out.table(found.connectors, [
-        { title: 'SLUG', of: (connector) => connector.slug },
-        { title: 'TYPE', of: (connector) => connector.type },
-        { title: 'STATE', of: stateOf },
-        { title: 'TOOLS', of: (connector) => String(connector.tools.length) },
-        { title: 'POLICY', of: policyOfAll },
-        { title: 'WHY', of: (connector) => (connector.error === null ? dim('') : connector.error), shrink: true },
-      ])
+    out.list(found, found.connectors, 'No connectors yet. Define them as [[connectors]] in svc.toml.', [
+      { title: 'SLUG', of: (connector) => connector.slug },
+      { title: 'TYPE', of: (connector) => connector.type },
+      { title: 'STATE', of: stateOf },
+      { title: 'TOOLS', of: (connector) => String(connector.tools.length) },
+      { title: 'POLICY', of: policyOfAll },
+      { title: 'WHY', of: (connector) => (connector.error === null ? dim('') : connector.error), shrink: true },
+    ])
     warnOfErrors(out, found.errors)
     if (found.approvals_pending > 0)
       out.note(`${found.approvals_pending} calls wait for approval: ${ctx.next('svc connectors approvals')}`)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { UsageError } from '../../errors.ts'
@@ -19,13 +18,11 @@ export const policy = command({
     const word = words.find((one) => one === args.policy)
     if (word === undefined) throw new UsageError(`The policy must be one of ${words.join(', ')}, not ${args.policy}`)
     const said = word === 'default' ? null : word
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.PATCH('/v1/projects/{projectId}/connectors/{slug}/policies', {
-        params: { path: { projectId, slug: args.slug } },
-        body: flags.tool === undefined ? { policy: said } : { tools: { [flags.tool]: said } },
-      }),
-    )
+    const project = await ctx.project()
+    const found = await project.patch('/connectors/{slug}/policies', {
+      path: { slug: args.slug },
+      body: flags.tool === undefined ? { policy: said } : { tools: { [flags.tool]: said } },
+    })
     const { out } = ctx
     if (out.json) return out.document(found)
     const tool = found.tools.find(({ name }) => name === flags.tool)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { policyOfAll, policyLabel, slugArg, stateOf } from './labels.ts'
@@ -9,10 +8,8 @@ export const show = command({
   args: { slug: slugArg },
   examples: ['svc connectors show tracker', 'svc connectors show tracker --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/connectors/{slug}', { params: { path: { projectId, slug: args.slug } } }),
-    )
+    const project = await ctx.project()
+    const found = await project.get('/connectors/{slug}', { path: { slug: args.slug } })
     const { out } = ctx
     if (out.json) return out.document(found)
     const { auth } = found
@@ -21,24 +18,19 @@ export const show = command({
       ['type', found.type],
       ['url', found.url],
       ['state', stateOf(found)],
-      ...(found.error === null ? [] : ([['why', found.error]] as const)),
-      ...(found.hint === null ? [] : ([['what to do', found.hint]] as const)),
+      ['why', found.error],
+      ['what to do', found.hint],
       ['credential', auth === null ? dim('none') : `${auth.secret_env ?? 'none'}, as ${auth.header ?? auth.type}`],
       ['asked', found.checked_at === null ? dim('not yet') : out.time(found.checked_at)],
       ['policy', policyOfAll(found)],
     ])
-    if (found.tools.length > 0) {
-      out.line('')
-      out.table(found.tools, [
-        { title: 'TOOL', of: (tool) => tool.name },
-        { title: 'POLICY', of: (tool) => policyLabel(tool.policy) },
-        { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
-        { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
-      ])
-    }
-    if (found.calls.length === 0) return
-    out.line('')
-    out.table(found.calls, [
+    out.section(found.tools, [
+      { title: 'TOOL', of: (tool) => tool.name },
+      { title: 'POLICY', of: (tool) => policyLabel(tool.policy) },
+      { title: '', of: (tool) => dim(tool.read_only ? 'reads' : '') },
+      { title: 'DOES', of: (tool) => tool.description.split('\n')[0] ?? '', shrink: true },
+    ])
+    out.section(found.calls, [
       { title: 'CALLED', of: (call) => out.time(call.at) },
       { title: 'TOOL', of: (call) => call.tool },
       {

@@ -1,12 +1,12 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { branchesThere, fetchBranch, gatewayOf, repositoryHere, says } from '../../git/gateway.ts'
 import { currentBranch, git } from '../../git/git.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import type { ChangeRequest } from '../../api-types.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import { crArg, changeRequestAt } from './find.ts'
 import { shortSha } from './labels.ts'
 
 export const checkout = command({
@@ -22,13 +22,16 @@ export const checkout = command({
   examples: ['svc cr checkout 3', 'svc cr checkout 3 --branch try-it'],
   async run(ctx, { args, flags }) {
     const top = await repositoryHere(ctx)
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const { cr } = await changeRequestAt(ctx, args.cr)
     const sha = await fetchHead(ctx, top, cr)
     const branch = flags.branch ?? (await localName(ctx, top, cr))
     await switchTo(ctx, { top, branch, sha, cr })
-    if (ctx.out.json) return ctx.out.document({ change_request: cr, branch, sha })
-    ctx.out.line(green('✓ '), 'On ', bold(branch), ` at ${shortSha(sha)}, #${cr.number} ${cr.title}`)
+    ctx.out.done(
+      { change_request: cr, branch, sha },
+      'On ',
+      bold(branch),
+      ` at ${shortSha(sha)}, #${cr.number} ${cr.title}`,
+    )
     ctx.out.note(`${ctx.next(`svc cr diff ${cr.number}`)} · back: git switch -`)
   },
 })

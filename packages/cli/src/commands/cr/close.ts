@@ -1,21 +1,31 @@
-import { reply } from '../../api.ts'
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import type { Context } from '../../context.ts'
+import { bold } from '../../terminal/output.ts'
+import { changeRequestAt, crArg } from './find.ts'
 
-export const close = command({
-  summary: 'Close a change request without merging it',
-  scope: 'project',
-  args: { cr: crArg },
-  examples: ['svc cr close 3', "svc cr close '#3' --json"],
-  async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const { cr_id: crId } = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const cr = await reply(
-      api.POST('/v1/projects/{projectId}/change-requests/{crId}/close', { params: { path: { projectId, crId } } }),
-    )
-    if (ctx.out.json) return ctx.out.document(cr)
-    ctx.out.line(green('✓ '), 'Closed ', bold(`#${cr.number} ${cr.title}`))
-    ctx.out.note(`The branch ${cr.head_ref} stays. ${ctx.next(`svc cr reopen ${cr.number}`)} reopens it.`)
-  },
+const moving = (
+  verb: 'close' | 'reopen',
+  summary: string,
+  did: string,
+  note: (ctx: Context, cr: ChangeRequest) => string,
+) =>
+  command({
+    summary,
+    scope: 'project',
+    args: { cr: crArg },
+    examples: [`svc cr ${verb} 3`, `svc cr ${verb} '#3' --json`],
+    async run(ctx, { args }) {
+      const { at } = await changeRequestAt(ctx, args.cr)
+      const cr = await at.post(`/${verb}`)
+      ctx.out.done(cr, did, bold(`#${cr.number} ${cr.title}`))
+      ctx.out.note(note(ctx, cr))
+    },
+  })
+
+export const close = moving('close', 'Close a change request without merging it', 'Closed ', ({ next }, cr) => {
+  return `The branch ${cr.head_ref} stays. ${next(`svc cr reopen ${cr.number}`)} reopens it.`
+})
+export const reopen = moving('reopen', 'Reopen a closed change request', 'Reopened ', ({ next }, cr) => {
+  return `${next(`svc cr show ${cr.number}`)} shows whether it can merge.`
 })

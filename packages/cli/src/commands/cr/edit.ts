@@ -1,9 +1,8 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import { crArg, changeRequestAt } from './find.ts'
 
 export const edit = command({
   summary: 'Change title and description of a change request',
@@ -33,22 +32,15 @@ export const edit = command({
       throw new UsageError('Missing --title or --description', {
         next: ["svc cr edit <cr> --title '<text>'", 'svc cr edit <cr> --body -'],
       })
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
+    const { at, cr } = await changeRequestAt(ctx, args.cr)
     const body = isGiven ? given : await written(ctx, cr)
-    const edited = await reply(
-      api.PATCH('/v1/projects/{projectId}/change-requests/{crId}', {
-        params: { path: { projectId, crId: cr.cr_id } },
-        body,
-      }),
-    )
-    if (ctx.out.json) return ctx.out.document(edited)
-    ctx.out.line(green('✓ '), 'Edited ', bold(`#${edited.number} ${edited.title}`))
+    const edited = await at.patch('', { body })
+    ctx.out.done(edited, 'Edited ', bold(`#${edited.number} ${edited.title}`))
   },
 })
 
 async function written(
-  ctx: Parameters<typeof resolveChangeRequest>[0],
+  ctx: Parameters<typeof changeRequestAt>[0],
   cr: { title: string; description: string },
 ): Promise<{ title: string; description: string }> {
   const editor = await import('../../terminal/editor.ts')

@@ -1,7 +1,5 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { ApiClient } from '@svc/contract/api'
-import type { ChangeRequest } from '../../api-types.ts'
-import { reply } from '../../api.ts'
 import type { Arg } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -9,7 +7,8 @@ import { currentBranch } from '../../git/git.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import { pushFirst } from './unpushed-head.ts'
 import { uuid } from '../../arguments/find-one.ts'
-import { getProject, resolveProjectId } from '../projects/find.ts'
+import { resolveProjectId } from '../projects/find.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 export const crArg = {
   names: 'cr',
@@ -17,44 +16,44 @@ export const crArg = {
   hint: "A shell drops an unquoted #3: write 3 or '#3'.",
 } as const satisfies Arg
 
+/** The change request that an argument names, and its client. */
+export async function changeRequestAt(ctx: Context, given: string) {
+  const project = await ctx.project()
+  const cr = await resolveChangeRequest(ctx, project, given)
+  return { project, cr, at: project.changeRequest(cr.cr_id) }
+}
+
 /** Reads the current change request from a number, an id, a branch, a URL or `@`. */
-export async function resolveChangeRequest(
-  ctx: Context,
-  api: ApiClient,
-  projectId: string,
-  given: string,
-): Promise<ChangeRequest> {
-  if (given === '@') return ofBranch(ctx, await branchHere(ctx), api, projectId)
+async function resolveChangeRequest(ctx: Context, project: ProjectClient, given: string): Promise<ChangeRequest> {
+  if (given === '@') return ofBranch(ctx, await branchHere(ctx), project)
   const number = /^#?(\d{1,9})$/.exec(given)?.[1]
-  if (number !== undefined) return byNumber(api, projectId, Number(number))
-  if (uuid.test(given)) return byId(api, projectId, given.toLowerCase())
-  if (/^https?:\/\//.test(given)) return byAddress(ctx, api, projectId, given)
+  if (number !== undefined) return byNumber(project, Number(number))
+  if (uuid.test(given)) return byId(project, given.toLowerCase())
+  if (/^https?:\/\//.test(given)) return byAddress(ctx, project, given)
   if (!branchName.test(given))
     throw new UsageError(`${JSON.stringify(given)} is not a change request`, {
       hint: "Give a number (3 or '#3'), an id, a head branch, a URL, or @ for the current branch.",
       next: ['svc cr ls'],
     })
-  return ofBranch(ctx, given, api, projectId)
+  return ofBranch(ctx, given, project)
 }
 
 /** Approximates git's rules for branch names; the service checks the rest. */
 const branchName = /^(?![-/.])(?!.*(\.\.|\/\/|@\{|\/\.|\/$|\.$))[^\s~^:?*[\\\x00-\x20#]+$/
 
 /** The id may also be a session's, which names its branch. */
-async function byId(api: ApiClient, projectId: string, id: string): Promise<ChangeRequest> {
-  const path = { projectId, crId: id }
+async function byId(project: ProjectClient, id: string): Promise<ChangeRequest> {
   try {
-    const found = await reply(api.GET('/v1/projects/{projectId}/change-requests/{crId}', { params: { path } }))
-    return found.change_request
+    return (await project.changeRequest(id).get('')).change_request
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
-    const [ofSession] = await changeRequestsOfHead(api, projectId, id, 'all')
+    const [ofSession] = await changeRequestsOfHead(project, id, 'all')
     if (ofSession === undefined) throw error
     return ofSession
   }
 }
 
-async function byAddress(ctx: Context, api: ApiClient, projectId: string, given: string): Promise<ChangeRequest> {
+async function byAddress(ctx: Context, project: ProjectClient, given: string): Promise<ChangeRequest> {
   const address = new URL(given)
   const found = /\/projects\/([^/]+)\/change-requests\/(\d{1,9})(\/|$)/.exec(address.pathname)
   if (found === null) throw new UsageError('This URL is not of a change request', { next: ['svc cr ls'] })
@@ -62,18 +61,16 @@ async function byAddress(ctx: Context, api: ApiClient, projectId: string, given:
   if (new URL(base).origin !== address.origin)
     throw new UsageError(`This URL is on ${address.origin}, but the host is ${base}`, { next: ['svc hosts ls'] })
   const [, named, number] = found
-  const project = decodeURIComponent(named!)
-  if (project !== projectId && (await resolveProjectId(api, project)) !== projectId)
-    throw new UsageError(`This URL is of the project ${project}`, {
-      next: [`svc cr show ${number} --project ${quote(project)}`],
+  const itsProject = decodeURIComponent(named!)
+  if (itsProject !== project.id && (await resolveProjectId(project.api, itsProject)) !== project.id)
+    throw new UsageError(`This URL is of the project ${itsProject}`, {
+      next: [`svc cr show ${number} --project ${quote(itsProject)}`],
     })
-  return byNumber(api, projectId, Number(number))
+  return byNumber(project, Number(number))
 }
 
-async function byNumber(api: ApiClient, projectId: string, number: number): Promise<ChangeRequest> {
-  const found = await reply(
-    api.GET('/v1/projects/{projectId}/change-requests', { params: { path: { projectId }, query: { number } } }),
-  )
+async function byNumber(project: ProjectClient, number: number): Promise<ChangeRequest> {
+  const found = await project.get('/change-requests', { query: { number } })
   const [first] = found.change_requests
   if (first !== undefined) return first
   throw new Refusal('not_found', `No change request matches "#${number}"`, { next: ['svc cr ls --status all'] })
@@ -86,8 +83,8 @@ async function branchHere(ctx: Context): Promise<string> {
 }
 
 /** The open change request, otherwise the newest. */
-async function ofBranch(ctx: Context, branch: string, api: ApiClient, projectId: string): Promise<ChangeRequest> {
-  const all = await changeRequestsOfHead(api, projectId, branch, 'all')
+async function ofBranch(ctx: Context, branch: string, project: ProjectClient): Promise<ChangeRequest> {
+  const all = await changeRequestsOfHead(project, branch, 'all')
   const open = all.filter((cr) => cr.status === 'open')
   if (open.length > 1)
     throw new Refusal('ambiguous', `${open.length} change requests of ${branch} are open`, {
@@ -96,36 +93,33 @@ async function ofBranch(ctx: Context, branch: string, api: ApiClient, projectId:
     })
   const found = open[0] ?? all[0]
   if (found !== undefined) return found
-  if ((await getProject(api, projectId)).default_branch === branch)
+  if ((await project.get('')).default_branch === branch)
     throw new Refusal('not_found', `${branch} is the default branch, which has no change request`, {
       hint: '@ means the change request of the current branch. Switch to its head branch, or give its number.',
       next: ['svc cr ls'],
     })
   const propose = `svc cr open --head ${quote(branch)} --title '<text>'`
-  const unpushed = (await isOnService(api, projectId, branch)) ? null : await pushFirst(ctx, branch)
+  const unpushed = (await isOnService(project, branch)) ? null : await pushFirst(ctx, branch)
   throw new Refusal('not_found', `No change request has the head branch ${branch}`, {
-    ...(unpushed === null ? {} : { hint: unpushed.hint }),
+    hint: unpushed?.hint,
     next: [...(unpushed === null ? [propose] : unpushed.next), 'svc cr ls --status all'],
   })
 }
 
 /** `svc cr open` would fail for a branch that the repository lacks. */
-async function isOnService(api: ApiClient, projectId: string, branch: string): Promise<boolean> {
-  const params = { path: { projectId }, query: { ref: branch, limit: 1 } }
-  return reply(api.GET('/v1/projects/{projectId}/commits', { params })).then(
+async function isOnService(project: ProjectClient, branch: string): Promise<boolean> {
+  return project.get('/commits', { query: { ref: branch, limit: 1 } }).then(
     () => true,
     (error: unknown) => !(error instanceof ServiceError && error.code === 'ref_not_found'),
   )
 }
 
 export async function changeRequestsOfHead(
-  api: ApiClient,
-  projectId: string,
+  project: ProjectClient,
   head: string,
   status: 'open' | 'all',
 ): Promise<ChangeRequest[]> {
-  const params = { path: { projectId }, query: { status, head_ref: head } }
-  const found = await reply(api.GET('/v1/projects/{projectId}/change-requests', { params }))
+  const found = await project.get('/change-requests', { query: { status, head_ref: head } })
   // An older server ignores the filter.
   return found.change_requests.filter((cr) => cr.head_ref === head)
 }

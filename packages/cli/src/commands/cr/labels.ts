@@ -1,5 +1,5 @@
+import type { ChangeRequest, MergePreview } from '@svc/sdk'
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest, MergePreview } from '../../api-types.ts'
 import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
 

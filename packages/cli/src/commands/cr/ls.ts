@@ -1,9 +1,8 @@
-import { reply, replyPage } from '../../api.ts'
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import type { Column } from '../../terminal/output.ts'
-import type { ChangeRequest } from '../../api-types.ts'
 import { findMember, resolveAccountId } from '../members/account.ts'
 import { uuid } from '../../arguments/find-one.ts'
 import { branch, statusPiece } from './labels.ts'
@@ -40,22 +39,17 @@ export const ls = command({
   async run(ctx, { flags }) {
     const status = flags.status ?? 'open'
     const { limit } = flags
-    const { api, projectId } = await ctx.project()
-    const { data, cursor } = await replyPage(
-      api.GET('/v1/projects/{projectId}/change-requests', {
-        params: {
-          path: { projectId },
-          query: {
-            status,
-            limit,
-            ...(flags.search === undefined ? {} : { search: flags.search }),
-            ...(flags.author === undefined ? {} : { created_by: await userId(ctx, flags.author) }),
-            ...(flags.head === undefined ? {} : { head_ref: flags.head }),
-            ...(flags.base === undefined ? {} : { base_ref: flags.base }),
-          },
-        },
-      }),
-    )
+    const project = await ctx.project()
+    const { data, cursor } = await project.page('/change-requests', {
+      query: {
+        status,
+        limit,
+        search: flags.search,
+        ...(flags.author === undefined ? {} : { created_by: await userId(ctx, flags.author) }),
+        head_ref: flags.head,
+        base_ref: flags.base,
+      },
+    })
     const { out } = ctx
     if (out.json) return out.document(data)
     const isFiltered = [flags.search, flags.author, flags.head, flags.base].some((given) => given !== undefined)
@@ -72,7 +66,7 @@ export const ls = command({
 async function userId(ctx: Context, author: string): Promise<string> {
   const api = await ctx.api()
   if (uuid.test(author)) return author
-  if (author === '@me') return (await reply(api.GET('/v1/token'))).user.user_id
+  if (author === '@me') return (await api.get('/v1/token')).user.user_id
   return (await findMember(api, await resolveAccountId(ctx, undefined), author)).user_id
 }
 

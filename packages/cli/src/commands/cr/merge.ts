@@ -1,7 +1,5 @@
+import type { ChangeRequest } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { ChangeRequest } from '../../api-types.ts'
-import type { ApiClient } from '@svc/contract/api'
-import { onlyOnce, reply } from '../../api.ts'
 import { ask } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -9,8 +7,9 @@ import { Guided, Refusal } from '../../errors.ts'
 import { bold, dim, green } from '../../terminal/output.ts'
 import { valueOrStdin } from '../../terminal/read-stdin.ts'
 import { getChecksIfKnown, verdictOf } from './review/checks-labels.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import { crArg, changeRequestAt } from './find.ts'
 import { recoverySteps, shortSha } from './labels.ts'
+import type { ChangeRequestClient } from '../../requests.ts'
 
 export const merge = command({
   summary: 'Merge an open change request',
@@ -27,10 +26,9 @@ export const merge = command({
   examples: ['svc cr merge 3', 'svc cr merge @ --message "Greet visitors"'],
   async run(ctx, { args, flags }) {
     const message = flags.message === undefined ? undefined : await valueOrStdin(ctx.io, flags.message, 'the message')
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    await heedChecks(ctx, api, cr, flags.yes)
-    const merged = await mergeChangeRequest(ctx, api, cr, message)
+    const { cr, at } = await changeRequestAt(ctx, args.cr)
+    await heedChecks(ctx, at, cr, flags.yes)
+    const merged = await mergeChangeRequest(at, cr, message)
     if (ctx.out.json) ctx.out.document(merged)
     else printMerge(ctx, merged)
     if (message !== undefined && (merged.merge.fast_forward || merged.merge.up_to_date))
@@ -39,9 +37,9 @@ export const merge = command({
 })
 
 /** Checks do not block a merge, so it reports the ones that have not passed. */
-async function heedChecks(ctx: Context, api: ApiClient, cr: ChangeRequest, yes: boolean): Promise<void> {
+async function heedChecks(ctx: Context, at: ChangeRequestClient, cr: ChangeRequest, yes: boolean): Promise<void> {
   if (cr.status !== 'open') return
-  const checks = await getChecksIfKnown(api, cr)
+  const checks = await getChecksIfKnown(at)
   if (checks === null || (checks.state !== 'failed' && checks.state !== 'running')) return
   ctx.out.warn(`Checks ${verdictOf(checks).text}`)
   if (yes) return
@@ -52,23 +50,12 @@ async function heedChecks(ctx: Context, api: ApiClient, cr: ChangeRequest, yes: 
 type Merged = Awaited<ReturnType<typeof mergeChangeRequest>>
 
 /** Merges exactly the head of `cr`: the server refuses later commits. */
-export async function mergeChangeRequest(
-  { io }: Pick<Context, 'io'>,
-  api: ApiClient,
-  cr: ChangeRequest,
-  message: string | undefined,
-) {
+export async function mergeChangeRequest(at: ChangeRequestClient, cr: ChangeRequest, message: string | undefined) {
   try {
-    return await reply(
-      api.POST('/v1/projects/{projectId}/change-requests/{crId}/merge', {
-        params: { path: { projectId: cr.project_id, crId: cr.cr_id } },
-        headers: onlyOnce(io),
-        body: {
-          ...(message === undefined ? {} : { message }),
-          ...(cr.head_commit_sha === null ? {} : { expected_head_sha: cr.head_commit_sha }),
-        },
-      }),
-    )
+    return await at.post('/merge', {
+      once: true,
+      body: { message, expected_head_sha: cr.head_commit_sha ?? undefined },
+    })
   } catch (error) {
     throw error instanceof ServiceError ? guided(error, cr) : error
   }

@@ -1,6 +1,4 @@
-import type { ApiClient } from '@svc/contract/api'
-import type { ChangeRequest } from '../../api-types.ts'
-import { onlyOnce, reply, replyWarned } from '../../api.ts'
+import type { ChangeRequest } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage } from '../../browser/dashboard.ts'
@@ -12,6 +10,7 @@ import { changeRequestsOfHead } from './find.ts'
 import { changeRequestColumns } from './ls.ts'
 import { guideUnpushed } from './unpushed-head.ts'
 import { branch } from './labels.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 export const open = command({
   summary: 'Open a change request',
@@ -64,26 +63,23 @@ export const open = command({
     const given =
       flags.description === undefined ? undefined : await valueOrStdin(ctx.io, flags.description, 'the description')
     const session = flags.session ?? env.SVC_SESSION_ID
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     if (flags.web)
-      return openPage(ctx, `${projectPage(projectId, 'change-requests', 'new')}?head=${encodeURIComponent(head)}`)
-    const found = flags.title === undefined ? await textOf(ctx, api, { projectId, head, flags }) : null
+      return openPage(ctx, `${projectPage(project.id, 'change-requests', 'new')}?head=${encodeURIComponent(head)}`)
+    const found = flags.title === undefined ? await textOf(ctx, project, head, flags) : null
     const title = flags.title ?? found!.title
     const description = given ?? found?.description
-    const opened = replyWarned(
-      api.POST('/v1/projects/{projectId}/change-requests', {
-        params: { path: { projectId } },
-        headers: onlyOnce(ctx.io),
-        body: {
-          title,
-          head_ref: head,
-          ...(description === undefined ? {} : { description }),
-          ...(flags.base === undefined ? {} : { base_ref: flags.base }),
-          ...(session ? { session_id: session } : {}),
-          ...(flags.draft ? { metadata: { draft: true } } : {}),
-        },
-      }),
-    )
+    const opened = project.warned.post('/change-requests', {
+      once: true,
+      body: {
+        title,
+        head_ref: head,
+        description,
+        base_ref: flags.base,
+        ...(session ? { session_id: session } : {}),
+        ...(flags.draft ? { metadata: { draft: true } } : {}),
+      },
+    })
     const { data: cr, warnings } = await opened.catch(async (error: unknown) => {
       throw await guideUnpushed(ctx, head, error)
     })
@@ -97,7 +93,7 @@ export const open = command({
         `  ${branch(cr.head_ref, true)} → ${cr.base_ref}`,
       )
     else out.table([cr], changeRequestColumns(ctx))
-    for (const doubt of [...warnings, ...(await doubts(api, cr))]) out.warn(doubt)
+    for (const doubt of [...warnings, ...(await doubts(project, cr))]) out.warn(doubt)
     const next = ['show', 'diff', 'merge'].map((verb) => ctx.next(`svc cr ${verb} ${cr.number}`))
     const last = flags.draft
       ? `when it is ready: ${ctx.next(`svc cr ready ${cr.number}`)}`
@@ -118,14 +114,12 @@ function missingTitle(): UsageError {
 /** Fills in the text from the commits, and opens the editor unless `--fill` is set. */
 async function textOf(
   ctx: Context,
-  api: ApiClient,
-  input: { projectId: string; head: string; flags: { fill: boolean; base?: string | undefined } },
+  project: ProjectClient,
+  head: string,
+  flags: { fill: boolean; base: string | undefined },
 ): Promise<{ title: string; description: string }> {
-  const { projectId, head, flags } = input
-  const query = { head, ...(flags.base === undefined ? {} : { base: flags.base }) }
-  const { commits, base_ref: base } = await reply(
-    api.GET('/v1/projects/{projectId}/compare', { params: { path: { projectId }, query } }),
-  ).catch(async (error: unknown) => {
+  const compared = project.get('/compare', { query: { head, base: flags.base } })
+  const { commits, base_ref: base } = await compared.catch(async (error: unknown) => {
     throw await guideUnpushed(ctx, head, error)
   })
   const [newest] = commits
@@ -167,13 +161,13 @@ async function headOfLinkedFolder(ctx: Context): Promise<string> {
 }
 
 /** Warns about likely mistakes. A failed check is ignored: the change request is already open. */
-async function doubts(api: ApiClient, cr: ChangeRequest): Promise<string[]> {
-  const path = { projectId: cr.project_id, crId: cr.cr_id }
+async function doubts(project: ProjectClient, cr: ChangeRequest): Promise<string[]> {
   const [preview, others] = await Promise.all([
-    reply(api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', { params: { path } })).catch(
-      () => null,
-    ),
-    changeRequestsOfHead(api, cr.project_id, cr.head_ref, 'open').catch(() => []),
+    project
+      .changeRequest(cr.cr_id)
+      .get('/merge-preview')
+      .catch(() => null),
+    changeRequestsOfHead(project, cr.head_ref, 'open').catch(() => []),
   ])
   const found: string[] = []
   if (preview?.is_up_to_date)

@@ -1,7 +1,6 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
+import { crArg, changeRequestAt } from './find.ts'
 
 export const pullRequest = command({
   summary: 'Open a pull request for a change request on the git host',
@@ -13,14 +12,8 @@ export const pullRequest = command({
   args: { cr: crArg },
   examples: ['svc cr pull-request 3', 'svc cr pull-request @ --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const opened = await reply(
-      api.POST('/v1/projects/{projectId}/change-requests/{crId}/pull-request', {
-        params: { path: { projectId, crId: cr.cr_id } },
-        headers: onlyOnce(ctx.io),
-      }),
-    )
+    const { at, cr } = await changeRequestAt(ctx, args.cr)
+    const opened = await at.post('/pull-request', { once: true })
     if (ctx.out.json) return ctx.out.document(opened)
     const { number, url } = opened.pull_request!
     ctx.out.line(green('✓ '), 'Pull request ', bold(`#${number}`), ` for #${cr.number} ${cr.title}`)

@@ -1,13 +1,12 @@
+import type { ChangeRequest, MergePreview } from '@svc/sdk'
 import { isDraft } from '@svc/contract/schemas/change-request-moves'
-import type { ChangeRequest, MergePreview } from '../../api-types.ts'
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { projectPage, openPage, webFlag } from '../../browser/dashboard.ts'
 import { bold } from '../../terminal/output.ts'
 import { getChecksIfKnown, printChecks, verdictOf } from './review/checks-labels.ts'
-import { crArg, resolveChangeRequest } from './find.ts'
-import { printReviews, reviewsOf } from './review/review.ts'
+import { crArg, changeRequestAt } from './find.ts'
+import { printReviews } from './review/review.ts'
 import { branch, collisionLines, previewLines, recoverySteps, shortSha, statusPiece } from './labels.ts'
 
 export const show = command({
@@ -17,19 +16,12 @@ export const show = command({
   flags: { web: webFlag, comments: { kind: 'switch', summary: 'Include reviews and comments', short: 'c' } },
   examples: ['svc cr show 3', 'svc cr show @ --json'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    if (flags.web) return openPage(ctx, projectPage(projectId, 'change-requests', String(cr.number)))
+    const { project, cr, at } = await changeRequestAt(ctx, args.cr)
+    if (flags.web) return openPage(ctx, projectPage(project.id, 'change-requests', String(cr.number)))
     const preview =
-      cr.status === 'open'
-        ? await reply(
-            api.GET('/v1/projects/{projectId}/change-requests/{crId}/merge-preview', {
-              params: { path: { projectId, crId: cr.cr_id }, query: { include: 'collisions,effects' } },
-            }),
-          )
-        : null
-    const checks = await getChecksIfKnown(api, cr)
-    const reviews = flags.comments ? await reviewsOf(api, cr) : null
+      cr.status === 'open' ? await at.get('/merge-preview', { query: { include: 'collisions,effects' } }) : null
+    const checks = await getChecksIfKnown(at)
+    const reviews = flags.comments ? (await at.get('/reviews')).reviews : null
     const { out } = ctx
     if (out.json)
       return out.document({

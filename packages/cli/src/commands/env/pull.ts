@@ -1,7 +1,6 @@
 import { open, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
@@ -26,10 +25,10 @@ export const pull = command({
     const given = flags.out ?? '.env'
     const path = resolve(io.cwd, given)
     if (given !== '-' && !flags.force) await refuseExisting(path, given)
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/secrets')
     const names = [...new Set([...found.required, ...found.items.map((item) => item.name), ...found.optional])]
-    const text = skeleton(projectId, names, found)
+    const text = skeleton(project.id, names, found)
     if (given === '-') return out.json ? out.document({ path: null, names }) : out.block(text)
     await write(path, given, text, flags.force)
     if (out.json) return out.document({ path, names })

@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { refuseSecretName } from '@svc/contract/schemas/secret-name'
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal, UsageError } from '../../errors.ts'
@@ -73,13 +72,11 @@ function refuseBad(pairs: readonly (readonly [string, string])[], from: string):
 
 async function upload(ctx: Context, pairs: readonly (readonly [string, string])[]): Promise<string[]> {
   const { out } = ctx
-  const { api, projectId } = await ctx.project()
+  const project = await ctx.project()
   const set: string[] = []
   for (const [name, value] of pairs) {
     out.passing(`setting ${set.length + 1} of ${pairs.length}…`)
-    await reply(
-      api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body: { name, value } }),
-    ).catch((error: unknown) => {
+    await project.post('/secrets', { body: { name, value } }).catch((error: unknown) => {
       if (set.length > 0) out.warn(`${set.length} of ${pairs.length} were set before this: ${set.join(', ')}`)
       throw error
     })

@@ -1,8 +1,8 @@
+import type { ProjectEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { ids, startService, svc } from '../../testing.ts'
 import { anEvent } from '../../testing/webhook.ts'
-import type { ProjectEvent } from '../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 

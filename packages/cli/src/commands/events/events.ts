@@ -1,12 +1,12 @@
-import { reply } from '../../api.ts'
+import type { ProjectEvent } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { Refusal, UsageError } from '../../errors.ts'
 import { dim } from '../../terminal/output.ts'
 import { limitWhenGiven } from '../../arguments/limit.ts'
-import type { ProjectEvent } from '../../api-types.ts'
-import { follow } from './follow.ts'
 import { typeOf, what, who } from './labels.ts'
+import { endlessEvents } from '../../event-stream.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 export const events = command({
   summary: 'Show the events of the project, newest last',
@@ -23,14 +23,12 @@ export const events = command({
   examples: ['svc events', 'svc events --follow', 'svc events --follow --after 41 --json'],
   async run(ctx, { flags }) {
     const after = idOf(flags.after)
-    const { api, projectId } = await ctx.project()
-    if (flags.follow) return tell(ctx, follow(ctx, api, { projectId, after }), flags.limit ?? null)
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/events', {
-        params: { path: { projectId }, query: { limit: flags.limit ?? 100, ...(after === null ? {} : { after }) } },
-        headers: { Accept: 'application/json' },
-      }),
-    )
+    const project = await ctx.project()
+    if (flags.follow) return tell(ctx, follow(ctx, project, after), flags.limit ?? null)
+    const found = await project.get('/events', {
+      query: { limit: flags.limit ?? 100, after: after ?? undefined },
+      headers: { Accept: 'application/json' },
+    })
     const { out } = ctx
     if (out.json) return out.document(found)
     if (after !== null && after < found.forgotten) out.warn(`Events up to ${found.forgotten} are no longer stored.`)
@@ -85,4 +83,41 @@ function idOf(text: string | undefined): number | null {
   throw new UsageError(`--after must be the id of an event, a number, not ${JSON.stringify(text)}`, {
     next: ['svc events --after 41', 'svc events --after 0'],
   })
+}
+
+/** The server no longer has the events after `id`, or the id belongs to another project. */
+interface Reset {
+  type: 'reset'
+  id: number
+}
+
+export async function* follow(
+  { io, out }: Context,
+  project: ProjectClient,
+  after: number | null,
+): AsyncGenerator<ProjectEvent | Reset> {
+  const { signal } = io
+  const told = endlessEvents(
+    { io, out },
+    {
+      of: 'the project',
+      after: after === null ? null : String(after),
+      signal,
+      open: (headers) => project.stream('/events', { headers, signal }),
+    },
+  )
+  let hasBegun = false
+  for await (const { event, data } of told) {
+    if (!hasBegun) out.note('Following. Ctrl-C ends it.')
+    hasBegun = true
+    if (event !== 'ready') yield parse(data)
+  }
+}
+
+function parse(data: string): ProjectEvent | Reset {
+  try {
+    return JSON.parse(data) as ProjectEvent | Reset
+  } catch (error) {
+    throw new Refusal('bad_answer', 'An event of the project is not JSON', { cause: error })
+  }
 }

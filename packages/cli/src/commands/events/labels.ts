@@ -1,5 +1,5 @@
+import type { ProjectEvent } from '@svc/sdk'
 import { cyan, dim, green, red, type Styled, yellow } from '../../terminal/output.ts'
-import type { ProjectEvent } from '../../api-types.ts'
 
 const colours: Record<string, (text: string) => Styled> = {
   ...{ merged: green, live: green, clean: green, running: green },

@@ -2,7 +2,7 @@ import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { chooseHost, isUnencrypted, parseHostUrl, refuseHostName } from '../../config/hosts.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const add = command({
   summary: 'Add a host, or change its URL',
@@ -35,8 +35,7 @@ export const add = command({
       const config = await readConfig(ctx.configPath())
       return signIn(ctx, chooseHost({ flag: args.name, env: ctx.io.env, link: null, config }), flags.token)
     }
-    if (out.json) return out.document({ name: args.name, url })
-    out.line(green('✓ '), 'Added ', bold(args.name), ` · ${url}`)
+    out.done({ name: args.name, url }, 'Added ', bold(args.name), ` · ${url}`)
     out.note(flags.use ? 'Next: svc login' : `Next: svc login --host ${args.name} · svc hosts use ${args.name}`)
   },
 })

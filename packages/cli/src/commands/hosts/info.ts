@@ -1,4 +1,4 @@
-import { connect, reply } from '../../api.ts'
+import { connect } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { activeHostName, findHost, knownHosts } from '../../config/hosts.ts'
 import { bold, green, red, yellow } from '../../terminal/output.ts'
@@ -19,11 +19,9 @@ export const info = command({
     const ready =
       host.base === null
         ? null
-        : await reply(
-            connect(ctx.io, { name: host.name, base: host.base }, null).GET('/v1/ready', {
-              signal: AbortSignal.timeout(answerMs),
-            }),
-          ).catch(() => null)
+        : await connect(ctx.io, { name: host.name, base: host.base }, null)
+            .get('/v1/ready', { signal: AbortSignal.timeout(answerMs) })
+            .catch(() => null)
     const found = {
       name: host.name,
       url: host.base,

@@ -3,7 +3,7 @@ import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
 import { activeHostName, builtInNames, defaultHost, findHost, knownHosts } from '../../config/hosts.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 
 export const rm = command({
   summary: 'Remove an added host and its token',
@@ -32,8 +32,7 @@ export const rm = command({
       const shared = knownHosts(now, ctx.io.env).some((other) => other.origin === host.origin)
       if (host.origin !== null && !shared) delete now.tokens[host.origin]
     })
-    if (ctx.out.json) return ctx.out.document({ name: args.name, removed: true })
-    ctx.out.line(green('✓ '), 'Removed ', bold(args.name))
+    ctx.out.done({ name: args.name, removed: true }, 'Removed ', bold(args.name))
     if (active) ctx.out.note(`The active host is ${defaultHost} again.`)
   },
 })

@@ -1,12 +1,11 @@
 /** Resolves the account and the members that a command works on. */
-import type { ApiClient } from '@svc/contract/api'
-import { reply, replyPage } from '../../api.ts'
+import type { Account, Member } from '@svc/sdk'
 import type { Context } from '../../context.ts'
 import type { Flag } from '../../arguments/command.ts'
 import { allPages, pageSize } from '../../pages.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import type { Account, Member } from '../../api-types.ts'
 import { findOne, matching, uuid } from '../../arguments/find-one.ts'
+import type { Client } from '../../requests.ts'
 
 export const accountFlag = {
   kind: 'text',
@@ -21,7 +20,7 @@ export async function resolveAccountId(ctx: Context, named: string | undefined):
   const chosen = named ?? (await chosenAccountId(ctx))
   if (chosen !== undefined && uuid.test(chosen)) return chosen.toLowerCase()
   const api = await ctx.api()
-  if (named === undefined) return (await reply(api.GET('/v1/accounts/me'))).account.account_id
+  if (named === undefined) return (await api.get('/v1/accounts/me')).account.account_id
   return (await findAccount(api, named)).account_id
 }
 
@@ -31,8 +30,8 @@ export async function chosenAccountId(ctx: Context): Promise<string | undefined>
   return (await ctx.config()).accounts?.[origin]
 }
 
-export async function findAccount(api: ApiClient, named: string): Promise<Account> {
-  const { accounts } = await reply(api.GET('/v1/accounts'))
+export async function findAccount(api: Client, named: string): Promise<Account> {
+  const { accounts } = await api.get('/v1/accounts')
   return findOne(accounts, named, {
     what: ['account', 'accounts'],
     id: (account) => account.account_id,
@@ -43,23 +42,19 @@ export async function findAccount(api: ApiClient, named: string): Promise<Accoun
   })
 }
 
-export function allMembers(api: ApiClient, accountId: string): Promise<Member[]> {
-  return allPages((query) =>
-    replyPage(api.GET('/v1/accounts/{accountId}/members', { params: { path: { accountId }, query } })),
-  )
+export function allMembers(api: Client, accountId: string): Promise<Member[]> {
+  return allPages((query) => api.page('/v1/accounts/{accountId}/members', { path: { accountId }, query }))
 }
 
 /** Pending invitations, as the members they become. Only owners and admins see them. */
-export async function invitedMembers(api: ApiClient, accountId: string): Promise<Member[]> {
+export async function invitedMembers(api: Client, accountId: string): Promise<Member[]> {
   const query = { limit: pageSize }
-  const { invitations } = await reply(
-    api.GET('/v1/accounts/{accountId}/invitations', { params: { path: { accountId }, query } }),
-  )
+  const { invitations } = await api.get('/v1/accounts/{accountId}/invitations', { path: { accountId }, query })
   return invitations.map(({ invitation_id: user_id, ...rest }) => ({ user_id, ...rest }))
 }
 
 /** Searches the invitations if no member matches. */
-export async function findMember(api: ApiClient, accountId: string, named: string): Promise<Member> {
+export async function findMember(api: Client, accountId: string, named: string): Promise<Member> {
   const wanted = named.toLowerCase()
   const kind = {
     what: ['member', 'members'],

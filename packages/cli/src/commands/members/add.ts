@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
@@ -24,16 +23,14 @@ export const add = command({
       })
     const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
-    const added = await reply(
-      api.POST('/v1/accounts/{accountId}/members', {
-        params: { path: { accountId } },
-        body: {
-          email: args.email,
-          role: flags.role ?? 'member',
-          ...(flags.name === undefined ? {} : { name: flags.name }),
-        },
-      }),
-    )
+    const added = await api.post('/v1/accounts/{accountId}/members', {
+      path: { accountId },
+      body: {
+        email: args.email,
+        role: flags.role ?? 'member',
+        name: flags.name,
+      },
+    })
     const { out } = ctx
     if (out.json) return out.document(added)
     const { member, sign_in: signIn } = added

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import { accountFlag, findMember, memberArg, resolveAccountId } from './account.ts'
 
@@ -22,8 +21,7 @@ export const rm = command({
       corrected: `svc members rm ${quote(args.member)} --yes`,
     })
     const path = { accountId, userId: member.user_id }
-    await reply(api.DELETE('/v1/accounts/{accountId}/members/{userId}', { params: { path } }))
-    if (ctx.out.json) return ctx.out.document({ user_id: member.user_id, removed: true })
-    ctx.out.line(green('✓ '), 'Removed ', bold(member.email ?? member.name))
+    await api.delete('/v1/accounts/{accountId}/members/{userId}', { path })
+    ctx.out.done({ user_id: member.user_id, removed: true }, 'Removed ', bold(member.email ?? member.name))
   },
 })

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { closest } from '@svc/contract/schemas/closest'
 import { quote } from '../../arguments/shell-word.ts'
 import { accountFlag, findMember, memberArg, resolveAccountId, roles } from './account.ts'
@@ -25,14 +24,11 @@ export const role = command({
     const api = await ctx.api()
     const accountId = await resolveAccountId(ctx, flags.account)
     const { user_id: userId } = await findMember(api, accountId, args.member)
-    const member = await reply(
-      api.PATCH('/v1/accounts/{accountId}/members/{userId}', {
-        params: { path: { accountId, userId } },
-        body: { role: args.role },
-      }),
-    )
-    if (ctx.out.json) return ctx.out.document(member)
-    ctx.out.line(green('✓ '), bold(member.email ?? member.name), ` is ${member.role} now`)
+    const member = await api.patch('/v1/accounts/{accountId}/members/{userId}', {
+      path: { accountId, userId },
+      body: { role: args.role },
+    })
+    ctx.out.done(member, bold(member.email ?? member.name), ` is ${member.role} now`)
   },
 })
 

@@ -1,5 +1,4 @@
 import { accountFlag, chosenAccountId, resolveAccountId } from '../members/account.ts'
-import { onlyOnce, replyWarned } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
@@ -33,20 +32,18 @@ export const create = command({
     const api = await ctx.api()
     const account =
       flags.account === undefined ? await chosenAccountId(ctx) : await resolveAccountId(ctx, flags.account)
-    const { data: project, warnings } = await replyWarned(
-      api.POST('/v1/projects', {
-        headers: onlyOnce(ctx.io),
-        body: {
-          ...(flags.repo === undefined ? {} : { repo_url: flags.repo }),
-          ...(account === undefined ? {} : { account_id: account }),
-          ...(flags.name === undefined ? {} : { name: flags.name }),
-          ...(flags['default-branch'] === undefined ? {} : { default_branch: flags['default-branch'] }),
-          ...(gitToken === undefined ? {} : { git_token: gitToken }),
-          ...(flags['ssh-key'] === undefined ? {} : { git_ssh_key: 'generate' as const }),
-          ...(flags['git-username'] === undefined ? {} : { git_username: flags['git-username'] }),
-        },
-      }),
-    )
+    const { data: project, warnings } = await api.warned.post('/v1/projects', {
+      once: true,
+      body: {
+        repo_url: flags.repo,
+        account_id: account,
+        name: flags.name,
+        default_branch: flags['default-branch'],
+        git_token: gitToken,
+        ...(flags['ssh-key'] === undefined ? {} : { git_ssh_key: 'generate' as const }),
+        git_username: flags['git-username'],
+      },
+    })
     for (const warning of warnings) ctx.out.warn(warning)
     const { out } = ctx
     const path = flags.link ? await linkFolder(ctx, project) : null

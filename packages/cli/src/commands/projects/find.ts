@@ -1,34 +1,35 @@
-import type { ApiClient } from '@svc/contract/api'
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { findOne, matching, uuid } from '../../arguments/find-one.ts'
-import { reply, replyPage } from '../../api.ts'
+import type { Context } from '../../context.ts'
 import { allPages } from '../../pages.ts'
 import { closest } from '@svc/contract/schemas/closest'
+import type { Client } from '../../requests.ts'
 
-export async function resolveProjectId(api: ApiClient, named: string): Promise<string> {
+export async function resolveProjectId(api: Client, named: string): Promise<string> {
   return uuid.test(named) ? named.toLowerCase() : (await findBySlug(api, named)).project_id
 }
 
-export async function resolveProject(api: ApiClient, named: string): Promise<Project> {
-  return uuid.test(named) ? getProject(api, named) : findBySlug(api, named)
+export async function resolveProject(api: Client, named: string): Promise<Project> {
+  return uuid.test(named) ? api.project(named).get('') : findBySlug(api, named)
 }
 
-export function getProject(api: ApiClient, projectId: string): Promise<Project> {
-  return reply(api.GET('/v1/projects/{projectId}', { params: { path: { projectId } } }))
+/** The named project, otherwise the chosen one. */
+export async function projectNamed(ctx: Context, named: string | undefined): Promise<Project> {
+  const api = await ctx.api()
+  return named === undefined ? api.project(await ctx.projectId()).get('') : resolveProject(api, named)
 }
 
 /** A deleted project by its id or former slug; null when the caller can restore none. */
-export async function findDeleted(api: ApiClient, named: string): Promise<Project | null> {
+export async function findDeleted(api: Client, named: string): Promise<Project | null> {
   const all = await allProjects(api, { deleted: true })
   return matching(all, named, kindOf(named)).length === 0 ? null : findOne(all, named, kindOf(named))
 }
 
-export function allProjects(api: ApiClient, { deleted = false } = {}): Promise<Project[]> {
-  const which = deleted ? { deleted: 'true' as const } : {}
-  return allPages((query) => replyPage(api.GET('/v1/projects', { params: { query: { ...query, ...which } } })))
+export function allProjects(api: Client, { deleted = false } = {}): Promise<Project[]> {
+  return allPages((query) => api.page('/v1/projects', { query: { ...query, deleted: deleted ? 'true' : undefined } }))
 }
 
-async function findBySlug(api: ApiClient, slug: string): Promise<Project> {
+async function findBySlug(api: Client, slug: string): Promise<Project> {
   const projects = await allProjects(api)
   const slugs = projects.map((project) => project.slug)
   const meant = slugs.includes(slug) ? null : closest(slug, slugs)

@@ -1,9 +1,9 @@
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
 import { bold } from '../../terminal/output.ts'
-import { getProject, resolveProject } from './find.ts'
+import { projectNamed } from './find.ts'
 
 export const info = command({
   summary: 'Show a project',
@@ -14,11 +14,7 @@ export const info = command({
   flags: { web: webFlag },
   examples: ['svc projects info', 'svc projects info my-app --json'],
   async run(ctx, { args, flags }) {
-    const api = await ctx.api()
-    const project =
-      args.project === undefined
-        ? await getProject(api, await ctx.projectId())
-        : await resolveProject(api, args.project)
+    const project = await projectNamed(ctx, args.project)
     if (flags.web) return openPage(ctx, projectPage(project.slug))
     if (ctx.out.json) ctx.out.document(project)
     else printProject(ctx, project)
@@ -34,8 +30,8 @@ export function printProject({ out }: Pick<Context, 'out'>, project: Project): v
     ['agents merge', project.settings.agent_merge],
     ['manifest gate', project.settings.manifest_gate],
     ['config dir', project.config_dir],
-    ...(project.ssh_public_key === null ? [] : [['public key', project.ssh_public_key] as [string, string]]),
-    ...(project.settings.git_host === 'auto' ? [] : [['git host', project.settings.git_host] as [string, string]]),
+    ['public key', project.ssh_public_key],
+    ['git host', project.settings.git_host === 'auto' ? null : project.settings.git_host],
     ['created', out.time(project.created_at)],
     ['id', project.project_id],
   ])

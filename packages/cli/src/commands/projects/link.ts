@@ -1,10 +1,10 @@
-import type { Project } from '../../api-types.ts'
+import type { Project } from '@svc/sdk'
 import { pick } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
 import { excludeFromCommits, writeLink } from '../../config/link-file.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { allProjects, resolveProject } from './find.ts'
 
 export const link = command({
@@ -22,8 +22,7 @@ export const link = command({
     const api = await ctx.api()
     const project = args.project === undefined ? await pickProject(ctx) : await resolveProject(api, args.project)
     const path = await linkFolder(ctx, project)
-    if (ctx.out.json) return ctx.out.document({ path, project })
-    ctx.out.line(green('✓ '), 'Linked to ', bold(project.slug))
+    ctx.out.done({ path, project }, 'Linked to ', bold(project.slug))
     ctx.out.note(`${path} names the project and its host; it contains no token.`)
   },
 })

@@ -1,8 +1,7 @@
-import { replyPage } from '../../api.ts'
+import type { Project } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import { green } from '../../terminal/output.ts'
-import type { Project } from '../../api-types.ts'
 
 export const ls = command({
   summary: 'List the projects you can see, newest first',
@@ -15,9 +14,9 @@ export const ls = command({
   async run(ctx, { flags }) {
     const { limit, deleted } = flags
     const api = await ctx.api()
-    const { data, cursor } = await replyPage(
-      api.GET('/v1/projects', { params: { query: { limit, ...(deleted ? { deleted: 'true' as const } : {}) } } }),
-    )
+    const { data, cursor } = await api.page('/v1/projects', {
+      query: { limit, ...(deleted ? { deleted: 'true' as const } : {}) },
+    })
     const { out } = ctx
     if (out.json) return out.document(data)
     if (data.length === 0 && deleted) return out.note('No deleted projects that you can restore.')

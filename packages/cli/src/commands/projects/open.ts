@@ -1,6 +1,6 @@
 import { command } from '../../arguments/command.ts'
 import { openPage, projectPage } from '../../browser/dashboard.ts'
-import { getProject, resolveProject } from './find.ts'
+import { projectNamed } from './find.ts'
 
 export const open = command({
   summary: 'Open the page of a project in the browser',
@@ -11,11 +11,7 @@ export const open = command({
   },
   examples: ['svc projects open', 'svc projects open my-app'],
   async run(ctx, { args }) {
-    const api = await ctx.api()
-    const project =
-      args.project === undefined
-        ? await getProject(api, await ctx.projectId())
-        : await resolveProject(api, args.project)
+    const project = await projectNamed(ctx, args.project)
     await openPage(ctx, projectPage(project.slug))
   },
 })

@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { uuid } from '../../arguments/find-one.ts'
 import { findDeleted } from './find.ts'
 
@@ -19,9 +18,8 @@ export const restore = command({
       throw new Refusal('not_found', `No deleted project matches ${JSON.stringify(named)}`, {
         next: ['svc projects ls --deleted'],
       })
-    const project = await reply(api.POST('/v1/projects/{projectId}/restore', { params: { path: { projectId } } }))
-    if (ctx.out.json) return ctx.out.document(project)
-    ctx.out.line(green('✓ '), 'Restored ', bold(project.slug))
+    const project = await api.post('/v1/projects/{projectId}/restore', { path: { projectId } })
+    ctx.out.done(project, 'Restored ', bold(project.slug))
     ctx.out.note('Its sessions are stopped: svc sessions restart starts them.')
   },
 })

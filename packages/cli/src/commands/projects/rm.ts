@@ -1,9 +1,8 @@
+import type { Project, ProjectDeletion } from '@svc/sdk'
 import { sizeText } from '@svc/contract/schemas/quotas'
-import { reply } from '../../api.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
-import type { Project, ProjectDeletion } from '../../api-types.ts'
 import { findDeleted, resolveProject } from './find.ts'
 
 export const rm = command({
@@ -24,18 +23,17 @@ export const rm = command({
     const { purge } = flags
     const project = (purge ? await findDeleted(api, args.project) : null) ?? (await resolveProject(api, args.project))
     const { project_id: projectId, slug } = project
-    const path = { params: { path: { projectId } } }
-    const ends = await reply(api.GET('/v1/projects/{projectId}/deletion', path))
+    const path = { projectId }
+    const ends = await api.get('/v1/projects/{projectId}/deletion', { path })
     await confirm(ctx, {
       question: purge ? purgeQuestion(project, ends) : deleteQuestion(project, ends),
       yes: flags.yes,
       corrected: `svc projects rm ${args.project}${purge ? ' --purge' : ''} --yes`,
     })
-    const { purge_at } = await reply(
-      api.DELETE('/v1/projects/{projectId}', {
-        params: { path: { projectId }, ...(purge ? { query: { purge: 'true' as const } } : {}) },
-      }),
-    )
+    const { purge_at } = await api.delete('/v1/projects/{projectId}', {
+      path,
+      query: { purge: purge ? 'true' : undefined },
+    })
     if (ctx.out.json) return ctx.out.document({ project_id: projectId, removed: true, purge_at })
     ctx.out.line(green('✓ '), purge_at === null ? 'Purged ' : 'Deleted ', bold(slug))
     if (purge_at !== null)

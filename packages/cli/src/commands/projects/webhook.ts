@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green } from '../../terminal/output.ts'
 
@@ -11,13 +10,10 @@ export const webhook = command({
   flags: { rotate: { kind: 'switch', summary: 'Create a secret' } },
   examples: ['svc projects webhook', 'svc projects webhook --rotate', 'svc projects webhook --json'],
   async run(ctx, { flags }) {
-    const { api, projectId } = await ctx.project()
-    const path = { projectId }
-    const found = await reply(
-      flags.rotate
-        ? api.POST('/v1/projects/{projectId}/host-webhook/rotate', { params: { path }, headers: onlyOnce(ctx.io) })
-        : api.GET('/v1/projects/{projectId}/host-webhook', { params: { path } }),
-    )
+    const project = await ctx.project()
+    const found = flags.rotate
+      ? await project.post('/host-webhook/rotate', { once: true })
+      : await project.get('/host-webhook')
     const { out } = ctx
     if (out.json) return out.document(found)
     if (flags.rotate)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red } from '../../terminal/output.ts'
 
@@ -7,8 +6,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc secrets ls', 'svc secrets ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/secrets', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/secrets')
     const { out } = ctx
     if (out.json) return out.document(found)
     const set = new Map(found.items.map((item) => [item.name, item]))

@@ -1,4 +1,3 @@
-import { replyWarned } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -16,12 +15,10 @@ export const set = command({
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, `the value of ${pair.name}`)
-    const { api, projectId } = await ctx.project()
+    const project = await ctx.project()
     const items = []
     for (const body of pairs) {
-      const { data: item, warnings } = await replyWarned(
-        api.POST('/v1/projects/{projectId}/secrets', { params: { path: { projectId } }, body }),
-      )
+      const { data: item, warnings } = await project.warned.post('/secrets', { body })
       items.push(item)
       for (const warning of warnings) ctx.out.warn(warning)
       if (!ctx.out.json) ctx.out.line(green('✓ '), 'Set ', bold(item.name))
@@ -46,3 +43,18 @@ function splitPair(pair: string): { name: string; value: string } {
     ],
   })
 }
+
+export const unset = command({
+  summary: 'Remove secrets',
+  scope: 'project',
+  args: { names: { summary: 'Names of the secrets', names: 'secret', many: true } },
+  examples: ['svc secrets unset STRIPE_KEY', 'svc secrets unset REGION STAGE --json'],
+  async run(ctx, { args }) {
+    const project = await ctx.project()
+    for (const name of args.names) {
+      await project.delete('/secrets/{name}', { path: { name } })
+      if (!ctx.out.json) ctx.out.line(green('✓ '), 'Removed ', bold(name))
+    }
+    if (ctx.out.json) ctx.out.document({ removed: args.names })
+  },
+})

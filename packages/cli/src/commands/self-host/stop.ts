@@ -1,6 +1,5 @@
 import { command } from '../../arguments/command.ts'
 import { Refusal } from '../../errors.ts'
-import { green } from '../../terminal/output.ts'
 import { askServer } from '../../self-host/ask-owner-link.ts'
 import { forgetServer, runningServer } from '../../self-host/state.ts'
 
@@ -35,7 +34,6 @@ export const stop = command({
       await io.sleep(100)
     }
     await forgetServer(ctx)
-    if (out.json) return out.document({ stopped: true, pid: server.pid })
-    out.line(green('✓ '), `Stopped (process ${server.pid})`)
+    out.done({ stopped: true, pid: server.pid }, `Stopped (process ${server.pid})`)
   },
 })

@@ -1,12 +1,18 @@
-import type { ApiClient } from '@svc/contract/api'
-import type { Session } from '../../api-types.ts'
-import { reply, replyPage } from '../../api.ts'
+import type { Session } from '@svc/sdk'
+import type { Context } from '../../context.ts'
 import { allPages } from '../../pages.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'
+import type { ProjectClient, SessionClient } from '../../requests.ts'
 
-export async function resolveSessionId(api: ApiClient, projectId: string, given: string): Promise<string> {
+/** The session that an argument names. */
+export async function sessionAt(ctx: Context, given: string): Promise<SessionClient> {
+  const project = await ctx.project()
+  return project.session(await resolveSessionId(project, given))
+}
+
+export async function resolveSessionId(project: ProjectClient, given: string): Promise<string> {
   if (uuid.test(given)) return given.toLowerCase()
-  const found = findOne(await allSessions(api, projectId), given, {
+  const found = findOne(await allSessions(project), given, {
     what: ['session', 'sessions'],
     id: (session) => session.session_id,
     isNamed: (session) => session.name === given,
@@ -15,12 +21,6 @@ export async function resolveSessionId(api: ApiClient, projectId: string, given:
   return found.session_id
 }
 
-export function allSessions(api: ApiClient, projectId: string): Promise<Session[]> {
-  return allPages((query) =>
-    replyPage(api.GET('/v1/projects/{projectId}/sessions', { params: { path: { projectId }, query } })),
-  )
-}
-
-export function getSession(api: ApiClient, projectId: string, sessionId: string): Promise<Session> {
-  return reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path: { projectId, sessionId } } }))
+export function allSessions(project: ProjectClient): Promise<Session[]> {
+  return allPages((query) => project.page('/sessions', { query }))
 }

@@ -1,12 +1,11 @@
-import type { Phase, Session, UnfinishedWork } from '../../api-types.ts'
-import { reply } from '../../api.ts'
+import type { StartPhase as Phase, Session, UnfinishedWork } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { openPage, projectPage, webFlag } from '../../browser/dashboard.ts'
 import { bold, dim, red, yellow } from '../../terminal/output.ts'
 import { getPhases } from '../../conversation/start-phases.ts'
 import { duration } from '../../terminal/time.ts'
-import { getSession, resolveSessionId } from './find.ts'
+import { sessionAt } from './find.ts'
 import { sessionArg, sessionPiece, shortId, unfinishedLabel } from './labels.ts'
 
 export const info = command({
@@ -16,20 +15,13 @@ export const info = command({
   flags: { web: webFlag },
   examples: ['svc sessions info 8f3a1c20', 'svc sessions info 8f3a1c20 --json'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const sessionId = await resolveSessionId(api, projectId, args.id)
-    if (flags.web) return openPage(ctx, projectPage(projectId, 'sessions', sessionId))
-    const [session, phases, unfinished] = await Promise.all([
-      getSession(api, projectId, sessionId),
-      getPhases(api, { project_id: projectId, session_id: sessionId }),
-      reply(
-        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip', { params: { path: { projectId, sessionId } } }),
-      ),
-    ])
+    const at = await sessionAt(ctx, args.id)
+    if (flags.web) return openPage(ctx, projectPage(at.project.id, 'sessions', at.id))
+    const [session, phases, unfinished] = await Promise.all([at.get(''), getPhases(at), at.get('/wip')])
     if (ctx.out.json) return ctx.out.document({ session, phases, unfinished_work: unfinished })
     printSession(ctx, session)
     if (session.waiting_for === 'person')
-      ctx.out.note(`The agent asks: ${ctx.next(`svc sessions questions ${shortId(sessionId, true)}`)}`)
+      ctx.out.note(`The agent asks: ${ctx.next(`svc sessions questions ${shortId(at.id, true)}`)}`)
     if (phases.length > 0) printPhases(ctx, phases)
     printUnfinished(ctx, session, unfinished)
   },

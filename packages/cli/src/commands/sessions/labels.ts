@@ -1,7 +1,7 @@
-import type { Session, SessionStatus } from '../../api-types.ts'
+import type { Session } from '@svc/sdk'
 import { cyan, dim, green, type Piece, red, yellow } from '../../terminal/output.ts'
 
-export function statusPiece(status: SessionStatus): Piece {
+export function statusPiece(status: Session['status']): Piece {
   if (status === 'running') return green(status)
   if (status === 'failed') return red(status)
   return status === 'stopped' || status === 'completed' ? dim(status) : cyan(status)

@@ -1,5 +1,4 @@
-import type { Session } from '../../api-types.ts'
-import { reply, replyPage } from '../../api.ts'
+import type { Session } from '@svc/sdk'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { limitFlag } from '../../arguments/limit.ts'
@@ -20,18 +19,11 @@ export const ls = command({
   examples: ['svc sessions ls', 'svc sessions ls --status running --json'],
   async run(ctx, { flags }) {
     const { limit } = flags
-    const { api, projectId } = await ctx.project()
-    const listing = replyPage(
-      api.GET('/v1/projects/{projectId}/sessions', {
-        params: { path: { projectId }, query: { status: flags.status ?? 'all', limit } },
-      }),
-    )
+    const project = await ctx.project()
+    const listing = project.page('/sessions', { query: { status: flags.status ?? 'all', limit } })
     const { out } = ctx
     if (out.json) return out.document((await listing).data)
-    const [{ data, cursor }, unfinished] = await Promise.all([
-      listing,
-      reply(api.GET('/v1/projects/{projectId}/unfinished-work', { params: { path: { projectId } } })),
-    ])
+    const [{ data, cursor }, unfinished] = await Promise.all([listing, project.get('/unfinished-work')])
     if (data.length === 0)
       return out.note(`No sessions yet. Start one: ${ctx.next('svc sessions new --prompt "<what to do>"')}`)
     const bySession = new Map(unfinished.map((work) => [work.session_id, work]))

@@ -1,6 +1,6 @@
 import { command } from '../../arguments/command.ts'
 import { openPage, projectPage } from '../../browser/dashboard.ts'
-import { getSession, resolveSessionId } from './find.ts'
+import { sessionAt } from './find.ts'
 import { sessionArg } from './labels.ts'
 
 export const open = command({
@@ -10,8 +10,8 @@ export const open = command({
   args: { id: sessionArg },
   examples: ['svc sessions open 8f3a1c20', 'svc sessions open 8f3a1c20 --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const session = await getSession(api, projectId, await resolveSessionId(api, projectId, args.id))
-    await openPage(ctx, projectPage(projectId, 'sessions', session.session_id))
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.get('')
+    await openPage(ctx, projectPage(session.project_id, 'sessions', session.session_id))
   },
 })

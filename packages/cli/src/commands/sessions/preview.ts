@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
-import { resolveSessionId } from './find.ts'
+import { sessionAt } from './find.ts'
 import { sessionArg } from './labels.ts'
 
 export const preview = command({
@@ -16,14 +15,9 @@ export const preview = command({
     const port = args.port ?? '3000'
     if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > 65_535)
       throw new UsageError(`${JSON.stringify(port)} is not a port`, { next: [`svc sessions preview ${args.id} 3000`] })
-    const { api, projectId } = await ctx.project()
-    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    const { url } = await reply(
-      api.GET('/v1/projects/{projectId}/sessions/{sessionId}/preview', {
-        params: { path, query: { port: Number(port) } },
-      }),
-    )
-    if (ctx.out.json) return ctx.out.document({ url, port: Number(port), session_id: path.sessionId })
+    const at = await sessionAt(ctx, args.id)
+    const { url } = await at.get('/preview', { query: { port: Number(port) } })
+    if (ctx.out.json) return ctx.out.document({ url, port: Number(port), session_id: at.id })
     ctx.out.line(url)
     ctx.out.note('It works once, in the first browser that opens it.')
   },

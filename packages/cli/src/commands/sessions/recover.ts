@@ -1,8 +1,7 @@
+import type { UnfinishedWork } from '@svc/sdk'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ApiClient } from '@svc/contract/api'
-import { reply, replyStream } from '../../api.ts'
 import { applyWork, branchWork, commitsHere, hasCommit, requireClean, takeCommits } from '../../git/apply-work.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -10,11 +9,10 @@ import { Refusal, UsageError } from '../../errors.ts'
 import { repositoryHere } from '../../git/gateway.ts'
 import { git } from '../../git/git.ts'
 import { bold, green } from '../../terminal/output.ts'
-import type { UnfinishedWork } from '../../api-types.ts'
-import { resolveSessionId } from './find.ts'
+import { sessionAt } from './find.ts'
 import { unfinishedLabel } from './labels.ts'
+import type { SessionClient } from '../../requests.ts'
 
-type Where = { projectId: string; sessionId: string }
 type Saved = UnfinishedWork['earlier'][number]
 
 export const recover = command({
@@ -48,46 +46,40 @@ export const recover = command({
       throw new UsageError("--branch and --into-sandbox can't be combined")
     const given = args.id ?? ctx.io.env.SVC_SESSION_ID
     if (given === undefined) throw new UsageError('Missing <id>', { next: ['svc sessions ls'] })
-    const { api, projectId } = await ctx.project()
-    const where = { projectId, sessionId: await resolveSessionId(api, projectId, given) }
-    if (flags['into-sandbox']) return intoSandbox(ctx, api, where)
-    return intoClone(ctx, api, where, flags.branch ?? null)
+    const at = await sessionAt(ctx, given)
+    return flags['into-sandbox'] ? intoSandbox(ctx, at) : intoClone(ctx, at, flags.branch ?? null)
   },
 })
 
-async function intoSandbox({ out }: Context, api: ApiClient, path: Where): Promise<void> {
+async function intoSandbox({ out }: Context, at: SessionClient): Promise<void> {
   out.passing('applying…')
-  const done = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/wip/recover', { params: { path } }))
+  const done = await at.post('/wip/recover')
   out.clearPassing()
-  if (out.json) return out.document({ session_id: path.sessionId, into: 'sandbox', files: done.files })
-  out.line(green('✓ '), `${files(done.files)} restored in the work tree of the session`)
+  out.done(
+    { session_id: at.id, into: 'sandbox', files: done.files },
+    `${files(done.files)} restored in the work tree of the session`,
+  )
 }
 
-async function intoClone(ctx: Context, api: ApiClient, where: Where, branch: string | null): Promise<void> {
+async function intoClone(ctx: Context, at: SessionClient, branch: string | null): Promise<void> {
   const { out } = ctx
   const top = await repositoryHere(ctx)
-  const isOwn = ctx.io.env.SVC_SESSION_ID === where.sessionId
-  const saved = await choose(ctx, api, where, isOwn)
-  const work = { top, commit: saved.commit, again: `svc sessions recover ${where.sessionId.slice(0, 8)}` }
+  const isOwn = ctx.io.env.SVC_SESSION_ID === at.id
+  const saved = await choose(ctx, at, isOwn)
+  const work = { top, commit: saved.commit, again: `svc sessions recover ${at.id.slice(0, 8)}` }
   // In its own sandbox the agent may be working, so only require that it overwrites nothing unsaved.
   if (branch === null && !isOwn) await requireClean(ctx, work)
-  if (!(await hasCommit(ctx, top, saved.commit))) await fetchBundle(ctx, api, where, { top, saved })
+  if (!(await hasCommit(ctx, top, saved.commit))) await fetchBundle(ctx, at, { top, saved })
   let changed = saved.files
   if (branch !== null) await branchWork(ctx, work, branch)
   else {
     if (isOwn && saved.base !== null) await takeCommits(ctx, work, saved.base)
     changed = await applyWork(ctx, work)
   }
-  if (isOwn)
-    await reply(
-      api.POST('/v1/projects/{projectId}/sessions/{sessionId}/wip/recovered', {
-        params: { path: where },
-        body: { commit: saved.commit },
-      }),
-    )
+  if (isOwn) await at.post('/wip/recovered', { body: { commit: saved.commit } })
   if (out.json)
     return out.document({
-      session_id: where.sessionId,
+      session_id: at.id,
       into: branch === null ? 'work tree' : 'branch',
       branch,
       commit: saved.commit,
@@ -107,10 +99,9 @@ async function intoClone(ctx: Context, api: ApiClient, where: Where, branch: str
 const files = (count: number): string => `${count} ${count === 1 ? 'file' : 'files'}`
 
 /** Saves a running session first. Inside its own sandbox it takes the work of an earlier start instead. */
-async function choose(ctx: Context, api: ApiClient, path: Where, isOwn: boolean): Promise<Saved> {
-  const params = { params: { path } }
-  if (!isOwn) await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/wip', params)).catch(notRunning)
-  const wip: UnfinishedWork = await reply(api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip', params))
+async function choose(ctx: Context, at: SessionClient, isOwn: boolean): Promise<Saved> {
+  if (!isOwn) await at.post('/wip').catch(notRunning)
+  const wip: UnfinishedWork = await at.get('/wip')
   const { earlier, saved_at, commit, generation, ...rest } = wip
   const newest: Saved[] =
     saved_at === null || commit === null || generation === null ? [] : [{ ...rest, saved_at, commit, generation }]
@@ -119,7 +110,7 @@ async function choose(ctx: Context, api: ApiClient, path: Where, isOwn: boolean)
   if (found !== undefined) return found
   throw new Refusal('not_found', 'This session has no unfinished work', {
     hint: 'It changed nothing, or pushed everything.',
-    next: [`svc sessions info ${path.sessionId}`],
+    next: [`svc sessions info ${at.id}`],
   })
 }
 
@@ -131,20 +122,14 @@ function notRunning(error: unknown): void {
 
 async function fetchBundle(
   ctx: Context,
-  api: ApiClient,
-  path: Where,
+  at: SessionClient,
   { top, saved }: { top: string; saved: Saved },
 ): Promise<void> {
   const place = await mkdtemp(join(tmpdir(), 'svc-bundle-'))
   try {
     ctx.out.passing(`fetching ${unfinishedLabel(saved)}…`)
     const query = { have: (await commitsHere(ctx, top)).join(','), generation: saved.generation }
-    const stream = await replyStream(
-      api.GET('/v1/projects/{projectId}/sessions/{sessionId}/wip/bundle', {
-        params: { path, query },
-        parseAs: 'stream',
-      }),
-    )
+    const stream = await at.stream('/wip/bundle', { query })
     const file = join(place, 'work.bundle')
     await Bun.write(file, new Response(stream))
     await git(top, ['bundle', 'unbundle', file], ctx.io.env, { signal: ctx.io.signal })

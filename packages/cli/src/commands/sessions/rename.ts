@@ -1,7 +1,6 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
-import { resolveSessionId } from './find.ts'
+import { bold } from '../../terminal/output.ts'
+import { sessionAt } from './find.ts'
 import { sessionArg, shortId } from './labels.ts'
 
 export const rename = command({
@@ -10,13 +9,8 @@ export const rename = command({
   args: { id: sessionArg, name: { summary: 'New name' } },
   examples: ['svc sessions rename 8f3a1c20 "Parser tests"', 'svc sessions rename 8f3a1c20 spike --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    const session = await reply(
-      api.PATCH('/v1/projects/{projectId}/sessions/{sessionId}', { params: { path }, body: { name: args.name } }),
-    )
-    const { out } = ctx
-    if (out.json) return out.document(session)
-    out.line(green('✓ '), 'Renamed to ', bold(session.name), `  ${shortId(session.session_id, out.terminal)}`)
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.patch('', { body: { name: args.name } })
+    ctx.out.done(session, 'Renamed to ', bold(session.name), `  ${shortId(session.session_id, ctx.out.terminal)}`)
   },
 })

@@ -1,7 +1,5 @@
 import { ServiceError } from '@svc/contract/errors'
 import { terminalCommandCharsMax, terminalRoute } from '@svc/contract/daemon/terminal'
-import type { ApiClient } from '@svc/contract/api'
-import { callRoute } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
 import { ProgramEnded, Refusal, UsageError } from '../../errors.ts'
@@ -10,8 +8,9 @@ import { bold } from '../../terminal/output.ts'
 import { joinTerminal } from '../../terminal/remote-terminal.ts'
 import { quote } from '../../arguments/shell-word.ts'
 import { watchStart } from '../../conversation/start-phases.ts'
-import { getSession, resolveSessionId } from './find.ts'
+import { sessionAt } from './find.ts'
 import { isStarting, sessionArg, shortId } from './labels.ts'
+import type { Client, SessionClient } from '../../requests.ts'
 
 export const shell = command({
   summary: 'Open a terminal in the sandbox of a session',
@@ -35,33 +34,28 @@ export const shell = command({
       throw new UsageError(`The command is longer than ${terminalCommandCharsMax} characters`, {
         hint: 'Put it into a file in the work tree, and run that.',
       })
-    const { api, projectId } = await ctx.project()
-    const sessionId = await resolveSessionId(api, projectId, args.id)
-    const session = await getSession(api, projectId, sessionId)
-    if (isStarting(session)) await watchStart(ctx, api, session)
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.get('')
+    if (isStarting(session)) await watchStart(ctx, at)
     else if (session.status !== 'running')
       throw new Refusal('session_stopped', `The session is ${session.status}, so it has no sandbox to open`, {
-        detail: { session_id: sessionId, status: session.status },
-        next: [`svc sessions restart ${shortId(sessionId, true)}`],
+        detail: { session_id: at.id, status: session.status },
+        next: [`svc sessions restart ${shortId(at.id, true)}`],
       })
     if (line === '') out.note('Terminal of ', bold(session.name), '. exit ends it; Enter ~ . leaves a hung connection.')
-    await openShell(ctx, api, { projectId, sessionId, line })
+    await openShell(ctx, at, line)
   },
 })
 
-async function openShell(
-  ctx: Context,
-  api: ApiClient,
-  { projectId, sessionId, line }: { projectId: string; sessionId: string; line: string },
-): Promise<void> {
+async function openShell(ctx: Context, at: SessionClient, line: string): Promise<void> {
   const { io, out } = ctx
   const host = await ctx.host()
-  const path = terminalRoute.replace(':projectId', projectId).replace(':sessionId', sessionId)
+  const path = terminalRoute.replace(':projectId', at.project.id).replace(':sessionId', at.id)
   const url = new URL(`${host.base.replace(/^http/, 'ws')}${path}`)
   if (line !== '') url.searchParams.set('command', line)
   const token = tokenFor(host, { env: io.env, config: await ctx.config() })
   const end = await joinTerminal(io, url, { Authorization: `Bearer ${token}` })
-  const next = [`svc sessions info ${shortId(sessionId, true)}`]
+  const next = [`svc sessions info ${shortId(at.id, true)}`]
   switch (end.kind) {
     case 'ended':
       if (end.code === null) throw new Refusal('session_stopped', end.reason, { next })
@@ -71,7 +65,7 @@ async function openShell(
       out.note('Left.')
       throw new ProgramEnded(1)
     case 'refused':
-      throw await whyRefused(api, path)
+      throw await whyRefused(at.project.api, path)
     case 'invalid':
       throw new Refusal('unreachable', 'The sandbox sent an invalid terminal message, so the connection was closed', {
         hint: 'A proxy may have changed it, or the sandbox has another version: restart the session.',
@@ -88,7 +82,7 @@ async function openShell(
 }
 
 /** WebSocket hides the HTTP response, so this repeats the request without an upgrade. */
-async function whyRefused(api: ApiClient, path: string): Promise<Error> {
+async function whyRefused(api: Client, path: string): Promise<Error> {
   const upgrade = {
     Connection: 'Upgrade',
     Upgrade: 'websocket',
@@ -96,7 +90,7 @@ async function whyRefused(api: ApiClient, path: string): Promise<Error> {
     'Sec-WebSocket-Key': btoa('svc sessions shell'.slice(0, 16)),
   }
   try {
-    await callRoute(api, 'GET', path, { headers: upgrade })
+    await api.route('GET', path, { headers: upgrade })
   } catch (error) {
     if (error instanceof ServiceError || error instanceof Refusal) return error
   }

@@ -1,8 +1,8 @@
 /** Settings by name. The `settings` object is whatever the server returns, so new settings need no client update. */
+import type { Project } from '@svc/sdk'
 import { sizeText } from '@svc/contract/schemas/quotas'
 import { UsageError } from '../../errors.ts'
 import { closest } from '@svc/contract/schemas/closest'
-import type { Project } from '../../api-types.ts'
 
 export const ownKeys = ['name', 'default_branch', 'git_username', 'git_token'] as const
 type OwnKey = (typeof ownKeys)[number]

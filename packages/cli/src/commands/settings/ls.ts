@@ -1,6 +1,5 @@
 import { command } from '../../arguments/command.ts'
 import { dim } from '../../terminal/output.ts'
-import { getProject } from '../projects/find.ts'
 import { meaning, shownValue } from './keys.ts'
 
 export const ls = command({
@@ -8,10 +7,8 @@ export const ls = command({
   scope: 'project',
   examples: ['svc settings ls', 'svc settings ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const project = await getProject(api, projectId)
     const { out } = ctx
-    const { name, default_branch, settings } = project
+    const { name, default_branch, settings } = await (await ctx.project()).get('')
     if (out.json) return out.document({ name, default_branch, ...settings })
     const rows = Object.entries({ name, default_branch, ...settings })
     out.table(rows, [

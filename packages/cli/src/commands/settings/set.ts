@@ -1,11 +1,9 @@
+import type { Project } from '@svc/sdk'
 import { bytesOf } from '@svc/contract/schemas/quotas'
-import { replyWarned } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import { getProject } from '../projects/find.ts'
-import type { Project } from '../../api-types.ts'
 import { isOwnKey, isQuota, requireKey, shownValue } from './keys.ts'
 
 export const set = command({
@@ -18,31 +16,28 @@ export const set = command({
   examples: ['svc settings set manifest_gate=on', 'svc settings set name="My app" agent_merge=allow --json'],
   async run(ctx, { args }) {
     const pairs = args.pairs.map(splitPair)
-    const { api, projectId } = await ctx.project()
-    const before = await getProject(api, projectId)
+    const project = await ctx.project()
+    const before = await project.get('')
     for (const { key } of pairs) requireKey(before, key)
     if (pairs.filter(({ value }) => value === '-').length > 1)
       throw new UsageError('Only one value can come from stdin')
     for (const pair of pairs) if (pair.value === '-') pair.value = await readStdin(ctx.io, pair.key)
     const own = pairs.filter(({ key }) => isOwnKey(key)).map(({ key, value }) => [key, value])
     const settings = pairs.filter(({ key }) => !isOwnKey(key)).map(({ key, value }) => [key, typed(before, key, value)])
-    const { data: project, warnings } = await replyWarned(
-      api.PATCH('/v1/projects/{projectId}', {
-        params: { path: { projectId } },
-        body: {
-          ...(Object.fromEntries(own) as { name?: string }),
-          // The server validates the values: it may know settings that this client does not.
-          ...(settings.length === 0 ? {} : { settings: Object.fromEntries(settings) as { agent_merge?: 'allow' } }),
-        },
-      }),
-    )
+    const { data: changed, warnings } = await project.warned.patch('', {
+      body: {
+        ...(Object.fromEntries(own) as { name?: string }),
+        // The server validates the values: it may know settings that this client does not.
+        ...(settings.length === 0 ? {} : { settings: Object.fromEntries(settings) as { agent_merge?: 'allow' } }),
+      },
+    })
     for (const warning of warnings) ctx.out.warn(warning)
-    if (ctx.out.json) return ctx.out.document(project)
+    if (ctx.out.json) return ctx.out.document(changed)
     for (const { key, value } of pairs)
       ctx.out.line(
         green('✓ '),
         bold(key),
-        ` is ${key === 'git_token' ? 'changed' : changedTo(project, key, value)} now`,
+        ` is ${key === 'git_token' ? 'changed' : changedTo(changed, key, value)} now`,
       )
   },
 })

@@ -1,5 +1,5 @@
 import { isWellFormedToken } from '@svc/contract/schemas/token-format'
-import { connect, reply } from '../../api.ts'
+import { connect } from '../../api.ts'
 import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -58,7 +58,7 @@ export async function signIn(
   const token = given === undefined ? await byBrowser(ctx, host, browser) : await byToken(ctx, given)
   if (isUnencrypted(host.base))
     ctx.out.warn(`${host.base} is not encrypted: anyone on the network path can read the token.`)
-  const who = await reply(connect(ctx.io, host, token).GET('/v1/token'))
+  const who = await connect(ctx.io, host, token).get('/v1/token')
   const active = await store(ctx, host, token)
   const { out } = ctx
   if (out.json) return out.document({ host: host.name, url: host.base, active, ...who })

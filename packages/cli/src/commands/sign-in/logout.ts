@@ -1,4 +1,4 @@
-import { connect, reply } from '../../api.ts'
+import { connect } from '../../api.ts'
 import { changeConfig } from '../../config/config-file.ts'
 import { command } from '../../arguments/command.ts'
 import type { Context } from '../../context.ts'
@@ -40,10 +40,10 @@ async function revoke({ io, out }: Context, host: ChosenHost, token: string): Pr
   if ([io.env.SVC_CLI_TOKEN, io.env.SVC_EXECUTOR_TOKEN].includes(token)) return kept('the environment also has it.')
   try {
     const api = connect(io, host, token)
-    const who = await reply(api.GET('/v1/token'))
+    const who = await api.get('/v1/token')
     if (who.kind !== 'user' || who.token_id === null) return kept('it is not a user token.')
     const path = { tokenId: who.token_id }
-    await reply(api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path } }))
+    await api.delete('/v1/accounts/tokens/{tokenId}', { path })
     return true
   } catch (error) {
     return kept((error as Error).message)

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { openPage } from '../../browser/dashboard.ts'
 
@@ -12,7 +11,7 @@ export const password = command({
   examples: ['svc password', 'svc password --web'],
   async run(ctx, { flags }) {
     if (flags.web) return openPage(ctx, '/account/profile')
-    const found = await reply((await ctx.api()).GET('/v1/accounts/password'))
+    const found = await (await ctx.api()).get('/v1/accounts/password')
     if (ctx.out.json) return ctx.out.document(found)
     ctx.out.fields([
       ['e-mail', found.email ?? 'none'],

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold } from '../../terminal/output.ts'
 import { chosenAccountId } from '../members/account.ts'
@@ -9,10 +8,10 @@ export const whoami = command({
   examples: ['svc whoami', 'svc whoami --host work --json'],
   async run(ctx) {
     const api = await ctx.api()
-    const who = await reply(api.GET('/v1/token'))
+    const who = await api.get('/v1/token')
     const chosen = who.kind === 'user' ? await chosenAccountId(ctx) : undefined
     if (chosen !== undefined) {
-      const { accounts } = await reply(api.GET('/v1/accounts'))
+      const { accounts } = await api.get('/v1/accounts')
       who.account = accounts.find(({ account_id }) => account_id === chosen) ?? who.account
     }
     const host = await ctx.host()

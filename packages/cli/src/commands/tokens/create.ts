@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
@@ -22,15 +21,14 @@ export const create = command({
     'svc tokens create --name ci --project my-app > ci-token',
   ],
   async run(ctx, { flags }) {
-    const expires = flags.expires === undefined ? null : endOf(flags.expires, ctx.io.now())
+    const expires_at = flags.expires === undefined ? undefined : endOf(flags.expires, ctx.io.now())
     const api = await ctx.api()
     const projectId = await projectOf(api, flags.project)
-    const body = { name: flags.name, ...(expires === null ? {} : { expires_at: expires }) }
-    const made = await reply(
+    const body = { name: flags.name, expires_at }
+    const made =
       projectId === null
-        ? api.POST('/v1/accounts/tokens', { body })
-        : api.POST('/v1/projects/{projectId}/cli-token', { params: { path: { projectId } }, body }),
-    )
+        ? await api.post('/v1/accounts/tokens', { body })
+        : await api.project(projectId).post('/cli-token', { body })
     const { out } = ctx
     if (out.json) return out.document(made)
     out.progress(green('✓ '), 'Created ', bold(made.name), made.expires_at === null ? '' : `, until ${made.expires_at}`)

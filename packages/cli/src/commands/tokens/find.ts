@@ -1,10 +1,9 @@
-import type { ApiClient } from '@svc/contract/api'
-import { reply, replyPage } from '../../api.ts'
+import type { Token } from '@svc/sdk'
 import type { Flag } from '../../arguments/command.ts'
 import { allPages } from '../../pages.ts'
-import type { Token } from '../../api-types.ts'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { resolveProjectId } from '../projects/find.ts'
+import type { Client } from '../../requests.ts'
 
 export const projectFlag = {
   kind: 'text',
@@ -14,21 +13,19 @@ export const projectFlag = {
 } as const satisfies Flag
 
 /** The id of the named project, or null for the caller's own tokens. */
-export async function projectOf(api: ApiClient, named: string | undefined): Promise<string | null> {
+export async function projectOf(api: Client, named: string | undefined): Promise<string | null> {
   return named === undefined ? null : resolveProjectId(api, named)
 }
 
-export function allTokens(api: ApiClient, projectId: string | null): Promise<Token[]> {
+export function allTokens(api: Client, projectId: string | null): Promise<Token[]> {
   return allPages((query) =>
-    replyPage(
-      projectId === null
-        ? api.GET('/v1/accounts/tokens', { params: { query } })
-        : api.GET('/v1/projects/{projectId}/cli-token', { params: { path: { projectId }, query } }),
-    ),
+    projectId === null
+      ? api.page('/v1/accounts/tokens', { query })
+      : api.project(projectId).page('/cli-token', { query }),
   )
 }
 
-export async function findToken(api: ApiClient, projectId: string | null, named: string): Promise<Token> {
+export async function findToken(api: Client, projectId: string | null, named: string): Promise<Token> {
   return findOne(await allTokens(api, projectId), named, {
     what: ['token', 'tokens'],
     id: (token) => token.token_id,
@@ -36,8 +33,4 @@ export async function findToken(api: ApiClient, projectId: string | null, named:
     hint: uuid.test(named) ? 'It may be revoked already.' : undefined,
     next: ['svc tokens ls'],
   })
-}
-
-export function whoAmI(api: ApiClient) {
-  return reply(api.GET('/v1/token'))
 }

@@ -1,6 +1,6 @@
 import { command } from '../../arguments/command.ts'
 import { dim, green } from '../../terminal/output.ts'
-import { allTokens, projectFlag, projectOf, whoAmI } from './find.ts'
+import { allTokens, projectFlag, projectOf } from './find.ts'
 
 export const ls = command({
   summary: 'List your tokens or those of a project, without their values',
@@ -13,7 +13,7 @@ export const ls = command({
     const { out } = ctx
     if (out.json) return out.document(tokens)
     if (tokens.length === 0) return out.note('No tokens yet. Create one: svc tokens create --name <text>')
-    const { token_id: inUse } = await whoAmI(api)
+    const { token_id: inUse } = await api.get('/v1/token')
     out.table(tokens, [
       { title: '', of: (token) => (token.token_id === inUse ? green('*') : '') },
       { title: 'ID', of: (token) => (out.terminal ? token.token_id.slice(0, 8) : token.token_id) },

@@ -1,9 +1,8 @@
-import { reply } from '../../api.ts'
 import { confirm } from '../../terminal/ask.ts'
 import { command } from '../../arguments/command.ts'
-import { bold, green } from '../../terminal/output.ts'
+import { bold } from '../../terminal/output.ts'
 import { quote } from '../../arguments/shell-word.ts'
-import { findToken, projectFlag, projectOf, whoAmI } from './find.ts'
+import { findToken, projectFlag, projectOf } from './find.ts'
 
 export const revoke = command({
   summary: 'Revoke a token; the next request with it fails',
@@ -16,18 +15,19 @@ export const revoke = command({
     const api = await ctx.api()
     const projectId = await projectOf(api, flags.project)
     const { token_id: tokenId, name } = await findToken(api, projectId, args.token)
-    if ((await whoAmI(api)).token_id === tokenId)
+    if ((await api.get('/v1/token')).token_id === tokenId)
       await confirm(ctx, {
         question: `${name} is the token in use: revoking it signs out this client. Revoke it?`,
         yes: flags.yes,
         corrected: `svc tokens revoke ${quote(args.token)} --yes`,
       })
-    await reply(
-      projectId === null
-        ? api.DELETE('/v1/accounts/tokens/{tokenId}', { params: { path: { tokenId } } })
-        : api.DELETE('/v1/projects/{projectId}/cli-token/{tokenId}', { params: { path: { projectId, tokenId } } }),
+    if (projectId === null) await api.delete('/v1/accounts/tokens/{tokenId}', { path: { tokenId } })
+    else await api.project(projectId).delete('/cli-token/{tokenId}', { path: { tokenId } })
+    ctx.out.done(
+      { token_id: tokenId, revoked: true },
+      'Revoked ',
+      bold(name),
+      ' and every token that was created with it',
     )
-    if (ctx.out.json) return ctx.out.document({ token_id: tokenId, revoked: true })
-    ctx.out.line(green('✓ '), 'Revoked ', bold(name), ' and every token that was created with it')
   },
 })

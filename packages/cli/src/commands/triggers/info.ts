@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green, red, yellow } from '../../terminal/output.ts'
 import { slugArg, when } from './labels.ts'
@@ -9,10 +8,8 @@ export const info = command({
   args: { slug: slugArg },
   examples: ['svc triggers info nightly', 'svc triggers info nightly --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/triggers/{slug}', { params: { path: { projectId, slug: args.slug } } }),
-    )
+    const project = await ctx.project()
+    const found = await project.get('/triggers/{slug}', { path: { slug: args.slug } })
     const { out } = ctx
     if (out.json) return out.document(found)
     out.fields([
@@ -20,21 +17,15 @@ export const info = command({
       ['state', found.enabled ? green('enabled') : dim('disabled')],
       ['when', when(found)],
       ['agent', found.agent ?? dim('the default')],
-      ...(found.model === null ? [] : ([['model', found.model]] as const)),
-      ...(found.webhook_url === null
-        ? []
-        : ([
-            ['url', found.webhook_url],
-            ['signed with', found.secret_env ?? ''],
-          ] as const)),
+      ['model', found.model],
+      ['url', found.webhook_url],
+      ['signed with', found.webhook_url === null ? null : (found.secret_env ?? '')],
       ['last fired', found.last_fired_at === null ? dim('never') : out.time(found.last_fired_at)],
       ['next', found.next_fire_at === null ? dim('none') : out.time(found.next_fire_at)],
       ['prompt', found.prompt],
     ])
-    if (found.slots.length === 0) return
-    out.line('')
     const colour = { fired: green, failed: red, skipped: red, claimed: yellow }
-    out.table(found.slots, [
+    out.section(found.slots, [
       { title: 'DUE', of: (slot) => out.time(slot.due_at) },
       { title: 'BY', of: (slot) => slot.kind },
       { title: 'STATE', of: (slot) => colour[slot.status](slot.status === 'claimed' ? 'waits' : slot.status) },

@@ -25,7 +25,9 @@ function issueLine({ path, message, line, column }: Issue): string {
   return `${place}  ${path === '' ? 'the file' : path} ${message}`
 }
 
+/** For a person: the document of a program has them. */
 export function warnOfErrors(out: Output, issues: Issue[]): void {
+  if (out.json) return
   for (const issue of issues) out.warn(issueLine(issue))
 }
 

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { dim, green } from '../../terminal/output.ts'
 import { warnOfErrors, when } from './labels.ts'
@@ -8,22 +7,19 @@ export const ls = command({
   scope: 'project',
   examples: ['svc triggers ls', 'svc triggers ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/triggers', { params: { path: { projectId } } }))
+    const project = await ctx.project()
+    const found = await project.get('/triggers')
     const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.triggers.length === 0) out.note('No triggers yet. Define them as [[triggers]] in svc.toml.')
-    else
-      out.table(found.triggers, [
-        { title: 'SLUG', of: (trigger) => trigger.slug },
-        { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },
-        { title: 'WHEN', of: when, shrink: true },
-        {
-          title: 'LAST FIRED',
-          of: (trigger) => (trigger.last_fired_at === null ? dim('never') : out.time(trigger.last_fired_at)),
-        },
-        { title: 'NEXT', of: (trigger) => (trigger.next_fire_at === null ? '' : out.time(trigger.next_fire_at)) },
-      ])
+    out.list(found, found.triggers, 'No triggers yet. Define them as [[triggers]] in svc.toml.', [
+      { title: 'SLUG', of: (trigger) => trigger.slug },
+      { title: 'STATE', of: (trigger) => (trigger.enabled ? green('enabled') : dim('disabled')) },
+      { title: 'WHEN', of: when, shrink: true },
+      {
+        title: 'LAST FIRED',
+        of: (trigger) => (trigger.last_fired_at === null ? dim('never') : out.time(trigger.last_fired_at)),
+      },
+      { title: 'NEXT', of: (trigger) => (trigger.next_fire_at === null ? '' : out.time(trigger.next_fire_at)) },
+    ])
     warnOfErrors(out, found.errors)
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { slugArg } from './labels.ts'
@@ -15,13 +14,11 @@ const switching = (verb: 'enable' | 'disable', summary: string) =>
     args: { slug: slugArg },
     examples: [`svc triggers ${verb} nightly`, `svc triggers ${verb} nightly --json`],
     async run(ctx, { args }) {
-      const { api, projectId } = await ctx.project()
-      const params = { path: { projectId, slug: args.slug }, header: { 'Idempotency-Key': ctx.io.newId() } }
-      const { change_request: cr, merged } = await reply(
-        verb === 'enable'
-          ? api.POST('/v1/projects/{projectId}/triggers/{slug}/enable', { params })
-          : api.POST('/v1/projects/{projectId}/triggers/{slug}/disable', { params }),
-      )
+      const project = await ctx.project()
+      const { change_request: cr, merged } = await project.post(`/triggers/{slug}/${verb}`, {
+        path: { slug: args.slug },
+        once: true,
+      })
       const { out } = ctx
       if (out.json) return out.document({ change_request: cr, merged })
       const state = `${verb}d`

@@ -1,4 +1,3 @@
-import { onlyOnce, reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { bold, green } from '../../terminal/output.ts'
 import { shortId } from './find.ts'
@@ -19,18 +18,15 @@ export const add = command({
   ],
   async run(ctx, { args, flags }) {
     const secret = flags.secret === undefined ? undefined : await secretOf(ctx, flags.secret)
-    const { api, projectId } = await ctx.project()
-    const made = await reply(
-      api.POST('/v1/projects/{projectId}/webhooks', {
-        params: { path: { projectId } },
-        headers: onlyOnce(ctx.io),
-        body: {
-          url: args.url,
-          events: flags.events === undefined ? ['*'] : eventsOf(flags.events),
-          ...(secret === undefined ? {} : { secret }),
-        },
-      }),
-    )
+    const project = await ctx.project()
+    const made = await project.post('/webhooks', {
+      once: true,
+      body: {
+        url: args.url,
+        events: flags.events === undefined ? ['*'] : eventsOf(flags.events),
+        secret,
+      },
+    })
     const { out } = ctx
     if (out.json) return out.document(made)
     out.progress(green('✓ '), 'Events go to ', bold(made.url), `: ${made.events.join(', ')}`)

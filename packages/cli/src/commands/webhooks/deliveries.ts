@@ -1,4 +1,3 @@
-import { replyPage } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { limitFlag } from '../../arguments/limit.ts'
 import { findWebhook, shortId, webhookArg } from './find.ts'
@@ -13,18 +12,19 @@ export const deliveries = command({
   examples: ['svc webhooks deliveries', 'svc webhooks deliveries 0a1b2c3d --limit 5 --json'],
   async run(ctx, { args, flags }) {
     const { limit } = flags
-    const at = await ctx.project()
-    const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'deliveries' })
-    const { data, cursor } = await replyPage(
-      at.api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
-        params: { path: { projectId: at.projectId, webhookId: webhook.webhook_id }, query: { limit } },
-      }),
-    )
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'deliveries' })
+    const { data, cursor } = await project.page('/webhooks/{webhookId}/deliveries', {
+      path: { webhookId: webhook.webhook_id },
+      query: { limit },
+    })
     const { out } = ctx
-    if (out.json) return out.document(data)
-    if (data.deliveries.length === 0)
-      return out.note(`No deliveries yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`)
-    out.table(data.deliveries, deliveryColumns(out))
+    out.list(
+      data,
+      data.deliveries,
+      `No deliveries yet. ${ctx.next(`svc webhooks ping ${shortId(webhook)}`)} tries it.`,
+      deliveryColumns(out),
+    )
     if (cursor !== null && limit < 1000) out.note(`There are more: --limit ${Math.min(1000, limit * 10)}`)
   },
 })

@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { UsageError } from '../../errors.ts'
 import { bold, green } from '../../terminal/output.ts'
@@ -31,23 +30,18 @@ export const edit = command({
     if (flags['rotate-secret'] && flags.secret !== undefined)
       throw new UsageError("--rotate-secret and --secret can't be combined")
     const body = {
-      ...(flags.url === undefined ? {} : { url: flags.url }),
-      ...(flags.events === undefined ? {} : { events: eventsOf(flags.events) }),
-      ...(flags.pause || flags.resume ? { paused: flags.pause } : {}),
-      ...(flags['from-now'] ? { from_now: true } : {}),
-      ...(flags['rotate-secret'] ? { rotate_secret: true } : {}),
-      ...(flags.secret === undefined ? {} : { secret: await secretOf(ctx, flags.secret) }),
+      url: flags.url,
+      events: flags.events === undefined ? undefined : eventsOf(flags.events),
+      paused: flags.pause || flags.resume ? flags.pause : undefined,
+      from_now: flags['from-now'] || undefined,
+      rotate_secret: flags['rotate-secret'] || undefined,
+      secret: flags.secret === undefined ? undefined : await secretOf(ctx, flags.secret),
     }
-    if (Object.keys(body).length === 0)
+    if (Object.values(body).every((value) => value === undefined))
       throw new UsageError('Nothing to change: pass at least one flag', { next: ['svc webhooks edit --help'] })
-    const at = await ctx.project()
-    const { webhook_id: webhookId } = await findWebhook(ctx, at, { named: args.webhook, command: 'edit' })
-    const edited = await reply(
-      at.api.PATCH('/v1/projects/{projectId}/webhooks/{webhookId}', {
-        params: { path: { projectId: at.projectId, webhookId } },
-        body,
-      }),
-    )
+    const project = await ctx.project()
+    const { webhook_id: webhookId } = await findWebhook(ctx, project, { named: args.webhook, command: 'edit' })
+    const edited = await project.patch('/webhooks/{webhookId}', { path: { webhookId }, body })
     const { out } = ctx
     if (out.json) return out.document(edited)
     out.progress(green('✓ '), bold(edited.url), ' is ', stateOf(edited), `: ${edited.events.join(', ')}`)

@@ -1,10 +1,9 @@
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../api.ts'
+import type { Webhook, WebhookDelivery } from '@svc/sdk'
 import { findOne, uuid } from '../../arguments/find-one.ts'
 import { pick } from '../../terminal/ask.ts'
 import type { Context } from '../../context.ts'
 import { Refusal } from '../../errors.ts'
-import type { Webhook, WebhookDelivery } from '../../api-types.ts'
+import type { ProjectClient } from '../../requests.ts'
 
 export const webhookArg = {
   summary: 'Id or URL of the webhook (default: the only one)',
@@ -15,19 +14,14 @@ export const webhookArg = {
 /** An older delivery needs its whole id. */
 const deliveriesSearched = 1000
 
-interface Where {
-  api: ApiClient
-  projectId: string
-}
-
 /** Without an argument: the only webhook, or a picker. */
 export async function findWebhook(
   ctx: Context,
-  { api, projectId }: Where,
+  project: ProjectClient,
   input: { named: string | undefined; command: string },
 ): Promise<Webhook> {
   const { named, command } = input
-  const { webhooks } = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
+  const { webhooks } = await project.get('/webhooks')
   if (webhooks.length === 0)
     throw new Refusal('not_found', 'This project has no webhooks', { next: ['svc webhooks add <url>'] })
   if (named === undefined) {
@@ -48,15 +42,14 @@ export async function findWebhook(
 }
 
 export async function findDelivery(
-  { api, projectId }: Where,
+  project: ProjectClient,
   { webhook, named }: { webhook: Webhook; named: string },
 ): Promise<Pick<WebhookDelivery, 'delivery_id'>> {
   if (uuid.test(named)) return { delivery_id: named.toLowerCase() }
-  const { deliveries } = await reply(
-    api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
-      params: { path: { projectId, webhookId: webhook.webhook_id }, query: { limit: deliveriesSearched } },
-    }),
-  )
+  const { deliveries } = await project.get('/webhooks/{webhookId}/deliveries', {
+    path: { webhookId: webhook.webhook_id },
+    query: { limit: deliveriesSearched },
+  })
   return findOne(deliveries, named, {
     what: ['delivery', 'deliveries'],
     id: (delivery) => delivery.delivery_id,

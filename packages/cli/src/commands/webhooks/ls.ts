@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { shortId } from './find.ts'
 import { stateOf } from './options.ts'
@@ -8,13 +7,10 @@ export const ls = command({
   scope: 'project',
   examples: ['svc webhooks ls', 'svc webhooks ls --json'],
   async run(ctx) {
-    const { api, projectId } = await ctx.project()
-    const found = await reply(api.GET('/v1/projects/{projectId}/webhooks', { params: { path: { projectId } } }))
-    const { out } = ctx
-    if (out.json) return out.document(found)
-    if (found.webhooks.length === 0) return out.note(`No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`)
-    out.table(found.webhooks, [
-      { title: 'ID', of: (webhook) => (out.terminal ? shortId(webhook) : webhook.webhook_id) },
+    const project = await ctx.project()
+    const found = await project.get('/webhooks')
+    ctx.out.list(found, found.webhooks, `No webhooks yet. Add one: ${ctx.next('svc webhooks add <url>')}`, [
+      { title: 'ID', of: (webhook) => (ctx.out.terminal ? shortId(webhook) : webhook.webhook_id) },
       { title: 'STATE', of: stateOf },
       { title: 'URL', of: (webhook) => webhook.url, shrink: true },
       { title: 'EVENTS', of: (webhook) => webhook.events.join(','), shrink: true },

@@ -1,8 +1,8 @@
+import type { Webhook, WebhookDelivery } from '@svc/sdk'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { type Column, dim, green, type Output, red, type Styled, yellow } from '../../terminal/output.ts'
 import { readStdin } from '../../terminal/read-stdin.ts'
-import type { Webhook, WebhookDelivery } from '../../api-types.ts'
 
 export const eventsFlag = {
   kind: 'text',

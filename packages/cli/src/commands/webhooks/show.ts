@@ -1,4 +1,3 @@
-import { reply } from '../../api.ts'
 import { command } from '../../arguments/command.ts'
 import { findWebhook, webhookArg } from './find.ts'
 import { deliveryColumns, printWebhook } from './options.ts'
@@ -11,23 +10,16 @@ export const show = command({
   args: { webhook: webhookArg },
   examples: ['svc webhooks show', 'svc webhooks show 0a1b2c3d --json'],
   async run(ctx, { args }) {
-    const at = await ctx.project()
-    const webhook = await findWebhook(ctx, at, { named: args.webhook, command: 'show' })
-    const { deliveries } = await reply(
-      at.api.GET('/v1/projects/{projectId}/webhooks/{webhookId}/deliveries', {
-        params: {
-          path: { projectId: at.projectId, webhookId: webhook.webhook_id },
-          query: { limit: deliveriesShown },
-        },
-      }),
-    )
+    const project = await ctx.project()
+    const webhook = await findWebhook(ctx, project, { named: args.webhook, command: 'show' })
+    const { deliveries } = await project.get('/webhooks/{webhookId}/deliveries', {
+      path: { webhookId: webhook.webhook_id },
+      query: { limit: deliveriesShown },
+    })
     const { out } = ctx
     if (out.json) return out.document({ ...webhook, deliveries })
     printWebhook(out, webhook)
-    if (deliveries.length > 0) {
-      out.line('')
-      out.table(deliveries, deliveryColumns(out))
-    }
+    out.section(deliveries, deliveryColumns(out))
     if (webhook.state === 'paused')
       out.note(
         `To continue where it stopped: ${ctx.next(`svc webhooks edit ${webhook.webhook_id.slice(0, 8)} --resume`)}`,

@@ -1,23 +1,17 @@
 /** Reads and labels the checks of a change request. */
+import type { ChangeRequestChecks as Checks } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../../api.ts'
 import type { Context } from '../../../context.ts'
 import { cyan, dim, green, type Piece, red, yellow } from '../../../terminal/output.ts'
 import { duration } from '../../../terminal/time.ts'
-import type { ChangeRequest, Checks } from '../../../api-types.ts'
+import type { ChangeRequestClient } from '../../../requests.ts'
 
 export type Check = Checks['checks'][number]
 
-export function getChecks(api: ApiClient, cr: ChangeRequest): Promise<Checks> {
-  const path = { projectId: cr.project_id, crId: cr.cr_id }
-  return reply(api.GET('/v1/projects/{projectId}/change-requests/{crId}/checks', { params: { path } }))
-}
-
 /** Null from an older server without checks, so that the rest can still be shown. */
-export async function getChecksIfKnown(api: ApiClient, cr: ChangeRequest): Promise<Checks | null> {
+export async function getChecksIfKnown(at: ChangeRequestClient): Promise<Checks | null> {
   try {
-    return await getChecks(api, cr)
+    return await at.get('/checks')
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'not_found') return null
     throw error

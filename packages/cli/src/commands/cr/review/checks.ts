@@ -1,13 +1,12 @@
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../../api.ts'
+import type { ChangeRequest, ChangeRequestChecks as Checks } from '@svc/sdk'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { Refusal, UsageError } from '../../../errors.ts'
 import { bold, dim } from '../../../terminal/output.ts'
 import { duration } from '../../../terminal/time.ts'
-import type { ChangeRequest, Checks } from '../../../api-types.ts'
-import { type Check, checkPiece, getChecks, printChecks, verdictOf } from './checks-labels.ts'
-import { crArg, resolveChangeRequest } from '../find.ts'
+import { type Check, checkPiece, printChecks, verdictOf } from './checks-labels.ts'
+import { crArg, changeRequestAt } from '../find.ts'
+import type { ChangeRequestClient } from '../../../requests.ts'
 
 const lookEveryMs = 1_000
 /** A check may take a quarter of an hour, and may wait for others. */
@@ -32,12 +31,11 @@ export const checks = command({
     const lines = flags.lines ?? '200'
     if (!/^\d{1,4}$/.test(lines) || Number(lines) > 5000)
       throw new UsageError(`${JSON.stringify(lines)} is not a number of lines up to 5000`)
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    if (flags.rerun) await rerun(api, cr, args.name)
-    const found = only(flags.wait ? await untilOver(ctx, api, cr, args.name) : await getChecks(api, cr), cr, args.name)
+    const { at, cr } = await changeRequestAt(ctx, args.cr)
+    if (flags.rerun) await at.post('/checks/rerun', { body: { name: args.name } })
+    const found = only(flags.wait ? await untilOver(ctx, at, cr, args.name) : await at.get('/checks'), cr, args.name)
     const { out } = ctx
-    const logs = flags.log ? await logsOf(api, cr, found.checks, Number(lines)) : null
+    const logs = flags.log ? await logsOf(at, found.checks, Number(lines)) : null
     if (out.json) out.document(logs === null ? found : { ...found, logs })
     else {
       out.line(bold('Checks  '), verdictOf(found))
@@ -51,15 +49,6 @@ export const checks = command({
       })
   },
 })
-
-async function rerun(api: ApiClient, cr: ChangeRequest, name: string | undefined): Promise<void> {
-  await reply(
-    api.POST('/v1/projects/{projectId}/change-requests/{crId}/checks/rerun', {
-      params: { path: { projectId: cr.project_id, crId: cr.cr_id } },
-      body: name === undefined ? {} : { name },
-    }),
-  )
-}
 
 function only(found: Checks, cr: ChangeRequest, name: string | undefined): Checks {
   if (name === undefined || found.state === 'none' || found.state === 'not_run') return found
@@ -76,11 +65,16 @@ function stateOf({ status }: Check): Checks['state'] {
   return status === 'passed' ? 'passed' : 'failed'
 }
 
-async function untilOver(ctx: Context, api: ApiClient, cr: ChangeRequest, name: string | undefined): Promise<Checks> {
+async function untilOver(
+  ctx: Context,
+  at: ChangeRequestClient,
+  cr: ChangeRequest,
+  name: string | undefined,
+): Promise<Checks> {
   const { io, out } = ctx
   const began = io.now()
   while (io.now() - began < waitMaxMs) {
-    const found = await getChecks(api, cr)
+    const found = await at.get('/checks')
     const shown = only(found, cr, name)
     if (shown.state !== 'running') return found
     const waits = shown.checks.filter(({ status }) => status === 'queued' || status === 'running')
@@ -90,18 +84,11 @@ async function untilOver(ctx: Context, api: ApiClient, cr: ChangeRequest, name: 
   throw new Refusal('timed_out', 'Timed out: the checks are still running', { next: [`svc cr checks ${cr.number}`] })
 }
 
-async function logsOf(api: ApiClient, cr: ChangeRequest, shown: Check[], lines: number) {
+async function logsOf(at: ChangeRequestClient, shown: Check[], lines: number) {
   const logs = []
   for (const { run_id: runId } of shown) {
     if (runId === null) continue
-    const path = { projectId: cr.project_id, crId: cr.cr_id, runId }
-    logs.push(
-      await reply(
-        api.GET('/v1/projects/{projectId}/change-requests/{crId}/checks/{runId}/log', {
-          params: { path, query: { lines } },
-        }),
-      ),
-    )
+    logs.push(await at.get('/checks/{runId}/log', { path: { runId }, query: { lines } }))
   }
   return logs
 }

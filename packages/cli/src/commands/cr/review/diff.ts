@@ -1,10 +1,8 @@
-import type { ChangeRequest } from '../../../api-types.ts'
-import type { ApiClient } from '@svc/contract/api'
-import { reply } from '../../../api.ts'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { colourPatch } from '../../../terminal/colour-patch.ts'
-import { crArg, resolveChangeRequest } from '../find.ts'
+import { crArg, changeRequestAt } from '../find.ts'
+import type { ChangeRequestClient } from '../../../requests.ts'
 
 export const diff = command({
   summary: 'Show the changes of a change request as a unified diff',
@@ -30,9 +28,8 @@ export const diff = command({
     'svc cr diff @ | git apply --check',
   ],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const found = await getDiff(api, cr, {
+    const { at, cr } = await changeRequestAt(ctx, args.cr)
+    const found = await getDiff(at, {
       renames: flags.renames,
       ignoreWhitespace: flags['ignore-whitespace'],
       since: flags.since,
@@ -53,22 +50,16 @@ export const diff = command({
 type Diff = Awaited<ReturnType<typeof getDiff>>
 
 export function getDiff(
-  api: ApiClient,
-  cr: ChangeRequest,
+  at: ChangeRequestClient,
   how: { renames?: boolean; ignoreWhitespace?: boolean; since?: string | undefined } = {},
 ) {
-  return reply(
-    api.GET('/v1/projects/{projectId}/change-requests/{crId}/diff', {
-      params: {
-        path: { projectId: cr.project_id, crId: cr.cr_id },
-        query: {
-          ...(how.renames ? { renames: '1' as const } : {}),
-          ...(how.since === undefined ? {} : { since: how.since }),
-          ...(how.ignoreWhitespace ? { ignore_whitespace: '1' as const } : {}),
-        },
-      },
-    }),
-  )
+  return at.get('/diff', {
+    query: {
+      renames: how.renames ? '1' : undefined,
+      since: how.since,
+      ignore_whitespace: how.ignoreWhitespace ? '1' : undefined,
+    },
+  })
 }
 
 function noteSince({ out }: Context, since: NonNullable<Diff['since']>, baseRef: string): void {

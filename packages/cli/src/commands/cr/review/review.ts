@@ -1,12 +1,10 @@
-import type { ApiClient } from '@svc/contract/api'
-import { onlyOnce, reply } from '../../../api.ts'
+import type { Review } from '@svc/sdk'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { Refusal, UsageError } from '../../../errors.ts'
-import { bold, dim, green } from '../../../terminal/output.ts'
+import { bold, dim } from '../../../terminal/output.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
-import type { ChangeRequest, Review } from '../../../api-types.ts'
-import { crArg, resolveChangeRequest } from '../find.ts'
+import { crArg, changeRequestAt } from '../find.ts'
 
 const bodyFlag = {
   kind: 'text',
@@ -43,8 +41,7 @@ async function write(
   const at = flags.at === undefined ? null : placeOf(flags.at)
   if (flags.body === undefined && !ctx.interactive) throw new UsageError('Missing --body <text>')
   const given = flags.body === undefined ? null : await valueOrStdin(ctx.io, flags.body, 'the text')
-  const { api, projectId } = await ctx.project()
-  const cr = await resolveChangeRequest(ctx, api, projectId, named)
+  const { at: client, cr } = await changeRequestAt(ctx, named)
   if (cr.head_commit_sha === null)
     throw new Refusal('not_available', `The head commit of #${cr.number} is not available yet`, {
       next: [`svc cr show ${cr.number}`],
@@ -52,33 +49,23 @@ async function write(
   const text =
     given ?? (await (await import('../../../terminal/editor.ts')).edit(ctx, '', `On #${cr.number} ${cr.title}`))
   if (text.trim() === '') throw new Refusal('cancelled', 'The text is empty, so nothing was sent')
-  const made = await reply(
-    api.POST('/v1/projects/{projectId}/change-requests/{crId}/reviews', {
-      params: { path: { projectId, crId: cr.cr_id } },
-      headers: onlyOnce(ctx.io),
-      body: {
-        head_sha: cr.head_commit_sha,
-        send,
-        ...(at === null ? { body: text } : { comments: [{ ...at, side: 'new' as const, text }] }),
-      },
-    }),
-  )
-  const { out } = ctx
-  if (out.json) return out.document(made)
-  out.line(green('✓ '), send ? 'Reviewed ' : 'Commented on ', bold(`#${cr.number} ${cr.title}`))
+  const made = await client.post('/reviews', {
+    once: true,
+    body: {
+      head_sha: cr.head_commit_sha,
+      send,
+      ...(at === null ? { body: text } : { comments: [{ ...at, side: 'new' as const, text }] }),
+    },
+  })
+  ctx.out.done(made, send ? 'Reviewed ' : 'Commented on ', bold(`#${cr.number} ${cr.title}`))
   if (made.session_id !== null)
-    out.note(`Its session is working on it: ${ctx.next(`svc sessions chat ${made.session_id.slice(0, 8)}`)}`)
+    ctx.out.note(`Its session is working on it: ${ctx.next(`svc sessions chat ${made.session_id.slice(0, 8)}`)}`)
 }
 
 function placeOf(given: string): { path: string; line: number } {
   const found = /^(.+):(\d{1,8})$/.exec(given)
   if (found !== null && Number(found[2]) > 0) return { path: found[1]!, line: Number(found[2]) }
   throw new UsageError(`--at must be a file and a line such as src/login.ts:12, not ${JSON.stringify(given)}`)
-}
-
-export async function reviewsOf(api: ApiClient, cr: ChangeRequest): Promise<Review[]> {
-  const path = { projectId: cr.project_id, crId: cr.cr_id }
-  return (await reply(api.GET('/v1/projects/{projectId}/change-requests/{crId}/reviews', { params: { path } }))).reviews
 }
 
 export function printReviews({ out }: Pick<Context, 'out'>, reviews: readonly Review[]): void {

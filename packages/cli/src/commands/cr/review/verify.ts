@@ -1,8 +1,7 @@
-import { reply } from '../../../api.ts'
 import { command } from '../../../arguments/command.ts'
 import { Refusal } from '../../../errors.ts'
 import { bold, green } from '../../../terminal/output.ts'
-import { crArg, resolveChangeRequest } from '../find.ts'
+import { crArg, changeRequestAt } from '../find.ts'
 
 export const verify = command({
   summary: 'Repeat a merge from its receipt and compare the results',
@@ -11,13 +10,8 @@ export const verify = command({
   args: { cr: crArg },
   examples: ['svc cr verify 3', 'svc cr verify 3 --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const cr = await resolveChangeRequest(ctx, api, projectId, args.cr)
-    const found = await reply(
-      api.GET('/v1/projects/{projectId}/change-requests/{crId}/verify', {
-        params: { path: { projectId, crId: cr.cr_id } },
-      }),
-    )
+    const { at, cr } = await changeRequestAt(ctx, args.cr)
+    const found = await at.get('/verify')
     const { out } = ctx
     if (out.json) out.document(found)
     else {
@@ -26,12 +20,8 @@ export const verify = command({
         ['kind', found.kind],
         ['commit', found.expected.commit],
         ['tree', found.expected.tree],
-        ...(found.verified
-          ? []
-          : ([
-              ['got commit', found.got.commit],
-              ['got tree', found.got.tree],
-            ] as const)),
+        ['got commit', found.verified ? null : found.got.commit],
+        ['got tree', found.verified ? null : found.got.tree],
         ['git', found.git_version],
       ])
     }

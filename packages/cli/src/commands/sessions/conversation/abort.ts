@@ -1,8 +1,6 @@
-import { reply } from '../../../api.ts'
 import { command } from '../../../arguments/command.ts'
-import { abortTurn } from '../../../conversation/turn.ts'
 import { bold, green } from '../../../terminal/output.ts'
-import { resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { sessionArg, shortId } from '../labels.ts'
 
 export const abort = command({
@@ -12,19 +10,14 @@ export const abort = command({
   args: { id: sessionArg },
   examples: ['svc sessions abort 8f3a1c20', 'svc sessions abort 8f3a1c20 --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const where = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    const session = await reply(
-      api.GET('/v1/projects/{projectId}/sessions/{sessionId}', {
-        params: { path: where, query: { include: 'activity' } },
-      }),
-    )
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.get('', { query: { include: 'activity' } })
     const wasBusy = session.is_busy === true
     // Send it regardless: the agent may have started a turn since.
-    await abortTurn(api, where)
+    await at.post('/abort')
     const { out } = ctx
-    if (out.json) return out.document({ session_id: where.sessionId, was_busy: wasBusy })
-    const id = shortId(where.sessionId, out.terminal)
+    if (out.json) return out.document({ session_id: at.id, was_busy: wasBusy })
+    const id = shortId(at.id, out.terminal)
     if (wasBusy) out.line(green('✓ '), 'Aborted the turn of ', bold(session.name), `  ${id}`)
     else out.line('The agent of ', bold(session.name), ' was idle', `  ${id}`)
     out.note(ctx.next(`svc sessions chat ${id}`))

@@ -1,10 +1,9 @@
-import { reply } from '../../../api.ts'
 import { pick } from '../../../terminal/ask.ts'
 import { command } from '../../../arguments/command.ts'
 import { UsageError } from '../../../errors.ts'
 import { bold, green } from '../../../terminal/output.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
-import { resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { openQuestion } from './questions.ts'
 import { sessionArg } from '../labels.ts'
 
@@ -22,9 +21,8 @@ export const answer = command({
     'svc sessions answer 8f3a1c20 "Use the blue one" --question 1c5f09aa',
   ],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const sessionId = await resolveSessionId(api, projectId, args.id)
-    const question = await openQuestion(api, { projectId, sessionId }, flags.question)
+    const at = await sessionAt(ctx, args.id)
+    const question = await openQuestion(at, flags.question)
     const { question_id: questionId, title, options } = question
     const text = args.answer === undefined ? null : await valueOrStdin(ctx.io, args.answer, 'the answer')
     if (text === null && options.length === 0)
@@ -39,12 +37,10 @@ export const answer = command({
         corrected: `svc sessions answer ${args.id} ${options[0]?.value ?? '<answer>'}`,
         choices: options.map(({ value, label }) => ({ value, label })),
       }))
-    const answered = await reply(
-      api.POST('/v1/projects/{projectId}/sessions/{sessionId}/questions/{questionId}/answer', {
-        params: { path: { projectId, sessionId, questionId } },
-        body: { answer: given },
-      }),
-    )
+    const answered = await at.post('/questions/{questionId}/answer', {
+      path: { questionId },
+      body: { answer: given },
+    })
     const { out } = ctx
     if (out.json) return out.document(answered)
     const label = options.find(({ value }) => value === answered.answer)?.label ?? answered.answer ?? ''

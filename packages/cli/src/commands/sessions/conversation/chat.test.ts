@@ -1,6 +1,6 @@
+import type { SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aSession, ids, startService, svc } from '../../../testing.ts'
-import type { SessionEvent } from '../../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const other = aSession({ session_id: '4444aaaa-4444-4444-8444-444444444444', name: 'Other' })

@@ -1,5 +1,4 @@
-import type { ApiClient } from '@svc/contract/api'
-import type { Session } from '../../../api-types.ts'
+import type { Session } from '@svc/sdk'
 import { abortOnInterrupt } from '../../../conversation/abort-on-interrupt.ts'
 import { pick } from '../../../terminal/ask.ts'
 import { attachFlag, readAttachments } from '../../../conversation/attachments.ts'
@@ -11,9 +10,10 @@ import { printConversation } from '../../../conversation/print.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { watchStart } from '../../../conversation/start-phases.ts'
 import { ago } from '../../../terminal/time.ts'
-import { allSessions, getSession, resolveSessionId } from '../find.ts'
+import { allSessions, resolveSessionId } from '../find.ts'
 import { startSession } from '../lifecycle/start.ts'
 import { isStarting } from '../labels.ts'
+import type { ProjectClient } from '../../../requests.ts'
 
 export const chat = command({
   summary: 'Talk with the agent of a session',
@@ -48,36 +48,29 @@ export const chat = command({
     const prompt = flags.prompt === undefined ? null : await valueOrStdin(ctx.io, flags.prompt, 'the prompt')
     if (prompt !== null && prompt.trim() === '') throw new UsageError('--prompt is empty')
     const files = await readAttachments(ctx.io, flags.attach)
-    const { api, projectId } = await ctx.project()
-    const session = flags.new
-      ? await startSession(ctx, api, projectId, {})
-      : await chooseSession(ctx, api, projectId, args.id)
-    if (isStarting(session)) await watchStart(ctx, api, session)
+    const project = await ctx.project()
+    const session = flags.new ? await startSession(ctx, project, {}) : await chooseSession(ctx, project, args.id)
+    const at = project.session(session.session_id)
+    if (isStarting(session)) await watchStart(ctx, at)
     else if (session.status !== 'running') ctx.out.progress(`The session is ${session.status}: the prompt restarts it.`)
-    const where = { projectId, sessionId: session.session_id }
     if (prompt === null) {
       const { converse } = await import('../../../conversation/prompt-loop.ts')
-      return converse(ctx, api, where, session.last_turn_error?.message ?? null, files)
+      return converse(ctx, at, session.last_turn_error?.message ?? null, files)
     }
     // Ctrl-C cancels the answer: abort the turn before leaving.
     const printer = printConversation(ctx, { sessionId: session.session_id })
-    const release = abortOnInterrupt(ctx, api, where, printer)
+    const release = abortOnInterrupt(ctx, at, printer)
     try {
-      await followTurn(ctx.io, api, where, { text: prompt, ...files }, printer)
+      await followTurn(ctx.io, at, { text: prompt, ...files }, printer)
     } finally {
       release()
     }
   },
 })
 
-async function chooseSession(
-  ctx: Context,
-  api: ApiClient,
-  projectId: string,
-  given: string | undefined,
-): Promise<Session> {
-  if (given !== undefined) return getSession(api, projectId, await resolveSessionId(api, projectId, given))
-  const all = await allSessions(api, projectId)
+async function chooseSession(ctx: Context, project: ProjectClient, given: string | undefined): Promise<Session> {
+  if (given !== undefined) return project.session(await resolveSessionId(project, given)).get('')
+  const all = await allSessions(project)
   const alive = all.filter((session) => session.status === 'running' || isStarting(session))
   if (alive.length === 1) return alive[0]!
   const choices = all.filter((session) => session.status !== 'failed')

@@ -1,8 +1,8 @@
+import type { Message, Prompt } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { ServiceError } from '@svc/contract/errors'
 import { aQuestion } from '../../../testing/question.ts'
 import { type Answers, aMember, aSession, ids, startService, svc } from '../../../testing.ts'
-import type { Message, Prompt } from '../../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const minute = (count: number) => `2026-11-21T11:${String(count).padStart(2, '0')}:00.000Z`

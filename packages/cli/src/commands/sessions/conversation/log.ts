@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { MessageChanges } from '../../../conversation/message-changes.ts'
 import { printConversation } from '../../../conversation/print.ts'
-import { getSession, resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { readTranscript, type Transcript } from './transcript.ts'
 import { transcriptMarkdown } from './transcript-markdown.ts'
 import { sessionArg, shortId } from '../labels.ts'
@@ -30,13 +30,12 @@ export const log = command({
   async run(ctx, { args, flags }) {
     const { out } = ctx
     if (out.json && flags.markdown) throw new UsageError("--markdown and --json can't be combined")
-    const { api, projectId } = await ctx.project()
-    const sessionId = await resolveSessionId(api, projectId, args.id)
-    const transcript = await readTranscript(api, await getSession(api, projectId, sessionId), flags.limit ?? null)
+    const at = await sessionAt(ctx, args.id)
+    const transcript = await readTranscript(at, flags.limit)
     const { messages, questions, prompts, entries, isCut } = transcript
     if (out.json) return out.document({ messages, questions, prompts })
     if (flags.markdown) return out.block(transcriptMarkdown(transcript))
-    const id = shortId(sessionId, true)
+    const id = shortId(at.id, true)
     if (entries.length === 0) return out.note(`No messages yet: ${ctx.next(`svc sessions chat ${id}`)}`)
     if (isCut) out.note(`Earlier messages: ${ctx.next(`svc sessions log ${id}`)}`)
     printTranscript(ctx, transcript)
@@ -44,7 +43,6 @@ export const log = command({
 })
 
 function printTranscript(ctx: Context, { session, entries }: Pick<Transcript, 'session' | 'entries'>): void {
-  const { out } = ctx
   const printer = printConversation(ctx, { whole: true, sessionId: session.session_id })
   const changes = new MessageChanges(printer)
   for (const entry of entries) {
@@ -56,8 +54,8 @@ function printTranscript(ctx: Context, { session, entries }: Pick<Transcript, 's
       printer.failed?.(entry.message.error)
     } else if (entry.kind === 'question') printer.question?.(entry.question)
     else {
-      printer.prompt?.(entry.text, `${entry.by}, ${out.time(entry.at)}`, entry.files)
-      if (entry.kind === 'waiting') out.note('Queued: not delivered to the agent yet.')
+      printer.prompt?.(entry.text, `${entry.by}, ${ctx.out.time(entry.at)}`, entry.files)
+      if (entry.kind === 'waiting') ctx.out.note('Queued: not delivered to the agent yet.')
       else if (entry.error !== null) printer.failed?.(entry.error)
     }
   }

@@ -1,12 +1,11 @@
-import type { ApiClient } from '@svc/contract/api'
-import type { Question } from '../../../api-types.ts'
+import type { Question } from '@svc/sdk'
 import { findOne } from '../../../arguments/find-one.ts'
-import { reply } from '../../../api.ts'
 import { command } from '../../../arguments/command.ts'
 import { Refusal } from '../../../errors.ts'
 import { bold, dim, yellow } from '../../../terminal/output.ts'
 import { allSessions, resolveSessionId } from '../find.ts'
 import { sessionArg, shortId } from '../labels.ts'
+import type { ProjectClient, SessionClient } from '../../../requests.ts'
 
 export type Asked = Question & { session_id: string }
 
@@ -17,12 +16,12 @@ export const questions = command({
   flags: { all: { kind: 'switch', summary: 'Include answered and expired questions of that session' } },
   examples: ['svc sessions questions', 'svc sessions questions 8f3a1c20 --all'],
   async run(ctx, { args, flags }) {
-    const { api, projectId } = await ctx.project()
-    const sessionId = args.id === undefined ? null : await resolveSessionId(api, projectId, args.id)
+    const project = await ctx.project()
+    const sessionId = args.id === undefined ? null : await resolveSessionId(project, args.id)
     const asked =
       sessionId === null
-        ? await openQuestions(api, projectId)
-        : await questionsOf(api, projectId, sessionId, flags.all ? 'all' : 'open')
+        ? await openQuestions(project)
+        : await questionsOf(project.session(sessionId), flags.all ? 'all' : 'open')
     const { out } = ctx
     if (out.json) return out.document({ questions: asked })
     if (asked.length === 0) return out.note('No open questions.')
@@ -46,35 +45,22 @@ export const questions = command({
   },
 })
 
-async function questionsOf(
-  api: ApiClient,
-  projectId: string,
-  sessionId: string,
-  status: 'open' | 'all',
-): Promise<Asked[]> {
-  const { questions } = await reply(
-    api.GET('/v1/projects/{projectId}/sessions/{sessionId}/questions', {
-      params: { path: { projectId, sessionId }, query: { status } },
-    }),
-  )
+async function questionsOf(at: SessionClient, status: 'open' | 'all'): Promise<Asked[]> {
+  const { questions } = await at.get('/questions', { query: { status } })
   // The agent waits for the oldest first.
-  return questions.toReversed().map((question) => ({ ...question, session_id: sessionId }))
+  return questions.toReversed().map((question) => ({ ...question, session_id: at.id }))
 }
 
-async function openQuestions(api: ApiClient, projectId: string): Promise<Asked[]> {
-  const waiting = (await allSessions(api, projectId)).filter((session) => session.waiting_for === 'person')
-  const found = await Promise.all(waiting.map(({ session_id: id }) => questionsOf(api, projectId, id, 'open')))
+async function openQuestions(project: ProjectClient): Promise<Asked[]> {
+  const waiting = (await allSessions(project)).filter((session) => session.waiting_for === 'person')
+  const found = await Promise.all(waiting.map(({ session_id: id }) => questionsOf(project.session(id), 'open')))
   return found.flat()
 }
 
 /** The open question of a session, or the one that `given` names. */
-export async function openQuestion(
-  api: ApiClient,
-  { projectId, sessionId }: { projectId: string; sessionId: string },
-  given: string | undefined,
-): Promise<Asked> {
-  const open = await questionsOf(api, projectId, sessionId, 'open')
-  const next = [`svc sessions questions ${sessionId.slice(0, 8)}`]
+export async function openQuestion(at: SessionClient, given: string | undefined): Promise<Asked> {
+  const open = await questionsOf(at, 'open')
+  const next = [`svc sessions questions ${at.id.slice(0, 8)}`]
   if (given !== undefined)
     return findOne(open, given, { what: ['open question', 'open questions'], id: (one) => one.question_id, next })
   if (open.length === 1) return open[0]!

@@ -1,4 +1,4 @@
-import type { Message, Question } from '../../../api-types.ts'
+import type { Message, Question } from '@svc/sdk'
 import { safe } from '../../../terminal/safe.ts'
 import { titleOf } from '../../../conversation/print.ts'
 import type { Entry, Transcript } from './transcript.ts'

@@ -1,11 +1,10 @@
 /** The messages, prompts and questions of a session in order of time, each with its author. */
-import type { ApiClient } from '@svc/contract/api'
+import type { Message, Prompt, Question, Session } from '@svc/sdk'
 import { ServiceError } from '@svc/contract/errors'
-import { replyPage } from '../../../api.ts'
 import { filesOf } from '../../../conversation/turn.ts'
 import { allPages } from '../../../pages.ts'
-import type { Message, Prompt, Question, Session } from '../../../api-types.ts'
 import { allMembers } from '../../members/account.ts'
+import type { Client, SessionClient } from '../../../requests.ts'
 
 export type Entry =
   | { kind: 'prompt'; at: string; by: string; text: string; files: string[]; error: string | null }
@@ -23,24 +22,22 @@ export interface Transcript {
 }
 
 /** The last `limit` messages; all without a limit. */
-export async function readTranscript(api: ApiClient, session: Session, limit: number | null): Promise<Transcript> {
-  const path = { projectId: session.project_id, sessionId: session.session_id }
-  const [{ messages, isCut }, questions, prompts, names] = await Promise.all([
-    readMessages(api, path, limit),
+export async function readTranscript(at: SessionClient, limit: number | undefined): Promise<Transcript> {
+  const session = await at.get('')
+  const [{ data, cursor }, questions, prompts, names] = await Promise.all([
+    at.page('/transcript', { query: { limit } }),
     allPages(async (query) => {
-      const found = await replyPage(
-        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/questions', { params: { path, query } }),
-      )
+      const found = await at.page('/questions', { query })
       return { data: found.data.questions, cursor: found.cursor }
     }),
     allPages(async (query) => {
-      const found = await replyPage(
-        api.GET('/v1/projects/{projectId}/sessions/{sessionId}/prompts', { params: { path, query } }),
-      )
+      const found = await at.page('/prompts', { query })
       return { data: found.data.prompts, cursor: found.cursor }
     }),
-    memberNames(api, session.account_id),
+    memberNames(at.project.api, session.account_id),
   ])
+  const { messages } = data
+  const isCut = cursor !== null
   const since = isCut ? (messages[0]?.created_at ?? '') : ''
   const shown = {
     questions: questions.toReversed().filter((question) => question.asked_at >= since),
@@ -112,20 +109,8 @@ function promptsByMessage(messages: readonly Message[], prompts: readonly Prompt
   return found
 }
 
-async function readMessages(
-  api: ApiClient,
-  path: { projectId: string; sessionId: string },
-  limit: number | null,
-): Promise<{ messages: Message[]; isCut: boolean }> {
-  const query = limit === null ? {} : { limit }
-  const { data, cursor } = await replyPage(
-    api.GET('/v1/projects/{projectId}/sessions/{sessionId}/transcript', { params: { path, query } }),
-  )
-  return { messages: data.messages, isCut: cursor !== null }
-}
-
 /** A sandbox token cannot read members; the conversation is readable without their names. */
-async function memberNames(api: ApiClient, accountId: string): Promise<Map<string, string>> {
+async function memberNames(api: Client, accountId: string): Promise<Map<string, string>> {
   try {
     return new Map((await allMembers(api, accountId)).map(({ user_id, name }) => [user_id, name]))
   } catch (error) {

@@ -1,7 +1,7 @@
+import type { Message, SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aQuestion } from '../../../testing/question.ts'
 import { aSession, ids, startService, svc } from '../../../testing.ts'
-import type { Message, SessionEvent } from '../../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const at = aSession().created_at

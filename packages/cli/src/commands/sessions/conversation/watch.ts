@@ -3,7 +3,7 @@ import { Refusal } from '../../../errors.ts'
 import { bold, dim } from '../../../terminal/output.ts'
 import { printConversation } from '../../../conversation/print.ts'
 import { watchConversation } from '../../../conversation/watch.ts'
-import { getSession, resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { sessionArg, sessionPiece, shortId } from '../labels.ts'
 
 export const watch = command({
@@ -29,17 +29,15 @@ export const watch = command({
   examples: ['svc sessions watch 8f3a1c20', 'svc sessions watch 8f3a1c20 --once --json'],
   async run(ctx, { args, flags }) {
     const { io, out } = ctx
-    const { api, projectId } = await ctx.project()
-    const sessionId = await resolveSessionId(api, projectId, args.id)
-    const where = { projectId, sessionId }
-    const session = await getSession(api, projectId, sessionId)
-    const id = shortId(sessionId, true)
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.get('')
+    const id = shortId(at.id, true)
     out.progress(bold(session.name), dim(`  ${id}  `), sessionPiece(session))
     if (!flags.once) out.note('Ctrl-C leaves; the session keeps running.')
-    const printer = printConversation(ctx, { whole: true, sessionId })
+    const printer = printConversation(ctx, { whole: true, sessionId: at.id })
     const options = { messages: flags.limit, untilIdle: flags.once, signal: io.signal }
     try {
-      await watchConversation(ctx, api, where, options, printer)
+      await watchConversation(ctx, at, options, printer)
     } catch (error) {
       if (!io.signal.aborted) throw error
       printer.interrupted()

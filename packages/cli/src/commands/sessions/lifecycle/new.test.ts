@@ -1,6 +1,6 @@
+import type { SessionEvent } from '@svc/sdk'
 import { describe, expect, test } from 'bun:test'
 import { aChangeRequest, aSession, ids, startService, svc } from '../../../testing.ts'
-import type { SessionEvent } from '../../../api-types.ts'
 
 const env = { SVC_PROJECT_ID: ids.project }
 const at = aSession().created_at

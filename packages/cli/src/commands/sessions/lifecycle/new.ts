@@ -1,6 +1,5 @@
-import type { ApiClient } from '@svc/contract/api'
+import type { ChangeRequest, Session } from '@svc/sdk'
 import { abortOnInterrupt } from '../../../conversation/abort-on-interrupt.ts'
-import { reply } from '../../../api.ts'
 import { attachFlag, readAttachments } from '../../../conversation/attachments.ts'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
@@ -10,12 +9,12 @@ import { bold, dim } from '../../../terminal/output.ts'
 import { printConversation } from '../../../conversation/print.ts'
 import { valueOrStdin } from '../../../terminal/read-stdin.ts'
 import { watchStart } from '../../../conversation/start-phases.ts'
-import type { ChangeRequest, Session } from '../../../api-types.ts'
 import { changeRequestColumns } from '../../cr/ls.ts'
 import { printSession } from '../info.ts'
 import { sessionColumns } from '../ls.ts'
 import { startSession } from './start.ts'
 import { shortId } from '../labels.ts'
+import type { ProjectClient } from '../../../requests.ts'
 
 export const newSession = command({
   summary: 'Start a session on its own branch',
@@ -59,17 +58,17 @@ export const newSession = command({
     if (flags.attach.length > 0 && prompt === undefined)
       throw new UsageError('--attach needs --prompt: the files go with it')
     const files = await readAttachments(ctx.io, flags.attach)
-    const { api, projectId } = await ctx.project()
-    let session = await startSession(ctx, api, projectId, {
-      ...(prompt === undefined ? {} : { initial_prompt: prompt }),
+    const project = await ctx.project()
+    let session = await startSession(ctx, project, {
+      initial_prompt: prompt,
       ...files,
-      ...(flags.name === undefined ? {} : { name: flags.name }),
-      ...(flags.agent === undefined ? {} : { agent_name: flags.agent }),
-      ...(flags.base === undefined ? {} : { base_ref: flags.base }),
-      ...(flags.model === undefined ? {} : { model: flags.model }),
+      name: flags.name,
+      agent_name: flags.agent,
+      base_ref: flags.base,
+      model: flags.model,
     })
-    if (flags.follow) return followSession(ctx, api, session)
-    if (wait) session = await watchStart(ctx, api, session)
+    if (flags.follow) return followSession(ctx, project, session)
+    if (wait) session = await watchStart(ctx, project.session(session.session_id))
     if (out.json) return out.document(session)
     if (!out.terminal) out.table([session], sessionColumns(ctx))
     else {
@@ -81,18 +80,18 @@ export const newSession = command({
   },
 })
 
-async function followSession(ctx: Context, api: ApiClient, started: Session): Promise<void> {
+async function followSession(ctx: Context, project: ProjectClient, started: Session): Promise<void> {
   const { io, out } = ctx
-  const { project_id: projectId, session_id: sessionId } = started
-  const where = { projectId, sessionId }
+  const { session_id: sessionId } = started
+  const at = project.session(sessionId)
   const id = shortId(sessionId, true)
   out.progress(bold(started.name), dim(`  ${id}`))
-  await watchStart(ctx, api, started)
+  await watchStart(ctx, at)
   const printer = printConversation(ctx, { sessionId })
-  const release = abortOnInterrupt(ctx, api, where, printer)
+  const release = abortOnInterrupt(ctx, at, printer)
   let failure: Refusal | null = null
   try {
-    await followTurn(io, api, where, null, printer)
+    await followTurn(io, at, null, printer)
   } catch (error) {
     // Show its change requests even if the turn failed.
     if (!(error instanceof Refusal) || error.code !== 'turn_failed') throw error
@@ -100,17 +99,13 @@ async function followSession(ctx: Context, api: ApiClient, started: Session): Pr
   } finally {
     release()
   }
-  await printProposed(ctx, api, started)
+  await printProposed(ctx, project, started)
   if (failure !== null) throw new Refusal('turn_failed', failure.message, { next: [`svc sessions log ${id}`] })
 }
 
-async function printProposed(ctx: Context, api: ApiClient, session: Session): Promise<void> {
+async function printProposed(ctx: Context, project: ProjectClient, session: Session): Promise<void> {
   const { out } = ctx
-  const found = await reply(
-    api.GET('/v1/projects/{projectId}/change-requests', {
-      params: { path: { projectId: session.project_id }, query: { status: 'all', limit: 100 } },
-    }),
-  )
+  const found = await project.get('/change-requests', { query: { status: 'all', limit: 100 } })
   const isOwn = (cr: ChangeRequest) => cr.origin_session_id === session.session_id
   const proposed = found.change_requests.filter(isOwn)
   if (out.json) return out.documentLine({ type: 'change_requests', change_requests: proposed })

@@ -1,10 +1,9 @@
-import type { Session } from '../../../api-types.ts'
-import { reply } from '../../../api.ts'
+import type { Session } from '@svc/sdk'
 import { command } from '../../../arguments/command.ts'
 import type { Context } from '../../../context.ts'
 import { Refusal } from '../../../errors.ts'
 import { bold, dim, green, yellow } from '../../../terminal/output.ts'
-import { resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { sessionArg, shortId } from '../labels.ts'
 
 export const refresh = command({
@@ -17,9 +16,8 @@ export const refresh = command({
   args: { id: sessionArg },
   examples: ['svc sessions refresh 8f3a1c20', 'svc sessions refresh 8f3a1c20 --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    const session = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/refresh', { params: { path } }))
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.post('/refresh')
     if (ctx.out.json) return ctx.out.document(session)
     printRefresh(ctx, session)
   },

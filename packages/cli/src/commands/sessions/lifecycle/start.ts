@@ -1,11 +1,11 @@
-import type { ApiClient, paths } from '@svc/contract/api'
+import type { Session } from '@svc/sdk'
+import type { paths } from '@svc/contract/api'
 import { ServiceError } from '@svc/contract/errors'
-import { onlyOnce, reply } from '../../../api.ts'
 import type { Context } from '../../../context.ts'
 import { Guided } from '../../../errors.ts'
 import { ago } from '../../../terminal/time.ts'
-import type { Session } from '../../../api-types.ts'
 import { shortId } from '../labels.ts'
+import type { ProjectClient } from '../../../requests.ts'
 
 type Body = NonNullable<
   paths['/v1/projects/{projectId}/sessions']['post']['requestBody']
@@ -14,23 +14,18 @@ type Body = NonNullable<
 const shownMax = 20
 
 /** Creates a session. At the session limit, the error lists the running ones. */
-export async function startSession(ctx: Context, api: ApiClient, projectId: string, body: Body): Promise<Session> {
-  const params = { path: { projectId } }
+export async function startSession(ctx: Context, project: ProjectClient, body: Body): Promise<Session> {
   try {
-    return await reply(api.POST('/v1/projects/{projectId}/sessions', { params, headers: onlyOnce(ctx.io), body }))
+    return await project.post('/sessions', { once: true, body })
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'concurrent_session_limit') throw error
-    throw await withWhatRuns(ctx, api, projectId, error)
+    throw await withWhatRuns(ctx, project, error)
   }
 }
 
-async function withWhatRuns(ctx: Context, api: ApiClient, projectId: string, refusal: ServiceError): Promise<Error> {
+async function withWhatRuns(ctx: Context, project: ProjectClient, refusal: ServiceError): Promise<Error> {
   const alive = (status: 'running' | 'provisioning') =>
-    reply(
-      api.GET('/v1/projects/{projectId}/sessions', {
-        params: { path: { projectId }, query: { status, limit: shownMax } },
-      }),
-    ).catch(() => [])
+    project.get('/sessions', { query: { status, limit: shownMax } }).catch(() => [])
   const sessions = [...(await alive('provisioning')), ...(await alive('running'))]
   const [idlest] = sessions.toSorted((a, b) => a.last_active_at.localeCompare(b.last_active_at))
   return new Guided(refusal, {

@@ -1,7 +1,6 @@
-import { reply } from '../../../api.ts'
 import { command } from '../../../arguments/command.ts'
 import { bold, green } from '../../../terminal/output.ts'
-import { resolveSessionId } from '../find.ts'
+import { sessionAt } from '../find.ts'
 import { sessionArg, shortId } from '../labels.ts'
 
 export const stop = command({
@@ -10,9 +9,8 @@ export const stop = command({
   args: { id: sessionArg },
   examples: ['svc sessions stop 8f3a1c20', 'svc sessions stop 8f3a1c20 --json'],
   async run(ctx, { args }) {
-    const { api, projectId } = await ctx.project()
-    const path = { projectId, sessionId: await resolveSessionId(api, projectId, args.id) }
-    const session = await reply(api.POST('/v1/projects/{projectId}/sessions/{sessionId}/stop', { params: { path } }))
+    const at = await sessionAt(ctx, args.id)
+    const session = await at.post('/stop')
     const { out } = ctx
     if (out.json) return out.document(session)
     const id = shortId(session.session_id, out.terminal)
