@@ -63,7 +63,7 @@ export async function handleControl(
   const body = await readJson(req, name === 'attachment' ? attachmentsBodyLimit.bytesMax : undefined)
   if (name === 'wip') {
     if (parts.work === null) throw runtimeBooting()
-    await parts.work.answer(body, res)
+    await parts.work(body, res)
   } else sendJson(res, 200, await action(body, parts))
 }
 
@@ -119,7 +119,7 @@ const actions = {
 
   async recover(_: Record<string, unknown>, parts: ControlParts): Promise<{ ok: true; files: number }> {
     if (parts.recover === null) throw runtimeBooting()
-    return parts.recover.recover()
+    return parts.recover()
   },
 
   async env(body: Record<string, unknown>, parts: ControlParts): Promise<EnvReply> {
