@@ -8,7 +8,6 @@ import {
   agentProcessesOf,
   baseEnvironment,
   binDir,
-  daemonSocketName,
   egressSocketName,
   etcFiles,
   isLoaderName,
@@ -163,5 +162,3 @@ function linkTarget(path: string): string | null {
     return null
   }
 }
-
-export const daemonSocketIn = (runFolder: string): string => join(runFolder, daemonSocketName)
