@@ -1,6 +1,6 @@
 import { streamChild } from '../process/child-stream.ts'
 import { DiffReader, type DiffFile } from './reader.ts'
-import { explainEnd, GitError, startGit } from '../process/git.ts'
+import { git, GitError, startGit } from '../process/git.ts'
 import { withMending } from '../mirror/repair.ts'
 import { mergeBase } from '../refs/refs.ts'
 import { requireSha, type CallOptions, type Repository, type Sha } from '../repository.ts'
@@ -93,17 +93,9 @@ async function runDiff(
   args: string[],
   how: { counted: boolean; timeoutMs: number; env: Record<string, string> },
 ) {
-  const child = await startGit(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig, env: how.env })
-  child.stdin.end()
   const reader = new DiffReader()
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    if (reader.take(chunk)) continue
-    child.kill('output')
-    break
-  }
-  const end = await child.ended
-  const failure = end.killedFor === 'output' ? null : explainEnd(args, end, [0])
-  if (failure) throw failure
+  const take = (chunk: Buffer) => reader.take(chunk)
+  await git(repo.dir, args, { timeoutMs: how.timeoutMs, config: diffConfig, env: how.env, overflow: 'cut', take })
   return reader.finish(how.counted)
 }
 

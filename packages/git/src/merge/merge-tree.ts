@@ -6,6 +6,7 @@ import { listAttributeFiles, writeAttributeFiles } from './attributes.ts'
 import { conflictedFiles } from '../formats/conflicts.ts'
 import { mergeBases } from '../refs/refs.ts'
 import { isSha, requireSha, type Repository, type Sha } from '../repository.ts'
+import { borrowObjects, withScratch } from '../process/scratch.ts'
 
 export type MergeResult = { kind: 'clean'; treeSha: Sha } | { kind: 'conflicted'; files: string[] }
 
@@ -34,6 +35,20 @@ export async function mergeTrees(repo: Repository, input: MergeTreeInput): Promi
   await mkdir(workTree, { recursive: true })
   await writeAttributeFiles(repo, attributes, workTree, input.env)
   return (await runMergeTree(repo, input, workTree)).result
+}
+
+/** The same in a temporary store. `keep` gets a clean result and the folder of its objects, which are discarded after. */
+export function mergeInScratch(
+  repo: Repository,
+  { baseSha, headSha }: { baseSha: Sha; headSha: Sha },
+  keep?: (treeSha: Sha, objectsDir: string) => Promise<void>,
+): Promise<MergeResult> {
+  return withScratch(repo.dir, async (scratch) => {
+    const env = await borrowObjects(repo.dir, scratch)
+    const result = await mergeTrees(repo, { baseSha, headSha, scratch, env })
+    if (result.kind === 'clean') await keep?.(result.treeSha, env.GIT_OBJECT_DIRECTORY)
+    return result
+  })
 }
 
 async function runMergeTree(

@@ -11,7 +11,7 @@ const preview: PooledGitKind = { name: 'preview', args, discards: true }
 /** Separate from previews: the objects it wrote are moved out each time. */
 const merge: PooledGitKind = { ...preview, name: 'merge' }
 
-export type KeepResult = (treeSha: Sha, objectsDir: string) => Promise<void>
+type KeepResult = (treeSha: Sha, objectsDir: string) => Promise<void>
 
 /**
  * Merges two commits with a pooled git process. null: there is none, or attributes may matter, for which git needs a

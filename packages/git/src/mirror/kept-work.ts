@@ -2,7 +2,7 @@
 import { streamChild } from '../process/child-stream.ts'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { git, startGit } from '../process/git.ts'
+import { gitLines, startGit } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { missingObjects } from './mirror.ts'
 import { packFiles } from '../objects/open-packs.ts'
@@ -79,9 +79,7 @@ interface KeptWork {
 export async function listKeptWork(repo: Repository): Promise<KeptWork[]> {
   if ((await stat(repo.dir).catch(() => null)) === null) return []
   const args = ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc/wip', 'refs/svc/wip-earlier']
-  const { stdout } = await git(repo.dir, args)
-  const lines = stdout.toString().split('\n').filter(Boolean)
-  return lines.map((line) => {
+  return (await gitLines(repo.dir, args)).map((line) => {
     const [commit = '', ref = ''] = line.split(' ')
     return { name: ref.slice('refs/svc/'.length), commit }
   })

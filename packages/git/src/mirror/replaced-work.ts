@@ -1,7 +1,7 @@
 /** Replaced snapshots of unfinished work: recorded, and removed from their packs once they are unused. */
 import { appendFile, mkdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { explainEnd, git, startGit } from '../process/git.ts'
+import { git, gitLines } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { forgetSeen } from './mirror.ts'
 import { idsOfIndex, packFiles } from '../objects/open-packs.ts'
@@ -75,14 +75,9 @@ async function onlyOf(repo: Repository, due: Set<Sha>, options: Options): Promis
   })
   const mine = ids.filter((sha) => due.has(sha))
   if (mine.length === 0) return new Set()
-  const unnamed = await git(repo.dir, ['rev-list', '--stdin', '--not', '--all'], {
-    ...options,
-    input: `${ids.join('\n')}\n`,
-  })
-  const others = unnamed.stdout
-    .toString()
-    .split('\n')
-    .filter((sha) => sha !== '' && !due.has(sha))
+  const input = `${ids.join('\n')}\n`
+  const unnamed = await gitLines(repo.dir, ['rev-list', '--stdin', '--not', '--all'], { ...options, input })
+  const others = unnamed.filter((sha) => !due.has(sha))
   const doomed = new Set<Sha>()
   const ofMine = { ...options, input: `${mine.join('\n')}\n` }
   await eachLine(repo, [...listObjects, '--not', '--all'], ofMine, (sha) => doomed.add(sha))
@@ -106,19 +101,16 @@ async function eachLine(
   options: Options & { input: string },
   take: (line: string) => void,
 ): Promise<void> {
-  const child = await startGit(repo.dir, args, options)
-  child.stdin.end(options.input)
   let rest = ''
-  let bytes = 0
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > everythingBytesMax) child.kill('output')
-    const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) take(line)
-  }
-  const failure = explainEnd(args, await child.ended, [0])
-  if (failure) throw failure
+  await git(repo.dir, args, {
+    ...options,
+    bytesMax: everythingBytesMax,
+    take(chunk) {
+      const lines = `${rest}${chunk.toString('latin1')}`.split('\n')
+      rest = lines.pop() ?? ''
+      lines.forEach(take)
+    },
+  })
 }
 
 /** A store of ten million objects is not scanned for a few snapshots. */

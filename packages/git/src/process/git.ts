@@ -22,6 +22,8 @@ export interface GitOptions extends EnvironmentInput {
   bytesMax?: number
   /** Whether output beyond `bytesMax` is an error or is truncated. */
   overflow?: 'fail' | 'cut'
+  /** Gets the output as it comes, instead of the caller, without a default limit; false is the end, as at a limit. */
+  take?: (chunk: Buffer) => boolean | void
   lane?: Lane
   /** The repository's group in its lane: see child-queue.ts. Always the same for one repository. */
   group?: string | undefined
@@ -91,21 +93,29 @@ const graceMs = 250
 /** Runs git to its end. `dir` is the repository, or null for a command that needs none. */
 export async function git(dir: string | null, args: string[], options: GitOptions = {}): Promise<GitResult> {
   const child = await openGit(dir, args, options)
-  const bytesMax = options.bytesMax ?? bytesMaxDefault
+  const bytesMax = options.bytesMax ?? (options.take ? Infinity : bytesMaxDefault)
   const chunks: Buffer[] = []
   let bytes = 0
   let cut = false
+  let thrown: { error: unknown } | null = null
   child.stdin.end(options.input ?? '')
   child.stdout.on('data', (chunk: Buffer) => {
     if (cut) return
-    const room = bytesMax - bytes
-    chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk)
-    bytes += Math.min(chunk.length, room)
-    if (chunk.length <= room) return
-    cut = true
-    child.kill('output')
+    const part = chunk.subarray(0, bytesMax - bytes)
+    bytes += part.length
+    cut = part.length < chunk.length
+    try {
+      if (!options.take) chunks.push(part)
+      else if (options.take(part) === false) cut = true
+    } catch (error) {
+      // Thrown below: nothing catches an exception of an event.
+      thrown = { error }
+      cut = true
+    }
+    if (cut) child.kill('output')
   })
   const end = await child.ended
+  if (thrown) throw (thrown as { error: unknown }).error
   const stdout = Buffer.concat(chunks)
   if (cut && options.overflow === 'cut') return { code: 0, stdout, stderr: end.stderr, cut }
   const failure = explainEnd(args, end, options.accept ?? [0])
@@ -116,6 +126,11 @@ export async function git(dir: string | null, args: string[], options: GitOption
 /** The trimmed output of a command that prints one short line. */
 export async function gitLine(dir: string, args: string[], options: GitOptions = {}): Promise<string> {
   return (await git(dir, args, options)).stdout.toString().trim()
+}
+
+/** The lines of a command's output, without empty ones. */
+export async function gitLines(dir: string, args: string[], options: GitOptions = {}): Promise<string[]> {
+  return (await git(dir, args, options)).stdout.toString().split('\n').filter(Boolean)
 }
 
 interface GitEnd {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { isRefName } from './branch-name.ts'
 import { readRef } from './disk-refs.ts'
 import { durable, syncPaths } from '../objects/durable.ts'
-import { git, GitError, gitLine, lastMessage } from '../process/git.ts'
+import { git, GitError, gitLine, gitLines, lastMessage } from '../process/git.ts'
 import { lockInTheWay, removeIfOrphaned } from './orphaned-locks.ts'
 import { updateRefsInPooledGit } from './pooled-ref-update.ts'
 import {
@@ -35,8 +35,8 @@ export async function mergeBases(
   const known = ancestors.get(key)
   if (known) return known
   // 1: no common ancestor. Other codes throw: a broken repository must not look unrelated.
-  const { stdout } = await git(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
-  const found = stdout.toString().split('\n').filter(Boolean).map(requireSha)
+  const found = await gitLines(repo.dir, ['merge-base', '--all', a, b], { ...options, accept: [0, 1] })
+  found.forEach(requireSha)
   ancestors.set(key, found)
   return found
 }
