@@ -1,10 +1,10 @@
 /** Replaced snapshots of unfinished work: recorded, and removed from their packs once they are unused. */
-import { appendFile, mkdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git, gitLines } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { forgetSeen } from './mirror.ts'
-import { idsOfIndex, packFiles } from '../objects/open-packs.ts'
+import { idsOfIndex, movePacks, packFiles } from '../objects/open-packs.ts'
 import { durable } from '../objects/durable.ts'
 import { isSha, requireSha, type Repository, type Sha } from '../repository.ts'
 import { withScratch } from '../process/scratch.ts'
@@ -147,11 +147,9 @@ async function takeOut(
     const away = join(scratch, 'away')
     await mkdir(away)
     const names = (await packFiles(repo.dir)).filter((name) => name.startsWith(`${stem}.`))
-    // The index first: without it no git reads the pack.
-    const inOrder = [`${stem}.idx`, ...names.filter((name) => !name.endsWith('.idx'))]
-    for (const name of inOrder) await rename(join(packs, name), join(away, name))
+    await movePacks(names, packs, away, 'first')
     if ((await stat(join(away, `${stem}.pack`))).mtimeMs === known.mtimeMs) return true
-    for (const name of inOrder.toReversed()) await rename(join(away, name), join(packs, name))
+    await movePacks(names, away, packs, 'last')
     return false
   })
   return isGone ? ids.length - kept.length : 0
@@ -171,11 +169,6 @@ async function packAnew(
   // As old as the pack it replaces: it was not used.
   await utimes(join(scratch, `pack-${hash}.pack`), touched, touched)
   if (`pack-${hash}` === stem) throw new Error(`The pack ${stem} still has the objects to remove after its rewrite.`)
-  for (const end of ['pack', 'rev', 'idx'])
-    await rename(join(scratch, `pack-${hash}.${end}`), join(repo.dir, 'objects/pack', `pack-${hash}.${end}`)).catch(
-      (error: NodeJS.ErrnoException) => {
-        // Only newer versions of git write a reverse index.
-        if (end !== 'rev' || error.code !== 'ENOENT') throw error
-      },
-    )
+  const names = (await readdir(scratch)).filter((name) => name.startsWith(`pack-${hash}.`))
+  await movePacks(names, scratch, join(repo.dir, 'objects/pack'), 'last')
 }

@@ -69,19 +69,14 @@ const gibibyte = 1024 ** 3
  * Fifteen crafted objects can keep `git diff` busy forever, so every process has limits. Memory is the data segment:
  * packs are mapped read-only and do not count. Processes that build or index whole packs need more of everything.
  */
-const limitsOfLane: Record<Lane, Limits> = {
-  local: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
-  network: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  serve: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  push: { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte },
-  standing: { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte },
-}
-const timeoutMsOfLane: Record<Lane, number> = {
-  local: 30_000,
-  network: 600_000,
-  serve: 3_600_000,
-  push: 3_600_000,
-  standing: 600_000,
+const small: Limits = { cpuSeconds: 8, memoryBytes: (3 * gibibyte) / 8, fileBytes: gibibyte }
+const large: Limits = { cpuSeconds: 600, memoryBytes: 2 * gibibyte, fileBytes: 16 * gibibyte }
+const ofLane: Record<Lane, { limits: Limits; timeoutMs: number }> = {
+  local: { limits: small, timeoutMs: 30_000 },
+  network: { limits: large, timeoutMs: 600_000 },
+  serve: { limits: large, timeoutMs: 3_600_000 },
+  push: { limits: large, timeoutMs: 3_600_000 },
+  standing: { limits: small, timeoutMs: 600_000 },
 }
 const bytesMaxDefault = 64 * 1024 * 1024
 /** Processes that move whole packs run at a low priority from the start, others after a second. */
@@ -201,7 +196,7 @@ function spawnGroup(
   lane: Lane,
   sshFiles: SshFiles | null,
 ): ChildProcess {
-  const limits = { ...limitsOfLane[lane], ...options.limits }
+  const limits = { ...ofLane[lane].limits, ...options.limits }
   const command = [...limitingPrefix(limits), findGit(), ...(dir === null ? [] : [`--git-dir=${dir}`]), ...args]
   const [program = 'git', ...rest] = command
   return spawn(program, rest, {
@@ -233,7 +228,7 @@ function superviseChild(child: ChildProcess, options: GitOptions, lane: Lane, le
     }, graceMs)
   }
   const onAbort = () => kill('aborted')
-  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? timeoutMsOfLane[lane])
+  const timer = setTimeout(() => kill('timeout'), options.timeoutMs ?? ofLane[lane].timeoutMs)
   const patience = lane === 'local' ? setTimeout(() => stepBack(child), giveWay.afterMs) : null
   // Before git starts helpers, which inherit the priority. Pooled processes answer only quick questions.
   if (options.isUrgent !== true && (lane === 'network' || lane === 'serve' || lane === 'push')) stepBack(child)

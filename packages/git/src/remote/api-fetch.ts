@@ -28,16 +28,10 @@ export function boundedFetch(limits: FetchLimits) {
 async function readBounded(answer: Response, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = answer.body?.getReader()
-  if (!reader) return Buffer.alloc(0)
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return Buffer.concat(chunks)
-    bytes += value.length
-    if (bytes > bytesMax) {
-      await reader.cancel()
-      throw new Error(`the API returned more than ${bytesMax} bytes`)
-    }
-    chunks.push(value)
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`the API returned more than ${bytesMax} bytes`)
+    chunks.push(chunk)
   }
+  return Buffer.concat(chunks)
 }

@@ -158,11 +158,10 @@ export function createContainerDriver(options: ContainerDriverOptions): SandboxD
       throw error
     })
     const image = await baseImage
-    const known = await engine.request('GET', `/images/${image}/json`, { accept: [404] })
-    await known.arrayBuffer()
+    if (await engine.has(`/images/${image}/json`)) return image
     // The image was deleted from the engine.
-    if (!known.ok) baseImage = null
-    return known.ok ? image : ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
+    baseImage = null
+    return ensureBaseImage(engine, [options.svcBinary, options.runtimeBinary])
   }
 
   async function start(entry: Live, signal: AbortSignal): Promise<void> {
@@ -274,9 +273,7 @@ async function removeContainer(engine: Engine, container: string): Promise<void>
     const reply = await engine.request('DELETE', path, { accept: [404, 409] })
     await reply.arrayBuffer()
     if (reply.status !== 409) return
-    const known = await engine.request('GET', `/containers/${container}/json`, { accept: [404] })
-    await known.arrayBuffer()
-    if (known.status === 404) return
+    if (!(await engine.has(`/containers/${container}/json`))) return
     if (Date.now() > deadline) throw new EngineError(409, `The engine did not remove the container ${container}.`)
     await new Promise((again) => setTimeout(again, 20))
   }

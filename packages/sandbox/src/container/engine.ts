@@ -11,6 +11,8 @@ export interface Engine {
   request(method: string, path: string, options?: EngineRequest): Promise<Response>
   /** Like `request`, with the answer as JSON; throws an EngineError unless the request succeeds. */
   json<T>(method: string, path: string, options?: EngineRequest): Promise<T>
+  /** Whether the engine has this; false for a 404. */
+  has(path: string): Promise<boolean>
   /** Keeps the container's standard input open until the socket is destroyed or this process ends. */
   holdInput(container: string): Promise<Socket>
 }
@@ -87,6 +89,11 @@ async function connectEngine(socket: string): Promise<Engine | null> {
       request,
       json: async <T>(method: string, path: string, options?: EngineRequest) =>
         (await (await request(method, path, options)).json()) as T,
+      has: async (path) => {
+        const reply = await request('GET', path, { accept: [404] })
+        await reply.arrayBuffer()
+        return reply.ok
+      },
       holdInput: (container) => holdInput(socket, container),
     }
   } catch {
