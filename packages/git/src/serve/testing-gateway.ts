@@ -3,18 +3,10 @@ import type { PushGate } from '../receive/gate.ts'
 import type { Repository } from '../repository.ts'
 import type { GitRequest } from './smart-http.ts'
 
-export interface GatewayServer {
-  url: string
-  requests: string[]
-  close(): Promise<void>
-}
+export type GatewayServer = Awaited<ReturnType<typeof serveGatewayOverHttp>>
 
 /** An HTTP server around serveGateway, for tests with a real git client. */
-export async function serveGatewayOverHttp(
-  repo: Repository,
-  gate: PushGate,
-  options: GatewayOptions = {},
-): Promise<GatewayServer> {
+export async function serveGatewayOverHttp(repo: Repository, gate: PushGate, options: GatewayOptions = {}) {
   const requests: string[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',

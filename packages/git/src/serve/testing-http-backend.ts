@@ -5,13 +5,7 @@ import { basename, dirname } from 'node:path'
 import { basicAuth } from '../process/environment.ts'
 import { listenOnLoopback } from '../hosts/testing-port.ts'
 
-export interface HttpBackend {
-  /** The repository's URL. */
-  url: string
-  /** `METHOD /path?query` of every request. */
-  requests: string[]
-  close(): Promise<void>
-}
+export type HttpBackend = Awaited<ReturnType<typeof serveHttpBackend>>
 
 export interface HttpBackendOptions {
   auth?: { username: string; password: string }
@@ -28,7 +22,8 @@ export interface HttpBackendOptions {
 }
 
 /** A plain git host: `git http-backend` behind a small HTTP server, with the repository's hooks and pushes allowed. */
-export async function serveHttpBackend(dir: string, options: HttpBackendOptions = {}): Promise<HttpBackend> {
+export async function serveHttpBackend(dir: string, options: HttpBackendOptions = {}) {
+  /** `METHOD /path?query` of every request. */
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`)
