@@ -9,12 +9,6 @@ export interface AddedBlock {
   placeOf(offset: number): { path: string; line: number }
 }
 
-interface Mark {
-  at: number
-  path: string
-  line: number
-}
-
 const blockBytes = 256 * 1024
 /** Limit for the text of one push; the rest is not read. */
 const addedBytesMax = 1024 ** 3
@@ -66,7 +60,7 @@ class Collector {
   #under: 'added' | 'other' | null = null
   #pieces: Buffer[] = []
   #size = 0
-  #marks: Mark[] = []
+  #marks: { at: number; path: string; line: number }[] = []
   readonly #overlap: number
   readonly #look: (block: AddedBlock) => boolean
   constructor(overlap: number, look: (block: AddedBlock) => boolean) {

@@ -61,11 +61,12 @@ export async function compareTrees(
   how: How,
   env: Record<string, string> = {},
 ): Promise<Compared> {
-  const read = await readDiff(repo, from, how, env).catch((error: unknown) => {
+  const whole = diffArgs(from, how, ['--raw', '--numstat', '--patch'])
+  const read = await runDiff(repo, whole, { counted: true, timeoutMs, env }).catch((error: unknown) => {
     // Content can be crafted so that comparing it takes forever. The list of files never needs that.
-    if (error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))
-      return listOnly(repo, from, how, env)
-    throw error
+    if (!(error instanceof GitError && (error.failure === 'timeout' || error.failure === 'limit'))) throw error
+    const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
+    return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
   })
   const sum = (count: (file: DiffFile) => number) => read.files.reduce((total, file) => total + count(file), 0)
   return {
@@ -77,15 +78,6 @@ export async function compareTrees(
     truncated: read.truncated,
     whitespace_only: read.whitespaceOnly,
   }
-}
-
-function readDiff(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
-  return runDiff(repo, diffArgs(from, how, ['--raw', '--numstat', '--patch']), { counted: true, timeoutMs, env })
-}
-
-function listOnly(repo: Repository, from: Sha | null, how: How, env: Record<string, string>) {
-  const args = diffArgs(from, { ...how, renames: false }, ['--raw'])
-  return runDiff(repo, args, { counted: false, timeoutMs: listTimeoutMs, env })
 }
 
 async function runDiff(

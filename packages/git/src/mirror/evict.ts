@@ -31,13 +31,8 @@ export async function markUsed(dir: string): Promise<boolean> {
   }
 }
 
-interface MirrorUse {
-  usedAt: Date
-  bytes: number
-}
-
 /** null: the mirror does not exist, or was removed during the check. */
-export async function useOfMirror(dir: string): Promise<MirrorUse | null> {
+export async function useOfMirror(dir: string): Promise<{ usedAt: Date; bytes: number } | null> {
   const usedAt = await lastUsed(dir)
   return usedAt === null ? null : { usedAt, bytes: await bytesBelow(join(dir, 'objects')) }
 }

@@ -69,14 +69,8 @@ function cutAfter(pack: AsyncIterable<Uint8Array>, bytesMax: number) {
   return { pack: cut(), isCut: () => bytes > bytesMax }
 }
 
-interface KeptWork {
-  /** As for `keepWork` and `dropKeptRef`. */
-  name: string
-  commit: Sha
-}
-
-/** The refs `refs/svc/wip/…` and `refs/svc/wip-earlier/…`. None without a store. */
-export async function listKeptWork(repo: Repository): Promise<KeptWork[]> {
+/** The refs `refs/svc/wip/…` and `refs/svc/wip-earlier/…`, named as for `keepWork`. None without a store. */
+export async function listKeptWork(repo: Repository): Promise<{ name: string; commit: Sha }[]> {
   if ((await stat(repo.dir).catch(() => null)) === null) return []
   const args = ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/svc/wip', 'refs/svc/wip-earlier']
   return (await gitLines(repo.dir, args)).map((line) => {

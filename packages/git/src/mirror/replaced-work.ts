@@ -1,6 +1,7 @@
 /** Replaced snapshots of unfinished work: recorded, and removed from their packs once they are unused. */
 import { appendFile, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { orIfAbsent } from '../process/absent.ts'
 import { git, gitLines } from '../process/git.ts'
 import { withLock } from '../process/keyed-lock.ts'
 import { forgetSeen } from './mirror.ts'
@@ -18,21 +19,10 @@ export async function noteReplacedWork(repo: Repository, commits: Sha[], at: Dat
   if (lines.length > 0) await appendFile(join(repo.dir, fileName), lines.join(''))
 }
 
-interface Note {
-  sha: Sha
-  at: number
-}
-
-async function readNotes(dir: string): Promise<Note[]> {
-  const text = await readFile(join(dir, fileName), 'utf8').catch(whenAbsent)
+async function readNotes(dir: string): Promise<{ sha: Sha; at: number }[]> {
+  const text = await readFile(join(dir, fileName), 'utf8').catch(orIfAbsent(''))
   const notes = text.split('\n').map((line) => ({ sha: line.split(' ')[0] ?? '', at: Number(line.split(' ')[1]) }))
   return notes.filter(({ sha, at }) => isSha(sha) && Number.isFinite(at))
-}
-
-/** No snapshot was replaced yet, or the repository is gone. */
-function whenAbsent(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return ''
-  throw error
 }
 
 /**

@@ -161,7 +161,7 @@ export async function moveRefs(
     const now = (await readCurrent(repo, update.ref)) ?? zeroSha(update.newSha)
     if (now !== update.oldSha) return { kind: 'stale', ref: update.ref }
   }
-  if (isLocked(repo, outcome.error)) return { kind: 'busy' }
+  if (lockInTheWay(repo.dir, outcome.error.stderr) !== null) return { kind: 'busy' }
   return { kind: 'refused', reason: lastMessage(outcome.error.stderr) }
 }
 
@@ -217,10 +217,6 @@ function awaitedBelow(): void {}
 
 /** A merge has three refs and the file of packed refs. */
 const orphansMax = 8
-
-function isLocked(repo: Repository, error: GitError): boolean {
-  return lockInTheWay(repo.dir, error.stderr) !== null
-}
 
 async function tryUpdate(repo: Repository, input: string, env: Record<string, string>): Promise<UpdateOutcome> {
   try {

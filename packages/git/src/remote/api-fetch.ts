@@ -1,14 +1,7 @@
 import { pinnedFetch } from './pinned-fetch.ts'
 
-interface FetchLimits {
-  timeoutMs: number
-  bytesMax: number
-  /** The host name is dialed only at these addresses. */
-  pin?: string[]
-}
-
 /** fetch for a host's API, with limits on time and size. It follows no redirect, which would receive the credential. */
-export function boundedFetch(limits: FetchLimits) {
+export function boundedFetch(limits: { timeoutMs: number; bytesMax: number; pin?: string[] }) {
   return async (url: string, init: RequestInit = {}): Promise<Response> => {
     const signals = [AbortSignal.timeout(limits.timeoutMs), ...(init.signal ? [init.signal] : [])]
     const signal = AbortSignal.any(signals)

@@ -21,17 +21,13 @@ export type FakeReply =
 
 export type FakeQuestions = ReturnType<typeof createFakeQuestions>
 
-interface Pending {
-  request: Record<string, unknown> & { id: string }
-  settle: (reply: FakeReply) => void
-}
-
 export function createFakeQuestions(runtime: {
   sessionId: () => string
   newId: (kind: string) => string
   emit: (type: string, properties: unknown) => void
 }) {
-  const pending = { permission: new Map<string, Pending>(), question: new Map<string, Pending>() }
+  const none = () => new Map<string, { request: { id: string }; settle: (reply: FakeReply) => void }>()
+  const pending = { permission: none(), question: none() }
 
   function ask(kind: 'permission' | 'question', fields: Record<string, unknown>): Promise<FakeReply> {
     const id = runtime.newId(kind === 'permission' ? 'per' : 'que')

@@ -32,9 +32,9 @@ export interface FakeDriverOptions {
   /** The same in pieces; each next piece is requested after the last was sent. */
   onStream?: (prompt: FakePrompt) => AsyncIterable<string>
   /** Makes the daemon reject a prompt; by default it accepts all. */
-  refuse?: (prompt: FakePrompt) => { code: string; message: string } | null
+  refuse?: (prompt: FakePrompt) => Refused | null
   /** Makes the daemon reject an attachment; by default it accepts all. */
-  refuseAttachment?: (body: Record<string, unknown>) => { code: string; message: string } | null
+  refuseAttachment?: (body: Record<string, unknown>) => Refused | null
   /** Makes the daemon's refresh fail; by default it succeeds. */
   refuseRefresh?: () => Refused | null | Promise<Refused | null>
   /** A program on a port of the sandbox; null means that nothing listens there. */
