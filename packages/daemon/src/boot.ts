@@ -48,8 +48,6 @@ export interface DaemonOptions {
   log: (message: string) => void
 }
 
-export type Daemon = Awaited<ReturnType<typeof startDaemon>>
-
 export async function startDaemon(options: DaemonOptions) {
   const startedAt = performance.now()
   const timeline = createTimeline(startedAt)
@@ -117,7 +115,11 @@ export async function startDaemon(options: DaemonOptions) {
       revision: config.platform['SVC_PROJECT_SECRETS_REVISION'] ?? '',
     })
     parts.setSecrets = ({ revision, env, names }) => {
-      const platform = secretMarkers(revision, names)
+      // The platform variables that describe the secrets.
+      const platform: Record<string, string> = {
+        SVC_PROJECT_SECRETS_REVISION: revision,
+        ...(names === undefined ? {} : { SVC_PROJECT_SECRET_NAMES: names.join(',') }),
+      }
       const changed = sessionEnv.replace(revision, env, platform)
       Object.assign(config.platform, platform)
       return changed
@@ -221,14 +223,6 @@ export async function startDaemon(options: DaemonOptions) {
       parts.terminals?.stop()
       await runtime?.stop()
     },
-  }
-}
-
-/** The platform variables that describe a set of secrets. */
-function secretMarkers(revision: string, names: string[] | undefined): Record<string, string> {
-  return {
-    SVC_PROJECT_SECRETS_REVISION: revision,
-    ...(names === undefined ? {} : { SVC_PROJECT_SECRET_NAMES: names.join(',') }),
   }
 }
 
